@@ -1,0 +1,2 @@
+//! The program `kadenz`.
+fn main() {}

@@ -1,0 +1,6 @@
+//! The notebook of Kadenz: what measures hands values over here, and what reads them starts here.
+//!
+//! Every latency, wherever it is taken, becomes a *series* in a *run*: a folder with `run.json`
+//! and a file or two a series. This crate needs no other room of the house and holds no `unsafe`.
+
+pub mod run;

@@ -1,0 +1,3 @@
+//! The run folder: `run.json` and a file or two a series.
+
+pub mod model;

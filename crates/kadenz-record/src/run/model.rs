@@ -1,0 +1,224 @@
+//! What `run.json` says, as types. Its JSON schema is `docs/schema/run.schema.json`; a test holds
+//! the two together. Every duration is in nanoseconds and says so in its name.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the format that this crate writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// One run, as `run.json` holds it: written first with `complete: false`, completed last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Format version, [`FORMAT_VERSION`].
+    pub version: u32,
+    /// Version of the program that wrote the run.
+    pub kadenz: String,
+    /// What was measured: `check`, `hiccup`, `timer-cyclic`, `timer-oneshot`, `import`, ...
+    pub experiment: String,
+    /// Wall time of the start, RFC 3339 with fractions of a second, UTC.
+    pub started_at: String,
+    /// Monotonic time of the start on `clock`; sample times count from here.
+    pub start_monotonic_ns: u64,
+    /// How long was measured; 0 until the run is complete.
+    #[serde(default)]
+    pub duration_ns: u64,
+    /// False from the first byte until the last: a run that was killed says so by itself.
+    pub complete: bool,
+    /// Why it ended; absent in a run that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<EndedBy>,
+    /// The command line that repeats the run.
+    pub command: Vec<String>,
+    /// The parameters in force, defaults included.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Value>,
+    /// The machine.
+    pub host: Host,
+    /// The clock that was read, and what reading it costs.
+    pub clock: Clock,
+    /// The series, in the order in which they should be shown.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// What a reader must know before believing the numbers.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndedBy {
+    /// It lasted as long as was asked for.
+    Finished,
+    /// Ctrl-C or a termination signal; the data up to there is kept.
+    Interrupted,
+    /// The measured program ended.
+    ProgramEnded,
+    /// Something failed; a warning says what.
+    Failed,
+}
+
+/// The machine a run was taken on. What could not be read is absent, never guessed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// `linux`, `macos`, `windows`.
+    pub os: String,
+    /// Distribution or product name and version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_release: Option<String>,
+    /// Kernel release, `uname -r`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// `PREEMPT_RT`, `PREEMPT`, `PREEMPT_DYNAMIC (voluntary)`, `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// CPU model name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// Logical CPUs that are online.
+    #[serde(default)]
+    pub cpus: u32,
+    /// Memory in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Kernel clock source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_source: Option<String>,
+    /// CPU frequency governor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// Control group of the measuring process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
+    /// Hypervisor or container, `none` on bare metal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtualisation: Option<String>,
+}
+
+/// The clock a run was taken with, measured at its start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// `CLOCK_MONOTONIC`, `CLOCK_MONOTONIC_RAW`, `TSC`, ...
+    pub name: String,
+    /// Smallest step seen between two readings.
+    pub resolution_ns: f64,
+    /// Cost of one reading.
+    pub read_cost_ns: f64,
+    /// Cost of recording one value, measured on this machine in this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_cost_ns: Option<f64>,
+}
+
+/// One named stream of values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Name, also the stem of its files: letters, digits, `.`, `_` and `-`.
+    pub name: String,
+    /// What the values are, in words.
+    #[serde(default)]
+    pub description: String,
+    /// What kind of value it is.
+    pub kind: Kind,
+    /// Always `ns`.
+    pub unit: String,
+    /// Interval between two samples of the ideal signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_interval_ns: Option<u64>,
+    /// The limit the user stated; a sample above it is a miss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ns: Option<u64>,
+    /// Tuning of the thread that measured: requested against granted.
+    #[serde(default)]
+    pub tuning: Vec<TuningMeasure>,
+    /// File names inside the run folder.
+    #[serde(default)]
+    pub files: SeriesFiles,
+    /// What was counted. In an incomplete run these are zero, and readers count the files.
+    #[serde(default)]
+    pub counts: Counts,
+}
+
+/// What kind of value a series holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Actual time less intended time; early is negative.
+    #[default]
+    Lateness,
+    /// jHiccup's value: how much longer a sleep took than the shortest one seen.
+    Hiccup,
+    /// Interval between two events less the expected interval; signed.
+    Jitter,
+    /// Time from a cause to its effect: a round trip, a transmission.
+    Latency,
+    /// What the machine takes from a thread that only reads the clock.
+    Floor,
+}
+
+/// One measure of tuning: P, M, C, S or another, requested against granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TuningMeasure {
+    /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency`, `timer_slack`, `sleeper`, ...
+    pub name: String,
+    /// What was asked for, for example `SCHED_FIFO 80`.
+    pub requested: String,
+    /// What is in force, as read back.
+    pub granted: String,
+    /// Whether the two agree.
+    pub ok: bool,
+    /// Why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The command that mends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+/// Files of a series, by name inside the run folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesFiles {
+    /// HdrHistogram interval log 1.3, `<series>.hlog`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hlog: Option<String>,
+    /// Raw samples, Arrow IPC stream, `<series>.samples.arrow`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<String>,
+}
+
+/// What was counted, exactly, while recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Values recorded, early ones included.
+    pub recorded: u64,
+    /// Values taken but not written to the samples file, because the ring was full.
+    pub dropped: u64,
+    /// Values below zero.
+    pub early: u64,
+    /// Values beyond what the histogram holds (one hour), recorded as the highest it holds.
+    pub saturated: u64,
+    /// Values above the deadline; 0 without one.
+    pub misses: u64,
+    /// Most misses in a row.
+    pub longest_miss_run: u64,
+    /// Smallest value, exact; absent when nothing was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<i64>,
+    /// Largest value, exact; absent when nothing was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<i64>,
+}
+
+/// What a reader must know before believing the numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable name, for example `virtual_machine`.
+    pub id: String,
+    /// The sentence.
+    pub text: String,
+    /// The command or step that mends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}

@@ -1,0 +1,2 @@
+//! Chores of the house: `cargo xtask test | tidy | bench | docs`.
+fn main() {}
