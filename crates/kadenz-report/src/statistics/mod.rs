@@ -1,0 +1,105 @@
+//! What a set of values says: percentiles with what they rest on, moments, extremes, jitter and
+//! clusters of early wake-ups.
+
+mod percent;
+
+pub use percent::{ParsePercentError, Percent};
+
+/// A percentile that the sample can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percentile {
+    /// Which.
+    pub percent: Percent,
+    /// Its value: the highest value equivalent to it at three significant digits, never above the
+    /// exact maximum.
+    pub value_ns: i64,
+    /// How many samples rank above it.
+    pub beyond: u64,
+}
+
+/// A run of equivalent values and how often they were recorded. Early values are negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignedBucket {
+    /// Lowest value of the bucket.
+    pub low_ns: i64,
+    /// Highest value of the bucket, included.
+    pub high_ns: i64,
+    /// How many samples fell into it.
+    pub count: u64,
+}
+
+/// One of the highest or lowest samples, and where it stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extreme {
+    /// Sequence number of the sample.
+    pub index: u64,
+    /// Its value.
+    pub value_ns: i64,
+}
+
+/// A group of early (negative) values that stands well apart from the main group: a timer that
+/// fires twice in a row to catch up, as the ROS cyclic timer did with 12 % at -0.9 ms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cluster {
+    /// Share of all samples, 0 to 1.
+    pub share: f64,
+    /// Median of the group.
+    pub centre_ns: i64,
+    /// Lowest value of the group.
+    pub low_ns: i64,
+    /// Highest value of the group.
+    pub high_ns: i64,
+}
+
+/// How the interval between two samples differed from the expected one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JitterFacts {
+    /// Intervals seen.
+    pub count: u64,
+    /// Smallest, exact.
+    pub min_ns: i64,
+    /// Largest, exact.
+    pub max_ns: i64,
+    /// Mean, exact; signed, so 0 when the average frequency was kept.
+    pub mean_ns: f64,
+    /// Standard deviation, exact.
+    pub stddev_ns: f64,
+    /// Percentiles that the sample can carry.
+    pub percentiles: Vec<Percentile>,
+    /// Distribution, ascending.
+    pub distribution: Vec<SignedBucket>,
+    /// Groups of early wake-ups.
+    pub early_clusters: Vec<Cluster>,
+    /// Whether the average frequency was kept.
+    pub frequency: Option<FrequencyFacts>,
+}
+
+/// The average frequency against the one asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrequencyFacts {
+    /// The interval asked for.
+    pub expected_interval_ns: u64,
+    /// Mean interval over the run.
+    pub mean_interval_ns: f64,
+    /// Relative difference of the frequency in parts per million: positive is too fast.
+    pub error_ppm: f64,
+    /// Whether as many samples came as should have, give or take one.
+    pub kept: bool,
+}
+
+/// What only raw samples tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampleFacts {
+    /// Samples in the file.
+    pub count: u64,
+    /// Mean of the raw values, exact.
+    pub mean_ns: f64,
+    /// Standard deviation of the raw values, exact.
+    pub stddev_ns: f64,
+    /// The ten highest, highest first.
+    pub highest: Vec<Extreme>,
+    /// The ten lowest, lowest first.
+    pub lowest: Vec<Extreme>,
+    /// Interval-to-interval jitter, where the kind of series has one.
+    pub jitter: Option<JitterFacts>,
+}

@@ -1,0 +1,185 @@
+//! A percentile's name, kept exactly: `99.9` is a number of nines, not the nearest `f64`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Units of a billionth of a percent: as many as eleven nines can be told apart.
+const UNITS_PER_PERCENT: u64 = 1_000_000_000;
+const WHOLE: u64 = 100 * UNITS_PER_PERCENT;
+
+/// A percentage above 0 and below 100, exact to a billionth of a percent.
+///
+/// ```
+/// use kadenz_report::statistics::Percent;
+///
+/// let p: Percent = "99.9".parse()?;
+/// assert_eq!(p.to_string(), "99.9");
+/// assert_eq!(p.rank(60_000), 59_940);
+/// assert_eq!(p.beyond(60_000), 60);
+/// assert!(!p.is_carried_by(999));
+/// # Ok::<(), kadenz_report::statistics::ParsePercentError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Percent(u64);
+
+impl Percent {
+    /// 50 %, the median.
+    pub const P50: Self = Self(50 * UNITS_PER_PERCENT);
+    /// 90 %.
+    pub const P90: Self = Self(90 * UNITS_PER_PERCENT);
+    /// 99 %.
+    pub const P99: Self = Self(99 * UNITS_PER_PERCENT);
+    /// 99.9 %.
+    pub const P99_9: Self = Self(WHOLE - WHOLE / 1_000);
+
+    /// The percentiles that every report names: 50, 90, 99, 99.9, 99.99 and so on to nine nines.
+    pub const LADDER: [Self; 10] = [
+        Self::P50,
+        Self::P90,
+        Self::P99,
+        Self::P99_9,
+        Self(WHOLE - WHOLE / 10_000),
+        Self(WHOLE - WHOLE / 100_000),
+        Self(WHOLE - WHOLE / 1_000_000),
+        Self(WHOLE - WHOLE / 10_000_000),
+        Self(WHOLE - WHOLE / 100_000_000),
+        Self(WHOLE - WHOLE / 1_000_000_000),
+    ];
+
+    /// As a fraction of one.
+    #[must_use]
+    pub fn fraction(self) -> f64 {
+        self.0 as f64 / WHOLE as f64
+    }
+
+    /// As a percentage.
+    #[must_use]
+    pub fn percent(self) -> f64 {
+        self.0 as f64 / UNITS_PER_PERCENT as f64
+    }
+
+    /// The rank, counted from 1, of the sample that is this percentile of `count` samples: the
+    /// smallest that has at least this share of the samples at or below it.
+    #[must_use]
+    pub fn rank(self, count: u64) -> u64 {
+        let scaled = u128::from(count) * u128::from(self.0);
+        let rank = scaled.div_ceil(u128::from(WHOLE)) as u64;
+        rank.max(1)
+    }
+
+    /// How many of `count` samples rank above this percentile: what it rests on.
+    #[must_use]
+    pub fn beyond(self, count: u64) -> u64 {
+        count.saturating_sub(self.rank(count))
+    }
+
+    /// Whether `count` samples can carry this percentile: `count * (1 - p) >= 1`, so that at
+    /// least one sample lies beyond it. A percentile that is not carried is not printed.
+    #[must_use]
+    pub fn is_carried_by(self, count: u64) -> bool {
+        u128::from(count) * u128::from(WHOLE - self.0) >= u128::from(WHOLE)
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / UNITS_PER_PERCENT, self.0 % UNITS_PER_PERCENT);
+        if rest == 0 {
+            return write!(f, "{whole}");
+        }
+        let digits = format!("{rest:09}");
+        write!(f, "{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+/// Why a text is no percentile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParsePercentError {
+    /// Not a decimal number.
+    #[error("`{0}` is no percentage; write a decimal number such as 99.9")]
+    NotANumber(String),
+    /// 0, 100 or beyond.
+    #[error("{0} % is no percentile; it lies above 0 and below 100 (for the ends use min and max)")]
+    OutOfRange(String),
+    /// More than nine digits after the point.
+    #[error("`{0}` has more than nine digits after the point; nine are kept")]
+    TooFine(String),
+}
+
+impl FromStr for Percent {
+    type Err = ParsePercentError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+        let digits_only = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !digits_only(whole) || !digits_only(rest) || text.ends_with('.') {
+            return Err(ParsePercentError::NotANumber(text.to_owned()));
+        }
+        if rest.len() > 9 {
+            return Err(ParsePercentError::TooFine(text.to_owned()));
+        }
+        let out_of_range = || ParsePercentError::OutOfRange(text.to_owned());
+        let whole: u64 = whole.parse().map_err(|_| out_of_range())?;
+        let rest: u64 = format!("{rest:0<9}").parse().map_err(|_| out_of_range())?;
+        let units = whole
+            .checked_mul(UNITS_PER_PERCENT)
+            .and_then(|units| units.checked_add(rest));
+        match units {
+            Some(units) if units > 0 && units < WHOLE => Ok(Self(units)),
+            _ => Err(out_of_range()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ladder_prints_its_nines() {
+        let names: Vec<String> = Percent::LADDER.iter().map(Percent::to_string).collect();
+        assert_eq!(names[..5], ["50", "90", "99", "99.9", "99.99"]);
+        assert_eq!(names[9], "99.9999999");
+    }
+
+    #[test]
+    fn a_percentile_is_carried_from_exactly_one_sample_beyond() {
+        for (index, percent) in Percent::LADDER.iter().enumerate().skip(1) {
+            let needed = 10_u64.pow(index as u32);
+            assert!(percent.is_carried_by(needed), "{percent} by {needed}");
+            assert!(
+                !percent.is_carried_by(needed - 1),
+                "{percent} by {}",
+                needed - 1
+            );
+            assert_eq!(percent.beyond(needed), 1);
+        }
+        assert!(!Percent::P50.is_carried_by(1));
+        assert!(Percent::P50.is_carried_by(2));
+    }
+
+    #[test]
+    fn text_goes_there_and_back() {
+        for text in ["50", "99.95", "0.000000001", "99.999999999"] {
+            assert_eq!(text.parse::<Percent>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_percentile_is_refused_with_its_reason() {
+        use ParsePercentError::{NotANumber, OutOfRange, TooFine};
+        for text in ["", "abc", "9 9", "99.", ".5", "-1", "1e1"] {
+            assert!(
+                matches!(text.parse::<Percent>(), Err(NotANumber(_))),
+                "{text}"
+            );
+        }
+        for text in ["0", "100", "100.1", "99999999999999999999"] {
+            assert!(
+                matches!(text.parse::<Percent>(), Err(OutOfRange(_))),
+                "{text}"
+            );
+        }
+        assert!(matches!("1.0123456789".parse::<Percent>(), Err(TooFine(_))));
+    }
+}

@@ -1,0 +1,87 @@
+//! What one run says, series by series: the common ground of every table, report, export and
+//! comparison.
+
+use std::path::PathBuf;
+
+use kadenz_record::run::model::{Run, Series, Warning};
+
+use crate::statistics::{Cluster, Percent, Percentile, SampleFacts, SignedBucket};
+use crate::verdict::Verdict;
+
+/// What one run says.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The run folder.
+    pub folder: PathBuf,
+    /// What `run.json` says.
+    pub run: Run,
+    /// The series, in the order in which they should be shown.
+    pub series: Vec<SeriesSummary>,
+    /// The run's warnings, and those that reading it added (incomplete, truncated, dropped).
+    pub warnings: Vec<Warning>,
+}
+
+/// What one series of a run says. All values are in nanoseconds; early ones are negative.
+#[derive(Clone, Debug, Default)]
+pub struct SeriesSummary {
+    /// What `run.json` says of it, with its counts exact (counted from the files in a run that was
+    /// killed).
+    pub series: Series,
+    /// Values recorded, early ones included.
+    pub count: u64,
+    /// Smallest value, exact where the recorder or the samples told it.
+    pub min_ns: Option<i64>,
+    /// Largest value, exact where the recorder or the samples told it.
+    pub max_ns: Option<i64>,
+    /// Mean.
+    pub mean_ns: Option<f64>,
+    /// Standard deviation.
+    pub stddev_ns: Option<f64>,
+    /// `(max - mean) / stddev`: how little the mean and the deviation say. Absent when all values
+    /// are equal.
+    pub max_in_stddevs: Option<f64>,
+    /// The percentiles that the sample can carry, ascending.
+    pub percentiles: Vec<Percentile>,
+    /// How often each value was recorded, ascending; recorded buckets only.
+    pub distribution: Vec<SignedBucket>,
+    /// One point an interval of the log, in order of time.
+    pub intervals: Vec<IntervalPoint>,
+    /// Sum of all hiccups, without those that omission correction added; only for hiccups.
+    pub hiccup_total_ns: Option<f64>,
+    /// The deadline, where the user stated one.
+    pub verdict: Option<Verdict>,
+    /// Groups of early wake-ups, from the jitter where there are samples, else from the values.
+    pub early_clusters: Vec<Cluster>,
+    /// What only raw samples tell; absent when none were kept.
+    pub samples: Option<SampleFacts>,
+}
+
+impl SeriesSummary {
+    /// The value of a percentile of the ladder; absent when the sample cannot carry it.
+    #[must_use]
+    pub fn percentile(&self, percent: Percent) -> Option<i64> {
+        self.percentiles
+            .iter()
+            .find(|row| row.percent == percent)
+            .map(|row| row.value_ns)
+    }
+}
+
+/// What one interval of the log says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IntervalPoint {
+    /// Start in seconds since the start of the run.
+    pub start_s: f64,
+    /// Length in seconds.
+    pub length_s: f64,
+    /// Values recorded in it; with 0 the values below say nothing.
+    pub count: u64,
+    /// Smallest value.
+    pub min_ns: i64,
+    /// Largest value.
+    pub max_ns: i64,
+    /// Median, where the interval can carry it.
+    pub p50_ns: Option<i64>,
+    /// 99th percentile, where the interval can carry it.
+    pub p99_ns: Option<i64>,
+}
