@@ -1,0 +1,92 @@
+//! What a check found.
+
+use crate::host::ReadFactError;
+
+/// How much a finding matters to a loop that must keep a beat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Looked at, and as it should be.
+    Fine,
+    /// Worth knowing, or not known; costs nothing by itself.
+    Note,
+    /// Makes wake-ups later or less even.
+    Costs,
+    /// Can by itself stop a loop for milliseconds, or makes a measurement here worth little.
+    Spoils,
+}
+
+/// One finding of the doctor: plain data, rendering is the program's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The check's stable name, for example `cpu-governor`.
+    pub id: &'static str,
+    /// What is so, in one line.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it costs, in words, with where that comes from.
+    pub cost: String,
+    /// How it was seen: file and value. Begins with `not known here:` when it could not be seen.
+    pub evidence: String,
+    /// The command that mends it. Where mending it now and for good differ there are two lines,
+    /// `now: ...` and `for good: ...`.
+    pub remedy: Option<String>,
+}
+
+impl Finding {
+    /// A finding without cost, evidence and remedy; the builder methods add them.
+    #[must_use]
+    pub fn new(id: &'static str, severity: Severity, title: impl Into<String>) -> Self {
+        Self {
+            id,
+            title: title.into(),
+            severity,
+            cost: String::new(),
+            evidence: String::new(),
+            remedy: None,
+        }
+    }
+
+    /// All is as it should be.
+    #[must_use]
+    pub fn fine(id: &'static str, title: impl Into<String>, evidence: impl Into<String>) -> Self {
+        Self::new(id, Severity::Fine, title)
+            .cost("nothing")
+            .evidence(evidence)
+    }
+
+    /// The check could not see what it looks for.
+    #[must_use]
+    pub fn unknown(id: &'static str, what: &str, why: &ReadFactError) -> Self {
+        Self::new(id, Severity::Note, format!("{what}: not known"))
+            .cost("not known")
+            .evidence(why.to_string())
+    }
+
+    /// Says what it costs.
+    #[must_use]
+    pub fn cost(mut self, cost: impl Into<String>) -> Self {
+        self.cost = cost.into();
+        self
+    }
+
+    /// Says how it was seen.
+    #[must_use]
+    pub fn evidence(mut self, evidence: impl Into<String>) -> Self {
+        self.evidence = evidence.into();
+        self
+    }
+
+    /// Says what mends it.
+    #[must_use]
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// False when the check could not see what it looks for.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        !self.evidence.starts_with("not known here:")
+    }
+}

@@ -1,0 +1,219 @@
+//! What stands between this program and the machine: a hypervisor, a container, nothing.
+
+use super::Root;
+
+/// A hypervisor or container and where it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// Its name, for example `kvm` or `docker`.
+    pub name: String,
+    /// The file and its words that say so.
+    pub evidence: String,
+}
+
+/// What was found; both absent on bare metal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Virtualisation {
+    /// The hypervisor beneath the kernel.
+    pub hypervisor: Option<Layer>,
+    /// The container around the process.
+    pub container: Option<Layer>,
+    /// Whether anything was readable at all: if not, absence proves nothing.
+    pub readable: bool,
+}
+
+impl Virtualisation {
+    /// `kvm`, `kvm, docker`, `none`; absent when nothing was readable.
+    #[must_use]
+    pub fn describe(&self) -> Option<String> {
+        let layers = [&self.hypervisor, &self.container];
+        let names: Vec<&str> = layers
+            .into_iter()
+            .flatten()
+            .map(|l| l.name.as_str())
+            .collect();
+        match (names.is_empty(), self.readable) {
+            (true, false) => None,
+            (true, true) => Some("none".to_owned()),
+            (false, _) => Some(names.join(", ")),
+        }
+    }
+}
+
+/// Looks for both.
+#[must_use]
+pub fn read(root: &Root) -> Virtualisation {
+    let readable = root.read("/proc/cpuinfo").is_ok() || root.read(DMI_VENDOR).is_ok();
+    Virtualisation {
+        hypervisor: hypervisor(root),
+        container: container(root),
+        readable,
+    }
+}
+
+const DMI_VENDOR: &str = "/sys/devices/virtual/dmi/id/sys_vendor";
+
+/// Words in the DMI tables that name a hypervisor.
+const DMI_WORDS: [(&str, &str); 12] = [
+    ("VMware", "vmware"),
+    ("VirtualBox", "virtualbox"),
+    ("innotek GmbH", "virtualbox"),
+    ("QEMU", "qemu"),
+    ("KVM", "kvm"),
+    ("Xen", "xen"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Amazon EC2", "amazon ec2"),
+    ("Google Compute Engine", "google compute engine"),
+    ("OpenStack", "openstack"),
+    ("Virtual Machine", "hyper-v"),
+];
+
+fn hypervisor(root: &Root) -> Option<Layer> {
+    let flag = cpu_flag(root);
+    // Cloud makers rent bare machines under the same vendor name: there the flag is absent, and
+    // on x86, where the flag exists, it decides.
+    if root
+        .read("/proc/cpuinfo")
+        .is_ok_and(|text| text.contains("vendor_id"))
+        && flag.is_none()
+    {
+        return None;
+    }
+    cpuid_name(root)
+        .or_else(|| from_files(root))
+        .or_else(|| from_dmi(root))
+        .or(flag)
+}
+
+fn cpu_flag(root: &Root) -> Option<Layer> {
+    let cpuinfo = root.read("/proc/cpuinfo").ok()?;
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+    flags
+        .split_whitespace()
+        .any(|flag| flag == "hypervisor")
+        .then(|| Layer {
+            name: "unnamed hypervisor".to_owned(),
+            evidence: "/proc/cpuinfo: flag hypervisor".to_owned(),
+        })
+}
+
+fn from_files(root: &Root) -> Option<Layer> {
+    let path = "/sys/hypervisor/type";
+    if let Ok(name) = root.read(path)
+        && !name.is_empty()
+    {
+        return Some(Layer {
+            evidence: format!("{path}: {name}"),
+            name,
+        });
+    }
+    // ARM and RISC-V machines have no such flag; their device tree names the hypervisor.
+    let path = "/proc/device-tree/hypervisor/compatible";
+    let name = root.read(path).ok()?;
+    let name = name.trim_matches('\0').to_owned();
+    Some(Layer {
+        evidence: format!("{path}: {name}"),
+        name,
+    })
+}
+
+fn from_dmi(root: &Root) -> Option<Layer> {
+    let files = ["sys_vendor", "product_name", "board_vendor", "bios_vendor"];
+    let readings = files.iter().filter_map(|file| {
+        let path = format!("/sys/devices/virtual/dmi/id/{file}");
+        let text = root.read(&path).ok()?;
+        let (_, name) = DMI_WORDS.iter().find(|(word, _)| text.contains(word))?;
+        Some(Layer {
+            name: (*name).to_owned(),
+            evidence: format!("{path}: {text}"),
+        })
+    });
+    readings.into_iter().next()
+}
+
+/// The name that the hypervisor gives at CPUID leaf 0x4000_0000.
+#[cfg(target_arch = "x86_64")]
+fn cpuid_name(root: &Root) -> Option<Layer> {
+    if !root.is_live() {
+        return None;
+    }
+    let signature = cpuid_signature()?;
+    let known = [
+        ("KVMKVMKVM", "kvm"),
+        ("VMwareVMware", "vmware"),
+        ("Microsoft Hv", "hyper-v"),
+        ("XenVMMXenVMM", "xen"),
+        ("VBoxVBoxVBox", "virtualbox"),
+        ("TCGTCGTCGTCG", "qemu (emulated)"),
+        ("bhyve bhyve ", "bhyve"),
+        ("ACRNACRNACRN", "acrn"),
+    ];
+    let name = known.iter().find(|(word, _)| signature == *word);
+    let name = name.map_or(signature.as_str(), |(_, name)| name).to_owned();
+    Some(Layer {
+        name,
+        evidence: format!("CPUID leaf 0x40000000: {signature}"),
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cpuid_name(_: &Root) -> Option<Layer> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "CPUID is an instruction")]
+#[allow(
+    unused_unsafe,
+    reason = "later compilers than the oldest supported call CPUID safe"
+)]
+fn cpuid_signature() -> Option<String> {
+    use std::arch::x86_64::__cpuid;
+    // SAFETY: every x86_64 processor has CPUID with leaf 1.
+    let features = unsafe { __cpuid(1) };
+    if features.ecx & (1 << 31) == 0 {
+        return None;
+    }
+    // SAFETY: bit 31 of leaf 1's ecx says that a hypervisor answers this leaf.
+    let leaf = unsafe { __cpuid(0x4000_0000) };
+    let bytes: Vec<u8> = [leaf.ebx, leaf.ecx, leaf.edx]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let signature = String::from_utf8_lossy(&bytes)
+        .trim_matches('\0')
+        .to_owned();
+    (!signature.is_empty()).then_some(signature)
+}
+
+fn container(root: &Root) -> Option<Layer> {
+    let layer = |name: &str, evidence: String| {
+        Some(Layer {
+            name: name.to_owned(),
+            evidence,
+        })
+    };
+    for (path, name) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
+        if root.has(path) {
+            return layer(name, format!("{path} exists"));
+        }
+    }
+    let path = "/run/systemd/container";
+    if let Ok(name) = root.read(path) {
+        return layer(&name, format!("{path}: {name}"));
+    }
+    let path = "/proc/1/cgroup";
+    let text = root.read(path).ok()?;
+    let words = [
+        ("docker", "docker"),
+        ("kubepods", "kubernetes"),
+        ("lxc", "lxc"),
+        ("libpod", "podman"),
+    ];
+    let (line, name) = text.lines().find_map(|line| {
+        let (_, name) = words.iter().find(|(word, _)| line.contains(word))?;
+        Some((line, name))
+    })?;
+    layer(name, format!("{path}: {line}"))
+}
