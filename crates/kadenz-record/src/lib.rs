@@ -4,3 +4,4 @@
 //! and a file or two a series. This crate needs no other room of the house and holds no `unsafe`.
 
 pub mod run;
+pub mod samples;

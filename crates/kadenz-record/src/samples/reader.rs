@@ -1,0 +1,442 @@
+//! Reads a samples file in constant memory.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::wire::{self, COLUMNS, CONTINUATION, Content, MAX_METADATA, WORD};
+use super::{Sample, SamplesHeader};
+
+/// Rows that are read at a time: 64 KiB a column, which stays in the first caches.
+const CHUNK: u64 = 8192;
+
+/// Why a samples file could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenSamplesError {
+    /// The operating system refused the file.
+    #[error("cannot open the samples file {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file ends before its header does.
+    #[error(
+        "the samples file has no complete header ({bytes} bytes): the run was killed before its \
+         first flush; use the interval log of the series instead"
+    )]
+    NoHeader {
+        /// Length of the file.
+        bytes: u64,
+    },
+    /// The file starts with something else than the schema of a samples file.
+    #[error(
+        "not a samples file of Kadenz: {cause}; it must be an uncompressed Arrow IPC stream with \
+         the columns sequence, intended_ns, actual_ns and value_ns"
+    )]
+    Foreign {
+        /// What was found.
+        cause: String,
+    },
+    /// The header could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadSamplesError),
+}
+
+/// Why a samples file could not be read on.
+#[derive(Debug, Error)]
+pub enum ReadSamplesError {
+    /// The operating system refused to read.
+    #[error("cannot read the samples file at byte {offset}: {source}")]
+    Io {
+        /// Where.
+        offset: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A message inside the file is damaged; what stood before it was read.
+    #[error(
+        "the samples file is damaged at byte {offset}: {cause}; the samples before it are good, \
+         the interval log of the series is whole"
+    )]
+    Damaged {
+        /// Where the message starts.
+        offset: u64,
+        /// What is wrong.
+        cause: String,
+    },
+}
+
+/// How much a samples file held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Samples that were read.
+    pub samples: u64,
+    /// Record batches they stood in.
+    pub batches: u64,
+    /// Whether the file ends in the middle of something, or without its end mark: its writer was
+    /// killed or its disk was full. All whole batches were read.
+    pub truncated: bool,
+}
+
+/// A samples file, read from its start to its end in constant memory, whatever its length.
+///
+/// [`SamplesFile::next_values`] and [`SamplesFile::next_samples`] share one position and may be
+/// mixed. The first seeks over every column but the value.
+#[derive(Debug)]
+pub struct SamplesFile<R = File> {
+    source: Source<R>,
+    header: SamplesHeader,
+    /// Where the message after the schema starts.
+    first: u64,
+    /// Where the next message starts.
+    next: u64,
+    rows: Rows,
+    extent: Extent,
+    ended: bool,
+    metadata: Vec<u8>,
+    bytes: Vec<u8>,
+    values: Vec<i64>,
+    samples: Vec<Sample>,
+}
+
+/// Rows of a batch that are still to be read: where each column goes on in the file.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rows {
+    columns: [u64; 4],
+    left: u64,
+}
+
+/// What stands at a place in the stream.
+enum Step {
+    Message {
+        content: Content,
+        body: u64,
+        next: u64,
+    },
+    End,
+    CutOff,
+}
+
+impl SamplesFile<File> {
+    /// Opens a samples file.
+    ///
+    /// # Errors
+    /// [`OpenSamplesError`] if it cannot be read, has no whole header or is of another kind.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenSamplesError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|source| OpenSamplesError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::from_reader(file)
+    }
+}
+
+impl<R: Read + Seek> SamplesFile<R> {
+    /// Reads a samples file from anything that reads and seeks. What is appended to it later is
+    /// not seen.
+    ///
+    /// # Errors
+    /// As [`SamplesFile::open`].
+    pub fn from_reader(reader: R) -> Result<Self, OpenSamplesError> {
+        let mut source = Source::new(reader)?;
+        let mut metadata = Vec::new();
+        let step = step(&mut source, 0, &mut metadata).map_err(|error| match error {
+            ReadSamplesError::Damaged { cause, .. } => OpenSamplesError::Foreign { cause },
+            io @ ReadSamplesError::Io { .. } => OpenSamplesError::Read(io),
+        })?;
+        let (header, first) = match step {
+            Step::Message {
+                content: Content::Schema(header),
+                next,
+                ..
+            } => (header, next),
+            Step::Message { .. } => {
+                let cause = "its first message is not a schema".to_owned();
+                return Err(OpenSamplesError::Foreign { cause });
+            }
+            Step::End | Step::CutOff => {
+                return Err(OpenSamplesError::NoHeader { bytes: source.len });
+            }
+        };
+        Ok(Self {
+            source,
+            header,
+            first,
+            next: first,
+            rows: Rows::default(),
+            extent: Extent::default(),
+            ended: false,
+            metadata,
+            bytes: Vec::new(),
+            values: Vec::new(),
+            samples: Vec::new(),
+        })
+    }
+
+    /// What the file says about itself.
+    #[must_use]
+    pub fn header(&self) -> &SamplesHeader {
+        &self.header
+    }
+
+    /// What was read so far; `truncated` is known at the end.
+    #[must_use]
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Goes back to the first sample.
+    pub fn rewind(&mut self) {
+        self.next = self.first;
+        self.rows = Rows::default();
+        self.extent = Extent::default();
+        self.ended = false;
+    }
+
+    /// The next values, at most some thousands at a time; `None` at the end.
+    ///
+    /// # Errors
+    /// [`ReadSamplesError`] if the file cannot be read or is damaged.
+    pub fn next_values(&mut self) -> Result<Option<&[i64]>, ReadSamplesError> {
+        let Some((columns, rows)) = self.advance()? else {
+            return Ok(None);
+        };
+        self.source
+            .read_at(columns[3], rows * WORD, &mut self.bytes)?;
+        self.values.clear();
+        self.values
+            .extend(words(&self.bytes).map(i64::from_le_bytes));
+        Ok(Some(&self.values))
+    }
+
+    /// The next samples, at most some thousands at a time; `None` at the end.
+    ///
+    /// # Errors
+    /// [`ReadSamplesError`] if the file cannot be read or is damaged.
+    pub fn next_samples(&mut self) -> Result<Option<&[Sample]>, ReadSamplesError> {
+        let Some((columns, rows)) = self.advance()? else {
+            return Ok(None);
+        };
+        self.samples.clear();
+        self.source
+            .read_at(columns[0], rows * WORD, &mut self.bytes)?;
+        self.samples.extend(words(&self.bytes).map(|word| Sample {
+            sequence: u64::from_le_bytes(word),
+            ..Sample::default()
+        }));
+        let fields: [fn(&mut Sample) -> &mut i64; 3] = [
+            |s| &mut s.intended_ns,
+            |s| &mut s.actual_ns,
+            |s| &mut s.value_ns,
+        ];
+        for (column, field) in columns[1..].iter().zip(fields) {
+            self.source.read_at(*column, rows * WORD, &mut self.bytes)?;
+            for (sample, word) in self.samples.iter_mut().zip(words(&self.bytes)) {
+                *field(sample) = i64::from_le_bytes(word);
+            }
+        }
+        Ok(Some(&self.samples))
+    }
+
+    /// Hands every value that is left to `take`, in order, some thousands at a time.
+    ///
+    /// # Errors
+    /// [`ReadSamplesError`] if the file cannot be read or is damaged; what stood before was taken.
+    pub fn for_each_value(
+        &mut self,
+        mut take: impl FnMut(&[i64]),
+    ) -> Result<Extent, ReadSamplesError> {
+        while let Some(values) = self.next_values()? {
+            take(values);
+        }
+        Ok(self.extent)
+    }
+
+    /// Hands every sample that is left to `take`, in order, some thousands at a time.
+    ///
+    /// # Errors
+    /// [`ReadSamplesError`] if the file cannot be read or is damaged; what stood before was taken.
+    pub fn for_each_chunk(
+        &mut self,
+        mut take: impl FnMut(&[Sample]),
+    ) -> Result<Extent, ReadSamplesError> {
+        while let Some(samples) = self.next_samples()? {
+            take(samples);
+        }
+        Ok(self.extent)
+    }
+
+    /// Steps over the next rows: where each column has them, and how many they are.
+    fn advance(&mut self) -> Result<Option<([u64; 4], u64)>, ReadSamplesError> {
+        while self.rows.left == 0 {
+            if !self.next_batch()? {
+                return Ok(None);
+            }
+        }
+        let rows = self.rows.left.min(CHUNK);
+        let columns = self.rows.columns;
+        self.rows.left -= rows;
+        self.rows.columns = columns.map(|column| column + rows * WORD);
+        self.extent.samples += rows;
+        Ok(Some((columns, rows)))
+    }
+
+    /// Finds the next record batch; false at the end of the file.
+    fn next_batch(&mut self) -> Result<bool, ReadSamplesError> {
+        if self.ended {
+            return Ok(false);
+        }
+        match step(&mut self.source, self.next, &mut self.metadata)? {
+            Step::Message {
+                content: Content::Batch { rows, columns },
+                body,
+                next,
+            } => {
+                self.rows = Rows {
+                    columns: columns.map(|column| body + column),
+                    left: rows,
+                };
+                self.extent.batches += 1;
+                self.next = next;
+                return Ok(true);
+            }
+            Step::Message { .. } => {
+                let cause = "a second schema".to_owned();
+                return Err(ReadSamplesError::Damaged {
+                    offset: self.next,
+                    cause,
+                });
+            }
+            Step::End => self.extent.truncated = false,
+            Step::CutOff => self.extent.truncated = true,
+        }
+        self.ended = true;
+        Ok(false)
+    }
+}
+
+/// Reads the message at `at`.
+fn step<R: Read + Seek>(
+    source: &mut Source<R>,
+    at: u64,
+    metadata: &mut Vec<u8>,
+) -> Result<Step, ReadSamplesError> {
+    let Some(prefix) = source.words_at::<8>(at)? else {
+        return Ok(Step::CutOff);
+    };
+    let [first, second] = [&prefix[..4], &prefix[4..]]
+        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    // Streams from before Arrow 0.15 have no continuation mark.
+    let (length, start) = if first == CONTINUATION {
+        (second, at + 8)
+    } else {
+        (first, at + 4)
+    };
+    if length == 0 {
+        // A tail of zeros is what a file system leaves of bytes that never reached the disk.
+        return Ok(if start == source.len {
+            Step::End
+        } else {
+            Step::CutOff
+        });
+    }
+    let damaged = |cause| ReadSamplesError::Damaged { offset: at, cause };
+    let length = u64::from(length);
+    if length > MAX_METADATA {
+        return Err(damaged(format!(
+            "a message with {length} bytes of metadata"
+        )));
+    }
+    if !source.holds(start, length) {
+        return Ok(Step::CutOff);
+    }
+    source.read_at(start, length, metadata)?;
+    let (body_length, content) = wire::parse(metadata).map_err(damaged)?;
+    let body = start + length;
+    if !source.holds(body, body_length) {
+        return Ok(Step::CutOff);
+    }
+    Ok(Step::Message {
+        content,
+        body,
+        next: body + body_length,
+    })
+}
+
+/// The words of a column.
+fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> {
+    bytes.chunks_exact(8).map(|word| {
+        let mut array = [0; 8];
+        array.copy_from_slice(word);
+        array
+    })
+}
+
+/// A reader that knows its length and where it stands, so that it seeks only where it must.
+#[derive(Debug)]
+struct Source<R> {
+    reader: R,
+    len: u64,
+    position: u64,
+}
+
+impl<R: Read + Seek> Source<R> {
+    fn new(mut reader: R) -> Result<Self, ReadSamplesError> {
+        let fail = |source| ReadSamplesError::Io { offset: 0, source };
+        let len = reader.seek(SeekFrom::End(0)).map_err(fail)?;
+        Ok(Self {
+            reader,
+            len,
+            position: len,
+        })
+    }
+
+    fn holds(&self, offset: u64, length: u64) -> bool {
+        offset
+            .checked_add(length)
+            .is_some_and(|end| end <= self.len)
+    }
+
+    /// The `N` bytes at `offset`; `None` if the file ends before.
+    fn words_at<const N: usize>(
+        &mut self,
+        offset: u64,
+    ) -> Result<Option<[u8; N]>, ReadSamplesError> {
+        if !self.holds(offset, N as u64) {
+            return Ok(None);
+        }
+        let mut bytes = [0; N];
+        self.fill(offset, &mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Reads `length` bytes, which the caller has found to be small and inside the file.
+    fn read_at(
+        &mut self,
+        offset: u64,
+        length: u64,
+        into: &mut Vec<u8>,
+    ) -> Result<(), ReadSamplesError> {
+        debug_assert!(self.holds(offset, length) && length <= MAX_METADATA.max(CHUNK * WORD));
+        into.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
+        self.fill(offset, into)
+    }
+
+    fn fill(&mut self, offset: u64, into: &mut [u8]) -> Result<(), ReadSamplesError> {
+        let fail = |source| ReadSamplesError::Io { offset, source };
+        if self.position != offset {
+            self.reader.seek(SeekFrom::Start(offset)).map_err(fail)?;
+        }
+        self.position = u64::MAX;
+        self.reader.read_exact(into).map_err(fail)?;
+        self.position = offset + into.len() as u64;
+        Ok(())
+    }
+}
+
+const _: () = assert!(COLUMNS.len() == 4);

@@ -1,0 +1,320 @@
+//! A bounded queue of samples for one producer and one consumer.
+//!
+//! # Assumptions
+//!
+//! 1. At most one thread pushes at a time and at most one takes at a time. The types hold that:
+//!    each end is owned, is not `Clone`, and asks for `&mut self`.
+//! 2. Loads and stores of 64 bits are atomic on the target.
+//!
+//! # Guarantees
+//!
+//! 1. `push` and `pop` are wait-free: a bounded number of loads and stores, no loop, no
+//!    read-modify-write, no allocation, no lock, no system call.
+//! 2. What was pushed is taken once, whole, and in order.
+//! 3. A push into a full ring changes nothing but the count of dropped samples.
+//!
+//! The slots are atomics and not cells, so that no `unsafe` is needed: the words of a slot are
+//! stored relaxed and published by the release of `tail`; they are given back by the release of
+//! `head`. The tests at the end run under loom with `RUSTFLAGS="--cfg loom"`.
+
+#[cfg(loom)]
+use loom::sync::Arc;
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+#[cfg(not(loom))]
+use std::sync::Arc;
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::Sample;
+
+/// The most samples a ring holds: 32 MiB of slots.
+pub const MAX_CAPACITY: usize = 1 << 20;
+
+/// Keeps what the two ends write on separate cache lines (two, as x86 fetches them in pairs).
+#[repr(align(128))]
+struct Padded<T>(T);
+
+/// The four words of a sample.
+struct Slot([AtomicU64; 4]);
+
+impl Slot {
+    fn empty() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    fn store(&self, sample: Sample) {
+        let words = [
+            sample.sequence,
+            sample.intended_ns.cast_unsigned(),
+            sample.actual_ns.cast_unsigned(),
+            sample.value_ns.cast_unsigned(),
+        ];
+        for (slot, word) in self.0.iter().zip(words) {
+            slot.store(word, Ordering::Relaxed);
+        }
+    }
+
+    fn load(&self) -> Sample {
+        let [sequence, intended, actual, value] = &self.0;
+        Sample {
+            sequence: sequence.load(Ordering::Relaxed),
+            intended_ns: intended.load(Ordering::Relaxed).cast_signed(),
+            actual_ns: actual.load(Ordering::Relaxed).cast_signed(),
+            value_ns: value.load(Ordering::Relaxed).cast_signed(),
+        }
+    }
+}
+
+/// What both ends see. `head` and `tail` count samples and wrap; their difference is the length.
+struct Shared {
+    slots: Box<[Slot]>,
+    /// Samples taken; written by the consumer.
+    head: Padded<AtomicUsize>,
+    /// Samples pushed; written by the producer.
+    tail: Padded<AtomicUsize>,
+    /// Samples that found no room; written by the producer.
+    dropped: Padded<AtomicU64>,
+}
+
+impl Shared {
+    fn slot(&self, index: usize) -> &Slot {
+        &self.slots[index & (self.slots.len() - 1)]
+    }
+}
+
+/// A bounded ring of samples: its two ends.
+///
+/// `capacity` is rounded up to a power of two and kept between 2 and [`MAX_CAPACITY`]. All memory
+/// is taken and touched here.
+///
+/// ```
+/// use kadenz_record::samples::{ring, Sample};
+///
+/// let (mut producer, mut consumer) = ring(1024);
+/// assert!(producer.push(Sample { sequence: 0, value_ns: 42, ..Sample::default() }));
+/// assert_eq!(consumer.pop().map(|sample| sample.value_ns), Some(42));
+/// assert_eq!(consumer.dropped(), 0);
+/// ```
+#[must_use]
+pub fn ring(capacity: usize) -> (SampleProducer, SampleConsumer) {
+    let capacity = capacity.clamp(2, MAX_CAPACITY).next_power_of_two();
+    let shared = Arc::new(Shared {
+        slots: (0..capacity).map(|_| Slot::empty()).collect(),
+        head: Padded(AtomicUsize::new(0)),
+        tail: Padded(AtomicUsize::new(0)),
+        dropped: Padded(AtomicU64::new(0)),
+    });
+    let producer = SampleProducer {
+        shared: Arc::clone(&shared),
+        tail: 0,
+        head_seen: 0,
+        dropped: 0,
+    };
+    let consumer = SampleConsumer { shared, head: 0 };
+    (producer, consumer)
+}
+
+/// The end that the measuring thread holds.
+#[derive(Debug)]
+pub struct SampleProducer {
+    shared: Arc<Shared>,
+    /// Own copy of `tail`: nobody else writes it.
+    tail: usize,
+    /// `head` as last seen; it only grows, so a stale copy errs on the side of full.
+    head_seen: usize,
+    /// Own copy of `dropped`.
+    dropped: u64,
+}
+
+impl SampleProducer {
+    /// Puts a sample into the ring, or counts it as dropped if there is no room; true if it went in.
+    ///
+    /// Real-time safe: wait-free, and allocates nothing.
+    pub fn push(&mut self, sample: Sample) -> bool {
+        let capacity = self.shared.slots.len();
+        if self.tail.wrapping_sub(self.head_seen) >= capacity {
+            self.head_seen = self.shared.head.0.load(Ordering::Acquire);
+            if self.tail.wrapping_sub(self.head_seen) >= capacity {
+                self.dropped = self.dropped.wrapping_add(1);
+                self.shared.dropped.0.store(self.dropped, Ordering::Relaxed);
+                return false;
+            }
+        }
+        self.shared.slot(self.tail).store(sample);
+        self.tail = self.tail.wrapping_add(1);
+        self.shared.tail.0.store(self.tail, Ordering::Release);
+        true
+    }
+
+    /// Samples that found no room so far.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Samples the ring holds when full.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.shared.slots.len()
+    }
+}
+
+/// The end that the writer thread holds.
+#[derive(Debug)]
+pub struct SampleConsumer {
+    shared: Arc<Shared>,
+    /// Own copy of `head`: nobody else writes it.
+    head: usize,
+}
+
+impl SampleConsumer {
+    /// Takes the oldest sample; `None` if the ring is empty. Wait-free.
+    pub fn pop(&mut self) -> Option<Sample> {
+        let tail = self.shared.tail.0.load(Ordering::Acquire);
+        if tail == self.head {
+            return None;
+        }
+        let sample = self.shared.slot(self.head).load();
+        self.head = self.head.wrapping_add(1);
+        self.shared.head.0.store(self.head, Ordering::Release);
+        Some(sample)
+    }
+
+    /// Moves what is in the ring now, up to `most` samples, to the end of `out`; how many it was.
+    pub fn drain_into(&mut self, out: &mut Vec<Sample>, most: usize) -> usize {
+        let count = self.len().min(most);
+        out.extend((0..count).map(|i| self.shared.slot(self.head.wrapping_add(i)).load()));
+        self.head = self.head.wrapping_add(count);
+        self.shared.head.0.store(self.head, Ordering::Release);
+        count
+    }
+
+    /// Samples in the ring now.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let tail = self.shared.tail.0.load(Ordering::Acquire);
+        tail.wrapping_sub(self.head)
+    }
+
+    /// Whether the ring is empty now.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Samples that found no room so far.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.shared.dropped.0.load(Ordering::Relaxed)
+    }
+
+    /// Samples the ring holds when full.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.shared.slots.len()
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let capacity = self.slots.len();
+        f.debug_struct("Shared")
+            .field("capacity", &capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+fn numbered(n: u64) -> Sample {
+    let signed = n.cast_signed();
+    Sample {
+        sequence: n,
+        intended_ns: signed * 10,
+        actual_ns: signed * 10 + 1,
+        value_ns: -signed,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capacity_is_a_power_of_two_within_bounds() {
+        assert_eq!(ring(0).0.capacity(), 2);
+        assert_eq!(ring(3).0.capacity(), 4);
+        assert_eq!(ring(16_384).1.capacity(), 16_384);
+        if !cfg!(miri) {
+            assert_eq!(ring(usize::MAX).0.capacity(), MAX_CAPACITY);
+        }
+    }
+
+    #[test]
+    fn full_ring_drops_the_newest_and_counts_it() {
+        let (mut producer, mut consumer) = ring(2);
+        assert!(producer.push(numbered(0)) && producer.push(numbered(1)));
+        assert!(!producer.push(numbered(2)));
+        assert_eq!((producer.dropped(), consumer.dropped()), (1, 1));
+        assert_eq!(consumer.pop(), Some(numbered(0)));
+        assert!(producer.push(numbered(3)));
+        let mut rest = Vec::new();
+        assert_eq!(consumer.drain_into(&mut rest, usize::MAX), 2);
+        assert_eq!(rest, [numbered(1), numbered(3)]);
+        assert!(consumer.is_empty() && consumer.pop().is_none());
+    }
+
+    #[test]
+    fn two_threads_lose_only_what_is_counted() {
+        const PUSHES: u64 = if cfg!(miri) { 300 } else { 200_000 };
+        let (mut producer, mut consumer) = ring(64);
+        let pushing = std::thread::spawn(move || {
+            for n in 0..PUSHES {
+                producer.push(numbered(n));
+            }
+        });
+        let mut taken = Vec::new();
+        loop {
+            let ended = pushing.is_finished();
+            if consumer.drain_into(&mut taken, 16) == 0 && ended {
+                break;
+            }
+        }
+        assert!(
+            taken
+                .iter()
+                .all(|sample| *sample == numbered(sample.sequence))
+        );
+        assert!(
+            taken
+                .windows(2)
+                .all(|pair| pair[0].sequence < pair[1].sequence)
+        );
+        assert_eq!(taken.len() as u64 + consumer.dropped(), PUSHES);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+
+    /// Every interleaving of three pushes into a ring of two, with a consumer beside it.
+    #[test]
+    fn whole_in_order_and_counted() {
+        loom::model(|| {
+            let (mut producer, mut consumer) = ring(2);
+            let pushing = loom::thread::spawn(move || {
+                (0..3)
+                    .filter(|&n| producer.push(numbered(n)))
+                    .collect::<Vec<_>>()
+            });
+            let mut taken: Vec<Sample> = consumer.pop().into_iter().collect();
+            consumer.drain_into(&mut taken, usize::MAX);
+            let pushed = pushing.join().expect("producer");
+            consumer.drain_into(&mut taken, usize::MAX);
+            let expected: Vec<Sample> = pushed.iter().map(|&n| numbered(n)).collect();
+            assert_eq!(taken, expected);
+            assert_eq!(taken.len() as u64 + consumer.dropped(), 3);
+        });
+    }
+}

@@ -1,0 +1,181 @@
+//! Appends samples to an Arrow IPC stream, one record batch a flush.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt64Array};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use thiserror::Error;
+
+use super::wire::COLUMNS;
+use super::{Sample, SamplesHeader};
+
+/// The most samples in one record batch; more become several batches.
+pub const MAX_BATCH: usize = 65_536;
+
+/// Why samples could not be written.
+#[derive(Debug, Error)]
+pub enum WriteSamplesError {
+    /// The file or stream behind the writer refused the bytes.
+    #[error("cannot write samples: {source}; make room on the disk or choose another folder")]
+    Io {
+        /// What the operating system said.
+        #[from]
+        source: io::Error,
+    },
+    /// Arrow could not form a record batch; a defect of Kadenz.
+    #[error("cannot form a record batch: {source}; please report this")]
+    Encode {
+        /// What Arrow said.
+        #[from]
+        source: ArrowError,
+    },
+}
+
+/// Turns samples into the bytes of an Arrow IPC stream, for whoever appends them to a file itself.
+///
+/// The bytes of each call are whole messages: a file that is cut back to the end of one stays
+/// readable.
+pub struct SampleEncoder {
+    schema: SchemaRef,
+    stream: StreamWriter<Vec<u8>>,
+}
+
+impl SampleEncoder {
+    /// Starts a stream; its first bytes, the schema, wait in the first [`SampleEncoder::take`].
+    ///
+    /// # Errors
+    /// [`WriteSamplesError::Encode`] if Arrow refuses the schema.
+    pub fn new(header: &SamplesHeader) -> Result<Self, WriteSamplesError> {
+        let fields: Vec<Field> = COLUMNS
+            .iter()
+            .map(|&(name, signed)| {
+                let kind = if signed {
+                    DataType::Int64
+                } else {
+                    DataType::UInt64
+                };
+                Field::new(name, kind, false)
+            })
+            .collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, header.to_metadata()));
+        let stream = StreamWriter::try_new(Vec::new(), &schema)?;
+        Ok(Self { schema, stream })
+    }
+
+    /// Encodes samples as record batches; none become none.
+    ///
+    /// # Errors
+    /// [`WriteSamplesError::Encode`] if Arrow refuses the batch.
+    pub fn encode(&mut self, samples: &[Sample]) -> Result<(), WriteSamplesError> {
+        for part in samples.chunks(MAX_BATCH) {
+            let signed = |of: fn(&Sample) -> i64| -> ArrayRef {
+                Arc::new(Int64Array::from_iter_values(part.iter().map(of)))
+            };
+            let sequence: Vec<u64> = part.iter().map(|sample| sample.sequence).collect();
+            let columns: Vec<ArrayRef> = vec![
+                Arc::new(UInt64Array::from(sequence)),
+                signed(|sample| sample.intended_ns),
+                signed(|sample| sample.actual_ns),
+                signed(|sample| sample.value_ns),
+            ];
+            let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+            self.stream.write(&batch)?;
+        }
+        Ok(())
+    }
+
+    /// Encodes the end of the stream. Nothing may be encoded after it.
+    ///
+    /// # Errors
+    /// [`WriteSamplesError::Encode`] if the stream has ended before.
+    pub fn end(&mut self) -> Result<(), WriteSamplesError> {
+        Ok(self.stream.finish()?)
+    }
+
+    /// Hands over what was encoded since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(self.stream.get_mut())
+    }
+}
+
+impl std::fmt::Debug for SampleEncoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SampleEncoder")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Writes samples into anything that takes bytes, for importers and tools; a run in progress
+/// writes through [`run::folder`](crate::run::folder).
+///
+/// ```
+/// use kadenz_record::samples::reader::SamplesFile;
+/// use kadenz_record::samples::writer::SamplesWriter;
+/// use kadenz_record::samples::{Sample, SamplesHeader};
+///
+/// let header = SamplesHeader { series: "wakeup".into(), unit: "ns".into(), ..Default::default() };
+/// let mut writer = SamplesWriter::new(Vec::new(), &header)?;
+/// writer.write(&[Sample { value_ns: 42, ..Sample::default() }])?;
+/// let bytes = writer.finish()?;
+///
+/// let mut sum = 0;
+/// let mut file = SamplesFile::from_reader(std::io::Cursor::new(bytes))?;
+/// let extent = file.for_each_value(|values| sum += values.iter().sum::<i64>())?;
+/// assert_eq!((sum, extent.samples, extent.truncated), (42, 1, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SamplesWriter<W> {
+    encoder: SampleEncoder,
+    out: W,
+}
+
+impl<W: Write> SamplesWriter<W> {
+    /// Starts a samples file.
+    ///
+    /// # Errors
+    /// [`WriteSamplesError`] if the header cannot be written.
+    pub fn new(out: W, header: &SamplesHeader) -> Result<Self, WriteSamplesError> {
+        let mut writer = Self {
+            encoder: SampleEncoder::new(header)?,
+            out,
+        };
+        writer.flush()?;
+        Ok(writer)
+    }
+
+    /// Writes samples as one record batch (more above [`MAX_BATCH`]); thousands at a time read
+    /// fastest.
+    ///
+    /// # Errors
+    /// [`WriteSamplesError`] if they cannot be written; the file may then end in part of a batch.
+    pub fn write(&mut self, samples: &[Sample]) -> Result<(), WriteSamplesError> {
+        for part in samples.chunks(MAX_BATCH) {
+            self.encoder.encode(part)?;
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the stream and gives back what it was written into.
+    ///
+    /// # Errors
+    /// [`WriteSamplesError`] if the end cannot be written.
+    pub fn finish(mut self) -> Result<W, WriteSamplesError> {
+        self.encoder.end()?;
+        self.flush()?;
+        Ok(self.out)
+    }
+
+    fn flush(&mut self) -> Result<(), WriteSamplesError> {
+        let mut bytes = self.encoder.take();
+        self.out.write_all(&bytes)?;
+        self.out.flush()?;
+        bytes.clear();
+        *self.encoder.stream.get_mut() = bytes;
+        Ok(())
+    }
+}
