@@ -3,5 +3,11 @@
 //! Every latency, wherever it is taken, becomes a *series* in a *run*: a folder with `run.json`
 //! and a file or two a series. This crate needs no other room of the house and holds no `unsafe`.
 
+pub mod histogram;
+pub mod hlog;
+pub mod phaser;
+pub mod recorder;
 pub mod run;
 pub mod samples;
+
+mod sync;

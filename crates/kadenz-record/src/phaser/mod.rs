@@ -1,0 +1,247 @@
+//! Double buffering in which writers never wait.
+//!
+//! [`WriterReaderPhaser`] follows the algorithm of Gil Tene's `WriterReaderPhaser` (HdrHistogram,
+//! public domain). There are two phases, and whatever is double-buffered has one buffer for each.
+//! A writer enters a section, writes to the buffer of the phase it was told, and leaves. A reader
+//! flips the phase and is back only when the last writer of the old phase has left: from then on,
+//! and until the next flip, the old phase's buffer is its own.
+//!
+//! # How it works
+//! `entered` counts the entries into the current phase and carries the phase in its sign: the even
+//! phase counts up from 0, the odd one from `i64::MIN`. Each phase has a counter of exits that
+//! starts at the same value. A flip sets the next phase's exits to their start and swaps `entered`
+//! to that start in one atomic step. What the swap returns is the number of entries there will
+//! ever have been into the old phase; when its exits have reached that number, nobody is left in
+//! it.
+//!
+//! # Assumptions
+//! 1. There is one buffer for each phase, and a writer writes only to the buffer of the phase that
+//!    its [`WriterSection`] names, and only while it holds that section.
+//! 2. Writers do not stay in a section for ever, and a section is not forgotten
+//!    ([`std::mem::forget`]).
+//! 3. Sections of one phaser are all entered with [`WriterReaderPhaser::enter`], or all with
+//!    [`WriterReaderPhaser::enter_alone`] and then never two at a time.
+//! 4. A reader touches only the buffer of the phase that [`ReaderTurn::resting`] names, and only
+//!    while it holds its turn.
+//! 5. Readers do not hold their turn for ever.
+//! 6. No phase is entered more than 2^63 times between two flips: 292 years at one a nanosecond.
+//!
+//! # What is guaranteed then
+//! 1. After [`ReaderTurn::flip`], no writer modifies the resting buffer, and everything written
+//!    to it is visible to the reader.
+//! 2. A writer that enters a phase sees everything the reader did to that phase's buffer while it
+//!    rested.
+//!
+//! # Progress
+//! 1. Entering and leaving are wait-free where an atomic fetch-and-add is (x86-64, ARMv8.1 with
+//!    LSE), and lock-free elsewhere. Neither allocates, calls the system, or can be held up by a
+//!    reader. `enter_alone` pays for one atomic read-modify-write, `enter` for two.
+//! 2. A flip waits only for writers that had entered before it began and have not left yet;
+//!    writers that enter later cannot prolong it. It spins briefly and then sleeps 50 us at a time,
+//!    so that a writer of lower priority on the same CPU can finish.
+//! 3. [`WriterReaderPhaser::read`] waits only for other readers.
+//!
+//! Loom models in `tests/loom_phaser.rs` check the guarantees over all interleavings of small
+//! numbers of writers and flips.
+//!
+//! # Example
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//! use kadenz_record::phaser::WriterReaderPhaser;
+//!
+//! let phaser = WriterReaderPhaser::new();
+//! let events = [AtomicU64::new(0), AtomicU64::new(0)];
+//!
+//! // A writer, on any thread:
+//! let section = phaser.enter();
+//! events[section.phase().index()].fetch_add(1, Ordering::Relaxed);
+//! drop(section);
+//!
+//! // A reader takes what was counted since the flip before:
+//! let mut turn = phaser.read();
+//! turn.flip();
+//! assert_eq!(events[turn.resting().index()].swap(0, Ordering::Relaxed), 1);
+//! ```
+
+use crate::sync::{AtomicI64, Mutex, MutexGuard, Ordering, PoisonError, wait_a_little};
+
+/// One of the two phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The first phase.
+    Even,
+    /// The second one.
+    Odd,
+}
+
+impl Phase {
+    /// 0 or 1, to index a pair of buffers with.
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Even => 0,
+            Self::Odd => 1,
+        }
+    }
+
+    #[inline]
+    const fn of(entered: i64) -> Self {
+        if entered < 0 { Self::Odd } else { Self::Even }
+    }
+
+    const fn other(self) -> Self {
+        match self {
+            Self::Even => Self::Odd,
+            Self::Odd => Self::Even,
+        }
+    }
+
+    /// Where the counters of the phase start.
+    const fn start(self) -> i64 {
+        match self {
+            Self::Even => 0,
+            Self::Odd => i64::MIN,
+        }
+    }
+}
+
+/// Lets writers proceed without waiting while readers take turns at the buffer that rests; see the
+/// [module documentation](self) for what it assumes and guarantees.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct WriterReaderPhaser {
+    /// Entries into the current phase, counted from the phase's start.
+    entered: AtomicI64,
+    /// Exits from each phase, counted from the phase's start.
+    left: [AtomicI64; 2],
+    /// Held by the reader whose turn it is.
+    turn: Mutex<()>,
+}
+
+impl Default for WriterReaderPhaser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl WriterReaderPhaser {
+    /// A phaser in its even phase, with nobody inside.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            entered: AtomicI64::new(Phase::Even.start()),
+            left: [Phase::Even, Phase::Odd].map(|phase| AtomicI64::new(phase.start())),
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// Enters a writer's section; any number of threads may be in one. Real-time safe.
+    #[inline]
+    pub fn enter(&self) -> WriterSection<'_> {
+        WriterSection {
+            phaser: self,
+            phase: self.count_entry(),
+            alone: false,
+        }
+    }
+
+    /// Enters a writer's section where the caller is this phaser's only writer: leaving is then a
+    /// plain store. Real-time safe. A second writer at the same time could lose an exit, and the
+    /// next flip would wait for ever.
+    #[inline]
+    pub fn enter_alone(&self) -> WriterSection<'_> {
+        WriterSection {
+            phaser: self,
+            phase: self.count_entry(),
+            alone: true,
+        }
+    }
+
+    #[inline]
+    fn count_entry(&self) -> Phase {
+        // Acquire: synchronizes with the flip that began this phase (entries in between continue
+        // its release sequence), so what the reader did to the buffer is seen.
+        Phase::of(self.entered.fetch_add(1, Ordering::Acquire))
+    }
+
+    /// Waits for other readers to finish their turns, then takes one. Not for real-time threads.
+    pub fn read(&self) -> ReaderTurn<'_> {
+        // The lock guards no data of its own, so a reader that panicked left nothing half done.
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only readers change the sign, and it is this reader's turn.
+        let current = Phase::of(self.entered.load(Ordering::Relaxed));
+        ReaderTurn {
+            phaser: self,
+            resting: current.other(),
+            _turn: turn,
+        }
+    }
+}
+
+/// A writer is inside; dropping it leaves.
+#[derive(Debug)]
+#[must_use = "the section ends when this is dropped"]
+pub struct WriterSection<'a> {
+    phaser: &'a WriterReaderPhaser,
+    phase: Phase,
+    alone: bool,
+}
+
+impl WriterSection<'_> {
+    /// The phase whose buffer may be written.
+    #[must_use]
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+}
+
+impl Drop for WriterSection<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let left = &self.phaser.left[self.phase.index()];
+        // Release: whoever sees this exit counted sees what was written inside.
+        if self.alone {
+            // Nobody else changes this counter: readers set it only while its phase rests.
+            left.store(
+                left.load(Ordering::Relaxed).wrapping_add(1),
+                Ordering::Release,
+            );
+        } else {
+            left.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// A reader's turn; dropping it lets other readers in.
+#[derive(Debug)]
+pub struct ReaderTurn<'a> {
+    phaser: &'a WriterReaderPhaser,
+    resting: Phase,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl ReaderTurn<'_> {
+    /// The phase whose buffer no writer touches.
+    #[must_use]
+    pub fn resting(&self) -> Phase {
+        self.resting
+    }
+
+    /// Sends writers to the buffer that rests, and returns when the other one has come to rest.
+    /// Waits for writers that are inside now, and for nothing else. No writer needs to come by.
+    pub fn flip(&mut self) {
+        let next = self.resting;
+        let previous = next.other();
+        // Nobody is in the next phase, so its exits can be set; the swap publishes that.
+        self.phaser.left[next.index()].store(next.start(), Ordering::Relaxed);
+        let entries = self.phaser.entered.swap(next.start(), Ordering::AcqRel);
+        let mut spins = 100;
+        // Acquire: pairs with the exits, so that what they wrote is seen.
+        while self.phaser.left[previous.index()].load(Ordering::Acquire) != entries {
+            wait_a_little(&mut spins);
+        }
+        self.resting = previous;
+    }
+}
