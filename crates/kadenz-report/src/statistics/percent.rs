@@ -52,6 +52,12 @@ impl Percent {
         self.0 as f64 / WHOLE as f64
     }
 
+    /// What is left to one: 0.0001 for 99.99 %, exact but for one rounding.
+    #[must_use]
+    pub fn complement(self) -> f64 {
+        (WHOLE - self.0) as f64 / WHOLE as f64
+    }
+
     /// As a percentage.
     #[must_use]
     pub fn percent(self) -> f64 {

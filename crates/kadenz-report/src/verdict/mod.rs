@@ -1,5 +1,17 @@
 //! Deadline and misses: what may be claimed, and what the sample is too small for.
 
+mod binomial;
+mod bound;
+mod plan;
+mod words;
+
+pub use bound::{CONFIDENCE, upper_bound};
+pub use plan::Plan;
+pub use words::{answer, describe};
+
+/// Fewer samples than this cannot claim even 99 % (see [`Plan`]), so nothing is claimed from them.
+pub const FEWEST_SAMPLES: u64 = 299;
+
 /// What a series says about its deadline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
@@ -28,11 +40,49 @@ pub enum Standing {
     Kept,
     /// At least one sample above the limit.
     Missed,
-    /// No miss, but too few samples to claim even 99 %.
+    /// No miss, but fewer than [`FEWEST_SAMPLES`]: too few to claim even 99 %.
     TooFew,
 }
 
 impl Verdict {
+    /// The verdict on `misses` in `count` samples with at most `longest_run` misses in a row, taken
+    /// over `duration_ns` (0 when unknown).
+    ///
+    /// ```
+    /// use kadenz_report::verdict::{Standing, Verdict};
+    ///
+    /// let verdict = Verdict::new(400_000, 60_000, 0, 0, 60_000_000_000);
+    /// assert!(verdict.kept());
+    /// assert_eq!(verdict.standing, Standing::Kept);
+    /// assert!(verdict.upper_bound_95 < 50e-6);
+    /// assert_eq!(Verdict::new(400_000, 100, 0, 0, 0).standing, Standing::TooFew);
+    /// ```
+    #[must_use]
+    pub fn new(limit_ns: u64, count: u64, misses: u64, longest_run: u64, duration_ns: u64) -> Self {
+        let standing = if misses > 0 {
+            Standing::Missed
+        } else if count < FEWEST_SAMPLES {
+            Standing::TooFew
+        } else {
+            Standing::Kept
+        };
+        let hours = duration_ns as f64 / 3.6e12;
+        Self {
+            limit_ns,
+            count,
+            misses,
+            rate: if count == 0 {
+                0.0
+            } else {
+                misses as f64 / count as f64
+            },
+            upper_bound_95: upper_bound(misses, count),
+            longest_run,
+            misses_per_hour: (duration_ns > 0).then(|| misses as f64 / hours),
+            standing,
+        }
+    }
+
     /// True if there were samples and none of them was above the limit.
     #[must_use]
     pub fn kept(&self) -> bool {

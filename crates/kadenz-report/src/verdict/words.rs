@@ -1,0 +1,281 @@
+//! The verdict in words.
+
+use kadenz_record::run::model::{Series, TuningMeasure};
+
+use super::{FEWEST_SAMPLES, Standing, Verdict};
+use crate::numbers;
+use crate::summary::{SeriesSummary, Summary};
+
+/// The counting half of a verdict: "0 misses in 60,000, so fewer than 50 in a million at 95 %
+/// confidence".
+///
+/// ```
+/// use kadenz_report::verdict::{Verdict, describe};
+///
+/// let verdict = Verdict::new(400_000, 60_000, 312, 4, 60_000_000_000);
+/// assert_eq!(
+///     describe(&verdict),
+///     "312 misses in 60,000 (0.52 %), at most 4 in a row; fewer than 5.8 in a thousand at 95 % \
+///      confidence"
+/// );
+/// ```
+#[must_use]
+pub fn describe(verdict: &Verdict) -> String {
+    let count = numbers::thousands(verdict.count);
+    let bound = numbers::in_a_million(verdict.upper_bound_95);
+    match verdict.standing {
+        Standing::Kept => {
+            format!("0 misses in {count}, so fewer than {bound} at 95 % confidence")
+        }
+        Standing::TooFew => format!(
+            "0 misses in {count}, which allows up to {bound}; {FEWEST_SAMPLES} samples without a \
+             miss claim 99 %"
+        ),
+        Standing::Missed => {
+            let misses = if verdict.misses == 1 {
+                "miss"
+            } else {
+                "misses"
+            };
+            let share = numbers::percentage(verdict.rate);
+            let number = numbers::thousands(verdict.misses);
+            let run = match verdict.longest_run {
+                0 | 1 => String::new(),
+                run => format!(", at most {} in a row", numbers::thousands(run)),
+            };
+            format!(
+                "{number} {misses} in {count} ({share}){run}; fewer than {bound} at 95 % confidence"
+            )
+        }
+    }
+}
+
+/// The answer in words to what the run asked: one sentence a deadline, the series that keep it
+/// first. Absent when no series has a deadline.
+///
+/// ```
+/// # use kadenz_record::run::model::{Series, TuningMeasure};
+/// # use kadenz_report::summary::{SeriesSummary, Summary};
+/// use kadenz_report::verdict::{Verdict, answer};
+///
+/// # let series = |policy: &str, verdict| SeriesSummary {
+/// #     series: Series {
+/// #         expected_interval_ns: Some(1_000_000),
+/// #         tuning: vec![TuningMeasure {
+/// #             name: "policy".into(), granted: policy.into(), ok: true, ..Default::default()
+/// #         }],
+/// #         ..Default::default()
+/// #     },
+/// #     verdict: Some(verdict),
+/// #     ..Default::default()
+/// # };
+/// let tuned = series("SCHED_FIFO 80", Verdict::new(400_000, 60_000, 0, 0, 0));
+/// let ordinary = series("SCHED_OTHER", Verdict::new(400_000, 60_000, 312, 4, 0));
+/// let summary = Summary { series: vec![ordinary, tuned], ..Default::default() };
+/// assert_eq!(
+///     answer(&summary).as_deref(),
+///     Some(
+///         "This machine keeps 1 kHz with a 400 us deadline at SCHED_FIFO 80: 0 misses in 60,000, \
+///          so fewer than 50 in a million at 95 % confidence; as an ordinary process it does not: \
+///          312 misses in 60,000 (0.52 %), at most 4 in a row; fewer than 5.8 in a thousand at \
+///          95 % confidence."
+///     )
+/// );
+/// ```
+#[must_use]
+pub fn answer(summary: &Summary) -> Option<String> {
+    let mut judged: Vec<(&SeriesSummary, &Verdict)> = summary
+        .series
+        .iter()
+        .filter_map(|s| s.verdict.as_ref().map(|v| (s, v)))
+        .collect();
+    judged.sort_by_key(|(_, verdict)| verdict.standing as u8);
+    let mut sentences: Vec<String> = Vec::new();
+    while let Some((first, first_verdict)) = judged.first().copied() {
+        let asked = |(series, verdict): &(&SeriesSummary, &Verdict)| {
+            series.series.expected_interval_ns == first.series.expected_interval_ns
+                && verdict.limit_ns == first_verdict.limit_ns
+        };
+        let (same, others): (Vec<_>, Vec<_>) = judged.into_iter().partition(asked);
+        sentences.push(sentence(&same));
+        judged = others;
+    }
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// One sentence on series that were asked the same.
+fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
+    let mut text = String::new();
+    for (index, &(series, verdict)) in judged.iter().enumerate() {
+        let how = manner(series, judged);
+        let what = question(&series.series, verdict);
+        let clause = match (index, verdict.standing) {
+            (0, Standing::Kept) => format!("This machine keeps {what} {how}"),
+            (0, Standing::Missed) => format!("This machine does not keep {what} {how}"),
+            (0, Standing::TooFew) => {
+                format!("Too few samples to say whether this machine keeps {what} {how}")
+            }
+            (_, Standing::Kept) => format!("; {how} too"),
+            (_, Standing::Missed) if judged[0].1.standing == Standing::Missed => {
+                format!("; nor {how}")
+            }
+            (_, Standing::Missed) => format!("; {how} it does not"),
+            (_, Standing::TooFew) => format!("; {how} the samples are too few to say"),
+        };
+        text.push_str(&clause);
+        text.push_str(": ");
+        text.push_str(&describe(verdict));
+    }
+    text.push('.');
+    text
+}
+
+/// "1 kHz with a 400 us deadline".
+fn question(series: &Series, verdict: &Verdict) -> String {
+    let limit = numbers::span(verdict.limit_ns as f64);
+    match series.expected_interval_ns {
+        Some(interval) => format!("{} with a {limit} deadline", numbers::rate(interval)),
+        None => format!("a {limit} deadline"),
+    }
+}
+
+/// "at SCHED_FIFO 80", "as an ordinary process"; with the name of the series where another one was
+/// taken in the same manner.
+fn manner(series: &SeriesSummary, judged: &[(&SeriesSummary, &Verdict)]) -> String {
+    let scheduling = scheduling(&series.series);
+    let shared = judged
+        .iter()
+        .filter(|(other, _)| self::scheduling(&other.series) == scheduling);
+    let name = &series.series.name;
+    match scheduling {
+        None => format!("in series `{name}`"),
+        Some(words) if shared.count() > 1 => format!("{words} (series `{name}`)"),
+        Some(words) => words,
+    }
+}
+
+fn scheduling(series: &Series) -> Option<String> {
+    let policy = series
+        .tuning
+        .iter()
+        .find(|measure| measure.name == "policy")?;
+    Some(policy_words(policy))
+}
+
+fn policy_words(policy: &TuningMeasure) -> String {
+    let ordinary = policy.granted.is_empty() || policy.granted.starts_with("SCHED_OTHER");
+    let granted = if ordinary {
+        "as an ordinary process".to_owned()
+    } else {
+        format!("at {}", policy.granted)
+    };
+    if policy.ok || policy.requested.is_empty() {
+        granted
+    } else {
+        format!("{granted} ({} was refused)", policy.requested)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, policy: Option<(&str, &str)>, verdict: Verdict) -> SeriesSummary {
+        let tuning = policy.map(|(requested, granted)| TuningMeasure {
+            name: "policy".into(),
+            requested: requested.into(),
+            granted: granted.into(),
+            ok: requested == granted,
+            ..Default::default()
+        });
+        let series = Series {
+            name: name.into(),
+            expected_interval_ns: Some(1_000_000),
+            tuning: tuning.into_iter().collect(),
+            ..Default::default()
+        };
+        SeriesSummary {
+            series,
+            verdict: Some(verdict),
+            ..Default::default()
+        }
+    }
+
+    fn answer_of(series: Vec<SeriesSummary>) -> String {
+        answer(&Summary {
+            series,
+            ..Default::default()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn a_single_miss_is_a_miss() {
+        let verdict = Verdict::new(400_000, 100_000_000, 1, 1, 0);
+        assert_eq!(
+            answer_of(vec![series(
+                "a",
+                Some(("SCHED_RR 50", "SCHED_RR 50")),
+                verdict
+            )]),
+            "This machine does not keep 1 kHz with a 400 us deadline at SCHED_RR 50: 1 miss in \
+             100,000,000 (0.000001 %); fewer than 48 in a billion at 95 % \
+             confidence."
+        );
+    }
+
+    #[test]
+    fn too_few_samples_claim_nothing() {
+        let text = answer_of(vec![series("a", None, Verdict::new(400_000, 100, 0, 0, 0))]);
+        assert_eq!(
+            text,
+            "Too few samples to say whether this machine keeps 1 kHz with a 400 us deadline in \
+             series `a`: 0 misses in 100, which allows up to 3 in a hundred; 299 samples without a \
+             miss claim 99 %."
+        );
+    }
+
+    #[test]
+    fn a_refused_policy_is_said() {
+        let verdict = Verdict::new(400_000, 60_000, 0, 0, 0);
+        let text = answer_of(vec![series(
+            "a",
+            Some(("SCHED_FIFO 80", "SCHED_OTHER")),
+            verdict,
+        )]);
+        assert!(
+            text.contains("as an ordinary process (SCHED_FIFO 80 was refused)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn series_in_the_same_manner_are_told_apart_by_name() {
+        let policy = Some(("SCHED_FIFO 80", "SCHED_FIFO 80"));
+        let missed = Verdict::new(400_000, 60_000, 5, 2, 0);
+        let text = answer_of(vec![
+            series("spin", policy, missed),
+            series("sleep", policy, missed),
+        ]);
+        assert!(text.contains("at SCHED_FIFO 80 (series `spin`)"), "{text}");
+        assert!(
+            text.contains("; nor at SCHED_FIFO 80 (series `sleep`)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn different_questions_get_a_sentence_each() {
+        let kept = |limit| Verdict::new(limit, 60_000, 0, 0, 0);
+        let text = answer_of(vec![
+            series("a", None, kept(400_000)),
+            series("b", None, kept(50_000)),
+        ]);
+        assert_eq!(text.matches("This machine keeps").count(), 2, "{text}");
+    }
+
+    #[test]
+    fn a_run_without_deadlines_answers_nothing() {
+        assert_eq!(answer(&Summary::default()), None);
+    }
+}
