@@ -1,2 +1,72 @@
-//! Chores of the house: `cargo xtask test | tidy | bench | docs`.
-fn main() {}
+//! Chores of the house: `cargo xtask test | tidy | bench | docs | fuzz`.
+//!
+//! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the person who started it"
+)]
+
+mod bench;
+mod cargo;
+mod docs;
+mod fuzz;
+mod process;
+mod repository;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::repository::Repository;
+
+const HELP: &str = "\
+Chores of the house.
+
+Usage: cargo xtask <CHORE> [OPTIONS]
+
+Chores:
+  test   Run every test this machine can run, and name what was skipped
+  tidy   Check the invariants of docs/ARCHITECTURE.md, format, lints and rustdoc
+  bench  Take one of the figures in docs/benchmarks.md
+  docs   Build rustdoc, man pages, completions and the command reference; check links
+  fuzz   List the fuzz targets, or run them
+
+`cargo xtask <CHORE> --help` says more.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs a chore. `Ok(false)` is a chore that did its work and found something wrong.
+fn dispatch(arguments: &[String]) -> Result<bool> {
+    let Some((chore, options)) = arguments.split_first() else {
+        print!("{HELP}");
+        return Ok(true);
+    };
+    let repository = Repository::of_this_build();
+    match chore.as_str() {
+        "test" => test::main(&repository, options),
+        "tidy" => tidy::main(&repository, options),
+        "bench" => bench::main(&repository, options),
+        "docs" => docs::main(&repository, options),
+        "fuzz" => fuzz::main(&repository, options),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        other => bail!("there is no chore {other:?}; `cargo xtask help` lists them"),
+    }
+}

@@ -1,0 +1,197 @@
+//! `cargo xtask fuzz`: the fuzz targets of `fuzz/`, listed or run.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::process;
+use crate::repository::Repository;
+use crate::test::isolated;
+
+const HELP: &str = "\
+List the fuzz targets, or run them from their seeds.
+
+Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N]
+
+  --all          run every target
+  --seconds N    how long each runs [default: 60]
+";
+
+/// A fuzz target: a binary of `fuzz/Cargo.toml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// Folder with valid examples, from the root, where one is named in `package.metadata.seeds`.
+    pub seeds: Option<PathBuf>,
+}
+
+/// Lists or runs.
+pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+    if options.iter().any(|it| it == "--help" || it == "-h") {
+        print!("{HELP}");
+        return Ok(true);
+    }
+    let wishes = read(options)?;
+    let targets = targets(repository)?;
+    if let Some(stranger) = wishes
+        .names
+        .iter()
+        .find(|name| targets.iter().all(|it| it.name != **name))
+    {
+        bail!("there is no fuzz target {stranger:?}; `cargo xtask fuzz` lists them");
+    }
+    let mut well = true;
+    for target in &targets {
+        if wishes.all || wishes.names.contains(&target.name) {
+            well &= run(repository, target, wishes.seconds)?;
+        } else if wishes.names.is_empty() {
+            println!("{}", target.name);
+        }
+    }
+    Ok(well)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Wishes {
+    names: Vec<String>,
+    all: bool,
+    seconds: u32,
+}
+
+fn read(options: &[String]) -> Result<Wishes> {
+    let mut wishes = Wishes {
+        names: Vec::new(),
+        all: false,
+        seconds: 60,
+    };
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match option.as_str() {
+            "--all" => wishes.all = true,
+            "--seconds" => {
+                let number = options.next().and_then(|it| it.parse().ok());
+                wishes.seconds = number.context("--seconds needs a number")?;
+            }
+            name if !name.starts_with('-') => wishes.names.push(name.to_owned()),
+            other => bail!("fuzz knows no option {other:?}; `cargo xtask fuzz --help` lists them"),
+        }
+    }
+    Ok(wishes)
+}
+
+/// The targets, read from the manifest; none if there is no fuzz folder.
+pub fn targets(repository: &Repository) -> Result<Vec<Target>> {
+    let manifest = repository.path("fuzz/Cargo.toml");
+    if !manifest.is_file() {
+        return Ok(Vec::new());
+    }
+    let mut command = repository.command("cargo");
+    command
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--no-deps",
+            "--manifest-path",
+        ])
+        .arg(manifest);
+    let metadata: Value = serde_json::from_str(&process::output(&mut command)?)?;
+    Ok(read_targets(&metadata["packages"][0]))
+}
+
+fn read_targets(package: &Value) -> Vec<Target> {
+    let all = package["targets"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let binaries = all.iter().filter(|it| it["kind"][0] == "bin");
+    let names = binaries.filter_map(|it| it["name"].as_str());
+    let seeds = |name: &str| {
+        package["metadata"]["seeds"][name]
+            .as_str()
+            .map(PathBuf::from)
+    };
+    names
+        .map(|name| Target {
+            name: name.to_owned(),
+            seeds: seeds(name),
+        })
+        .collect()
+}
+
+/// Runs a target for some seconds; false if it found something, which then lies in `fuzz/artifacts`.
+pub fn run(repository: &Repository, target: &Target, seconds: u32) -> Result<bool> {
+    take_over_versions(repository)?;
+    let corpus = repository.path("fuzz/corpus").join(&target.name);
+    std::fs::create_dir_all(&corpus)
+        .with_context(|| format!("cannot make {}", corpus.display()))?;
+    let mut command = isolated(repository, "cargo", "fuzz");
+    // cargo-fuzz needs unstable flags; with this variable the stable compiler takes them, so no
+    // second toolchain is needed.
+    command.env("RUSTC_BOOTSTRAP", "1");
+    command.args(["fuzz", "run", &target.name]).arg(corpus);
+    command.args(target.seeds.as_ref().map(|seeds| repository.path(seeds)));
+    command.args([
+        "--",
+        &format!("-max_total_time={seconds}"),
+        "-verbosity=1",
+        "-timeout=10",
+    ]);
+    command.args(["-rss_limit_mb=1024", "-print_final_stats=1"]);
+    process::run(&mut command)
+}
+
+/// The fuzz workspace has its own lock file, which is not committed: it starts from the main one,
+/// so that what is fuzzed is what is shipped.
+fn take_over_versions(repository: &Repository) -> Result<()> {
+    let own = repository.path("fuzz/Cargo.lock");
+    if own.is_file() {
+        return Ok(());
+    }
+    std::fs::copy(repository.path("Cargo.lock"), &own)
+        .with_context(|| format!("cannot write {}", own.display()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_the_binaries_with_their_seeds() {
+        let package = serde_json::json!({
+            "targets": [
+                { "name": "hlog", "kind": ["bin"] },
+                { "name": "helpers", "kind": ["lib"] },
+                { "name": "run_json", "kind": ["bin"] },
+            ],
+            "metadata": { "seeds": { "hlog": "conformance/hlog" } },
+        });
+        let target = |name: &str, seeds: Option<&str>| Target {
+            name: name.to_owned(),
+            seeds: seeds.map(PathBuf::from),
+        };
+        let expected = [
+            target("hlog", Some("conformance/hlog")),
+            target("run_json", None),
+        ];
+        assert_eq!(read_targets(&package), expected);
+    }
+
+    #[test]
+    fn options_are_understood_and_strangers_refused() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let wishes = read(&words("hlog --seconds 5")).expect("known options");
+        assert_eq!(
+            wishes,
+            Wishes {
+                names: vec!["hlog".to_owned()],
+                all: false,
+                seconds: 5
+            }
+        );
+        assert!(read(&words("--seconds")).is_err());
+        assert!(read(&words("--fast")).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! Commands that a chore starts: echoed first, so that anyone can repeat them by hand.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use anyhow::{Context, Result, bail};
+
+/// Where a line of a child came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// The command as a shell would take it: set variables, program, arguments.
+pub fn spelled(command: &Command) -> String {
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        let value = value?;
+        Some(format!("{}={}", name.display(), quoted(value)))
+    });
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    variables
+        .chain(words.map(quoted))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Runs a command with our own output streams; true if it ended with 0.
+pub fn run(command: &mut Command) -> Result<bool> {
+    eprintln!("$ {}", spelled(command));
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
+    Ok(status.success())
+}
+
+/// Runs a command silently and returns its standard output; an error holds what it said.
+pub fn output(command: &mut Command) -> Result<String> {
+    let result = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
+    if !result.status.success() {
+        let said = String::from_utf8_lossy(&result.stderr);
+        bail!(
+            "`{}` ended with {}:\n{}",
+            spelled(command),
+            result.status,
+            said.trim()
+        );
+    }
+    Ok(String::from_utf8_lossy(&result.stdout).into_owned())
+}
+
+/// Whether a command starts and ends with 0, with all it says thrown away.
+pub fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Runs a command and hands every line of both its streams to `on_line`, in the order of arrival.
+pub fn tee(command: &mut Command, mut on_line: impl FnMut(Stream, &str)) -> Result<ExitStatus> {
+    eprintln!("$ {}", spelled(command));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
+    let (sender, lines) = sync_channel(1024);
+    let readers = [
+        child
+            .stdout
+            .take()
+            .map(|out| forward(out, Stream::Out, sender.clone())),
+        child
+            .stderr
+            .take()
+            .map(|err| forward(err, Stream::Err, sender)),
+    ];
+    for (stream, line) in lines {
+        on_line(stream, &line);
+    }
+    for reader in readers.into_iter().flatten() {
+        let _ = reader.join();
+    }
+    child
+        .wait()
+        .with_context(|| format!("cannot wait for `{}`", spelled(command)))
+}
+
+fn forward(
+    stream: impl Read + Send + 'static,
+    name: Stream,
+    sender: SyncSender<(Stream, String)>,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).split(b'\n') {
+            let Ok(line) = line else { return };
+            let line = String::from_utf8_lossy(&line)
+                .trim_end_matches('\r')
+                .to_owned();
+            if sender.send((name, line)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_spelled_so_that_a_shell_takes_it() {
+        let mut command = Command::new("cargo");
+        command
+            .args(["test", "a b", "it's"])
+            .env("RUSTFLAGS", "--cfg loom");
+        assert_eq!(
+            spelled(&command),
+            r"RUSTFLAGS='--cfg loom' cargo test 'a b' 'it'\''s'"
+        );
+    }
+
+    #[test]
+    fn tee_hands_over_both_streams_and_the_status() {
+        let mut seen = Vec::new();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo two >&2; exit 3"]);
+        let status = tee(&mut command, |stream, line| {
+            seen.push((stream, line.to_owned()))
+        });
+        seen.sort_by(|a, b| a.1.cmp(&b.1));
+        assert_eq!(
+            seen,
+            [(Stream::Out, "one".into()), (Stream::Err, "two".into())]
+        );
+        assert_eq!(status.expect("sh starts").code(), Some(3));
+    }
+
+    #[test]
+    fn the_error_of_a_failed_command_holds_what_it_said() {
+        let error = output(Command::new("sh").args(["-c", "echo broken >&2; exit 1"]));
+        let error = format!("{:#}", error.expect_err("it ended with 1"));
+        assert!(error.contains("broken"), "{error}");
+    }
+}

@@ -1,0 +1,112 @@
+//! Type-checks Kadenz for an operating system that is not this one. Nothing is linked or run.
+//!
+//! The standard library of the target comes from rustup where it gives one, else it is built from
+//! source: with a nightly toolchain that has `rust-src`, or with Debian's `rustc-web`.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::plan::Outcome;
+use super::steps::isolated;
+use super::tally::Tally;
+use crate::process;
+use crate::repository::Repository;
+use crate::tools;
+
+/// Where Debian's packages `cargo-web` and `rustc-web` put their programs.
+const DEBIAN_BIN: &str = "/usr/bin";
+const DEBIAN_SOURCE: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
+
+/// Where the standard library of a target comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Library {
+    Rustup,
+    NightlySource,
+    DebianSource,
+}
+
+/// Checks the types of the program, and so of every crate, for `target`.
+pub fn check(repository: &Repository, target: &str, tally: &mut Tally) -> Result<Outcome> {
+    let Some(library) = library(target) else {
+        let remedy = format!(
+            "rustup target add {target}, or apt-get install cargo-web rustc-web rust-web-src"
+        );
+        return Ok(Outcome::skipped(
+            format!("no standard library for {target}"),
+            remedy,
+        ));
+    };
+    let success = process::run(&mut command(repository, target, library))?;
+    tally.count(success);
+    Ok(Outcome::of(success, &format!("the check for {target}")))
+}
+
+fn library(target: &str) -> Option<Library> {
+    let active = tools::sysroot(None).is_some_and(|it| tools::has_target(&it, target));
+    let nightly =
+        || tools::sysroot(Some("+nightly")).is_some_and(|it| tools::has_standard_source(&it));
+    choose(active, nightly, || Path::new(DEBIAN_SOURCE).is_file())
+}
+
+fn choose(active: bool, nightly: impl Fn() -> bool, debian: impl Fn() -> bool) -> Option<Library> {
+    if active {
+        Some(Library::Rustup)
+    } else if nightly() {
+        Some(Library::NightlySource)
+    } else if debian() {
+        Some(Library::DebianSource)
+    } else {
+        None
+    }
+}
+
+fn command(repository: &Repository, target: &str, library: Library) -> Command {
+    let program = match library {
+        Library::DebianSource => format!("{DEBIAN_BIN}/cargo"),
+        Library::Rustup | Library::NightlySource => "cargo".to_owned(),
+    };
+    let mut command = isolated(repository, &program, "cross");
+    if library == Library::NightlySource {
+        command.arg("+nightly");
+    }
+    command.args(["check", "-p", "kadenz-cli", "--target", target]);
+    if library != Library::Rustup {
+        command.arg("-Zbuild-std=std,panic_abort");
+    }
+    if library == Library::DebianSource {
+        command
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTC", format!("{DEBIAN_BIN}/rustc"));
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_library_is_taken() {
+        assert_eq!(choose(true, || true, || true), Some(Library::Rustup));
+        assert_eq!(
+            choose(false, || true, || true),
+            Some(Library::NightlySource)
+        );
+        assert_eq!(
+            choose(false, || false, || true),
+            Some(Library::DebianSource)
+        );
+        assert_eq!(choose(false, || false, || false), None);
+    }
+
+    #[test]
+    fn only_a_library_from_source_asks_cargo_to_build_one() {
+        let repository = Repository::of_this_build();
+        let spelled = |library| process::spelled(&command(&repository, "a-target", library));
+        assert!(!spelled(Library::Rustup).contains("build-std"));
+        assert!(spelled(Library::NightlySource).contains("+nightly"));
+        assert!(spelled(Library::DebianSource).contains("RUSTC_BOOTSTRAP=1"));
+    }
+}

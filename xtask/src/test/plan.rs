@@ -1,0 +1,91 @@
+//! The steps of `cargo xtask test`, in the order in which they run.
+
+use anyhow::Result;
+
+use super::steps;
+use super::tally::Tally;
+use crate::repository::Repository;
+
+/// One step: a test runner with what it needs.
+pub struct Step {
+    /// Name for `--only` and for the summary.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub about: &'static str,
+    /// Does it.
+    pub run: fn(&Repository, &mut Tally) -> Result<Outcome>,
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All it looked at is well.
+    Passed,
+    /// Something is wrong; its own output says what.
+    Failed(String),
+    /// This machine lacks something.
+    Skipped {
+        /// What is missing.
+        missing: String,
+        /// How to get it.
+        remedy: String,
+    },
+}
+
+impl Outcome {
+    /// A step ended as its command did.
+    pub fn of(success: bool, what: &str) -> Self {
+        if success {
+            Self::Passed
+        } else {
+            Self::Failed(format!("{what} failed"))
+        }
+    }
+
+    /// A step that cannot run here.
+    pub fn skipped(missing: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Skipped {
+            missing: missing.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// All steps. The first needs nothing but Rust and a C compiler; each other one may be skipped.
+pub const STEPS: &[Step] = &[
+    Step {
+        name: "workspace",
+        about: "unit, integration and documentation tests of every crate",
+        run: steps::workspace,
+    },
+    Step {
+        name: "loom",
+        about: "the phaser and the rings under every interleaving loom finds",
+        run: steps::loom,
+    },
+    Step {
+        name: "miri",
+        about: "the same code in Miri, which sees data races and undefined behaviour",
+        run: steps::miri,
+    },
+    Step {
+        name: "browser",
+        about: "the HTML report in a real browser, offline",
+        run: steps::browser,
+    },
+    Step {
+        name: "windows",
+        about: "types for x86_64-pc-windows-gnu",
+        run: steps::windows,
+    },
+    Step {
+        name: "macos",
+        about: "types for aarch64-apple-darwin",
+        run: steps::macos,
+    },
+    Step {
+        name: "fuzz",
+        about: "every fuzz target for a few seconds",
+        run: steps::fuzz,
+    },
+];

@@ -1,0 +1,259 @@
+//! What each step of `cargo xtask test` does.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::cross;
+use super::plan::Outcome;
+use super::tally::Tally;
+use crate::cargo::{self, Crate};
+use crate::fuzz;
+use crate::process::{self, Stream};
+use crate::repository::Repository;
+use crate::tools;
+
+/// How long each fuzz target runs here; `cargo xtask fuzz` runs one for longer.
+const FUZZ_SECONDS: u32 = 10;
+
+/// Modules that loom and Miri can say something about: those that share memory between threads.
+const SHARING_MODULES: [&str; 3] = ["phaser", "recorder", "ring"];
+
+/// `cargo test --workspace`, with the tools found for the tests that need them.
+pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    let mut command = repository.command("cargo");
+    command.args([
+        "test",
+        "--workspace",
+        "--no-fail-fast",
+        "--",
+        "--show-output",
+    ]);
+    name_tools(&mut command, tally);
+    let success = watch(&mut command, tally)?;
+    Ok(Outcome::of(success, "cargo test --workspace"))
+}
+
+/// Tests marked `cfg(loom)`: the file `tests/loom.rs` of a crate, and its modules named `loom`.
+pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    let crates = crates_that_say(repository, "cfg(loom)")?;
+    if crates.is_empty() {
+        return Ok(Outcome::skipped("no crate has loom tests", "write one"));
+    }
+    let mut success = true;
+    for it in &crates {
+        let has_file = repository.path(&it.folder).join("tests/loom.rs").is_file();
+        for place in if has_file {
+            &["--lib", "--test=loom"][..]
+        } else {
+            &["--lib"]
+        } {
+            let mut command = isolated(repository, "cargo", "loom");
+            command
+                .env("RUSTFLAGS", "--cfg loom")
+                .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+            command.args(["test", "-p", &it.name, place]);
+            command.args(if *place == "--lib" {
+                &["--", "loom"][..]
+            } else {
+                &[]
+            });
+            success &= watch(&mut command, tally)?;
+        }
+    }
+    Ok(Outcome::of(success, "a loom test"))
+}
+
+/// The tests of the sharing modules in Miri, on a nightly toolchain.
+pub fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    if !tools::cargo_has(&["+nightly", "miri", "--version"]) {
+        let remedy = "rustup toolchain install nightly --profile minimal -c miri,rust-src";
+        return Ok(Outcome::skipped("no Miri", remedy));
+    }
+    let mut command = isolated(repository, "cargo", "miri");
+    command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    command.args([
+        "+nightly",
+        "miri",
+        "test",
+        "-p",
+        "kadenz-record",
+        "--lib",
+        "--",
+    ]);
+    command.args(SHARING_MODULES);
+    let success = watch(&mut command, tally)?;
+    Ok(Outcome::of(success, "a test in Miri"))
+}
+
+/// The report in a browser, by node's own test runner.
+pub fn browser(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    let Some(node) = tools::on_path(&["node"]) else {
+        return Ok(Outcome::skipped("no node", "apt-get install nodejs npm"));
+    };
+    let Some(browser) = tools::chromium() else {
+        return Ok(Outcome::skipped("no Chromium", "apt-get install chromium"));
+    };
+    if !repository
+        .path("tests/browser/node_modules/playwright-core")
+        .is_dir()
+    {
+        let remedy = "npm ci --prefix tests/browser";
+        return Ok(Outcome::skipped("no playwright-core", remedy));
+    }
+    let tests = browser_tests(repository)?;
+    let mut command = repository.command(&node.to_string_lossy());
+    command
+        .env("KADENZ_CHROMIUM", browser)
+        .arg("--test")
+        .args(tests);
+    let success = watch(&mut command, tally)?;
+    Ok(Outcome::of(success, "a browser test"))
+}
+
+/// Node 22 no longer takes a folder, so every file is named.
+fn browser_tests(repository: &Repository) -> Result<Vec<String>> {
+    let is_test = |path: &str| path.starts_with("tests/browser/") && path.contains(".test.");
+    let files = repository.files()?.into_iter().map(|file| file.path);
+    Ok(files.filter(|path| is_test(path)).collect())
+}
+
+/// Every fuzz target for a few seconds from its seeds.
+pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    if !tools::cargo_has(&["fuzz", "--version"]) {
+        return Ok(Outcome::skipped(
+            "no cargo-fuzz",
+            "cargo install --locked cargo-fuzz",
+        ));
+    }
+    let mut crashed = Vec::new();
+    for target in fuzz::targets(repository)? {
+        let success = fuzz::run(repository, &target, FUZZ_SECONDS)?;
+        tally.count(success);
+        if !success {
+            crashed.push(target.name);
+        }
+    }
+    Ok(Outcome::of(
+        crashed.is_empty(),
+        &format!("fuzz target {}", crashed.join(", ")),
+    ))
+}
+
+/// Types for Windows.
+pub fn windows(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    cross::check(repository, "x86_64-pc-windows-gnu", tally)
+}
+
+/// Types for macOS.
+pub fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    cross::check(repository, "aarch64-apple-darwin", tally)
+}
+
+/// A command whose artifacts stand apart, because its flags would make cargo build all anew.
+pub fn isolated(repository: &Repository, program: &str, name: &str) -> Command {
+    let mut command = repository.command(program);
+    command.env_remove("CARGO_BUILD_BUILD_DIR");
+    command.env("CARGO_TARGET_DIR", repository.target().join(name));
+    command
+}
+
+fn name_tools(command: &mut Command, tally: &Tally) {
+    let found = [
+        ("KADENZ_HDRHISTOGRAM_JAR", tools::hdrhistogram_jar()),
+        ("KADENZ_PYTHON", tools::python_with_pyarrow()),
+        ("KADENZ_CHROMIUM", tools::chromium()),
+    ];
+    for (variable, place) in found {
+        if let Some(place) = place {
+            command.env(variable, place);
+        }
+    }
+    if tally.skip_nothing() {
+        command.env("KADENZ_SKIP_NOTHING", "1");
+    }
+}
+
+fn crates_that_say(repository: &Repository, words: &str) -> Result<Vec<Crate>> {
+    let files = repository.files()?;
+    let says = |it: &Crate| {
+        let folder = format!("{}/", it.folder);
+        let mut own = files
+            .iter()
+            .filter(|file| file.is("rs") && file.path.starts_with(&folder));
+        it.folder.starts_with("crates/") && own.any(|file| file.text.contains(words))
+    };
+    Ok(cargo::crates(repository)?
+        .into_iter()
+        .filter(says)
+        .collect())
+}
+
+/// Runs a test runner, shows what it says and counts it.
+fn watch(command: &mut Command, tally: &mut Tally) -> Result<bool> {
+    let mut screen = Screen::default();
+    let status = process::tee(command, |stream, line| {
+        tally.read(line);
+        if screen.shows(line) {
+            match stream {
+                Stream::Out => println!("{line}"),
+                Stream::Err => eprintln!("{line}"),
+            }
+        }
+    })?;
+    Ok(status.success())
+}
+
+/// Hides what `--show-output` repeats about tests that passed: only their skips are of interest.
+#[derive(Default)]
+struct Screen {
+    hiding: bool,
+}
+
+impl Screen {
+    fn shows(&mut self, line: &str) -> bool {
+        if line == "successes:" {
+            self.hiding = true;
+        } else if line == "failures:" || line.starts_with("test result:") {
+            self.hiding = false;
+        }
+        !self.hiding || line.starts_with("skipped:")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_of_tests_that_passed_is_hidden_but_skips_and_failures_are_shown() {
+        let mut screen = Screen::default();
+        let shown: Vec<&str> = [
+            "test a ... ok",
+            "successes:",
+            "---- a stdout ----",
+            "chatter",
+            "skipped: a: no java: apt-get install default-jre",
+            "successes:",
+            "    a",
+            "failures:",
+            "---- b stdout ----",
+            "why b failed",
+            "test result: FAILED. 1 passed; 1 failed",
+        ]
+        .into_iter()
+        .filter(|line| screen.shows(line))
+        .collect();
+        assert_eq!(
+            shown,
+            [
+                "test a ... ok",
+                "skipped: a: no java: apt-get install default-jre",
+                "failures:",
+                "---- b stdout ----",
+                "why b failed",
+                "test result: FAILED. 1 passed; 1 failed",
+            ]
+        );
+    }
+}

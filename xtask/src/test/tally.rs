@@ -1,0 +1,236 @@
+//! Counts what the test runners say, and keeps what was skipped and why.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::plan::Outcome;
+
+/// Totals of one `cargo xtask test`.
+#[derive(Debug, Default)]
+pub struct Tally {
+    skip_nothing: bool,
+    not_to_be_had: Vec<String>,
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    skips: Vec<String>,
+    failures: Vec<String>,
+    steps: Vec<(String, String, Duration)>,
+}
+
+impl Tally {
+    /// Nothing counted yet. `not_to_be_had` names steps that may be skipped even when nothing may.
+    pub fn new(skip_nothing: bool, not_to_be_had: Vec<String>) -> Self {
+        Self {
+            skip_nothing,
+            not_to_be_had,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a skip is a failure.
+    pub fn skip_nothing(&self) -> bool {
+        self.skip_nothing
+    }
+
+    /// Takes in one line of a test runner: `test result: ...`, `# pass 3`, `skipped: ...`.
+    pub fn read(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(counts) = line.strip_prefix("test result:") {
+            self.passed += number_before(counts, " passed");
+            self.failed += number_before(counts, " failed");
+            self.ignored += number_before(counts, " ignored");
+        } else if let Some(skip) = line.strip_prefix("skipped:") {
+            self.skip(skip.trim().to_owned());
+        } else if let Some(count) = node_count(line, "pass") {
+            self.passed += count;
+        } else if let Some(count) = node_count(line, "fail") {
+            self.failed += count;
+        } else if let Some(count) = node_count(line, "skipped") {
+            self.ignored += count;
+        }
+    }
+
+    fn skip(&mut self, skip: String) {
+        if !self.skips.contains(&skip) {
+            self.skips.push(skip);
+        }
+    }
+
+    /// Counts things that are no test runner's: a fuzz target that ran, a target that type-checks.
+    pub fn count(&mut self, success: bool) {
+        if success {
+            self.passed += 1;
+        } else {
+            self.failed += 1;
+        }
+    }
+
+    /// Closes a step.
+    pub fn close(&mut self, step: &str, outcome: Outcome, took: Duration) {
+        let word = match outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed(why) => {
+                self.failures.push(format!("{step}: {why}"));
+                "FAILED"
+            }
+            Outcome::Skipped { missing, remedy } => {
+                self.skip(format!("{step}: {missing}: {remedy}"));
+                "skipped"
+            }
+        };
+        self.steps.push((step.to_owned(), word.to_owned(), took));
+    }
+
+    /// Skips that count as failures.
+    fn forbidden_skips(&self) -> impl Iterator<Item = &String> {
+        let excused = |skip: &&String| {
+            let step = skip.split(':').next().unwrap_or_default();
+            self.not_to_be_had.iter().any(|it| it == step)
+        };
+        self.skips
+            .iter()
+            .filter(move |skip| self.skip_nothing && !excused(skip))
+    }
+
+    /// Whether nothing failed, and nothing was skipped that must not be.
+    pub fn passed(&self) -> bool {
+        self.failures.is_empty() && self.failed == 0 && self.forbidden_skips().next().is_none()
+    }
+
+    /// The closing words: steps with their times, skips, failures, and the totals as the last line.
+    pub fn report(&self) -> String {
+        let mut text = String::from("\n== summary\n");
+        for (step, word, took) in &self.steps {
+            let _ = writeln!(text, "{step:<10} {word:<8} {:>6.1} s", took.as_secs_f64());
+        }
+        self.report_skips(&mut text);
+        for failure in &self.failures {
+            let _ = writeln!(text, "FAILED {failure}");
+        }
+        if self.ignored > 0 {
+            let _ = writeln!(
+                text,
+                "{} tests are marked as not for every run",
+                self.ignored
+            );
+        }
+        let failed = self.failed.max(self.failures.len() as u64);
+        let failed = failed + self.forbidden_skips().count() as u64;
+        let skipped = self.skips.len() - self.forbidden_skips().count();
+        let _ = writeln!(
+            text,
+            "{} passed, {failed} failed, {skipped} skipped",
+            self.passed
+        );
+        text
+    }
+
+    fn report_skips(&self, text: &mut String) {
+        if self.skips.is_empty() {
+            text.push_str("nothing was skipped\n");
+            return;
+        }
+        text.push_str("skipped, each with what is missing and how to get it:\n");
+        let forbidden: Vec<&String> = self.forbidden_skips().collect();
+        for skip in &self.skips {
+            let mark = if forbidden.contains(&skip) {
+                " [a failure: nothing may be skipped here]"
+            } else if self.skip_nothing {
+                " [cannot be had on this machine]"
+            } else {
+                ""
+            };
+            let _ = writeln!(text, "  {skip}{mark}");
+        }
+    }
+}
+
+/// The number that stands before a word: 12 in `ok. 12 passed; 0 failed`.
+fn number_before(text: &str, word: &str) -> u64 {
+    let before = text
+        .split(word)
+        .next()
+        .filter(|before| before.len() < text.len());
+    let digits = before.and_then(|it| it.split(|c: char| !c.is_ascii_digit()).next_back());
+    digits.and_then(|it| it.parse().ok()).unwrap_or(0)
+}
+
+/// Node's closing lines are `# pass 3` or, for a terminal, `ℹ pass 3`.
+fn node_count(line: &str, word: &str) -> Option<u64> {
+    let rest = line
+        .strip_prefix("# ")
+        .or_else(|| line.strip_prefix("ℹ "))?;
+    rest.strip_prefix(word)?.strip_prefix(' ')?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(skip_nothing: bool, lines: &[&str]) -> Tally {
+        let mut tally = Tally::new(skip_nothing, vec!["miri".to_owned()]);
+        lines.iter().for_each(|line| tally.read(line));
+        tally
+    }
+
+    #[test]
+    fn the_counts_of_cargo_and_node_add_up() {
+        let tally = tally(
+            false,
+            &[
+                "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out",
+                "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured",
+                "# pass 4",
+                "ℹ fail 1",
+                "# duration_ms 12",
+            ],
+        );
+        assert_eq!((tally.passed, tally.failed, tally.ignored), (19, 3, 1));
+        assert!(!tally.passed());
+        assert!(tally.report().ends_with("19 passed, 3 failed, 0 skipped\n"));
+    }
+
+    #[test]
+    fn a_skip_is_named_once_and_fails_only_where_nothing_may_be_skipped() {
+        let lines = ["skipped: java_reads_us: no java: apt install default-jre"; 2];
+        let lenient = tally(false, &lines);
+        assert!(lenient.passed());
+        assert_eq!(lenient.report().matches("java_reads_us").count(), 1);
+        assert!(
+            lenient
+                .report()
+                .ends_with("0 passed, 0 failed, 1 skipped\n")
+        );
+        let strict = tally(true, &lines);
+        assert!(!strict.passed());
+        assert!(strict.report().ends_with("0 passed, 1 failed, 0 skipped\n"));
+    }
+
+    #[test]
+    fn what_cannot_be_had_may_be_skipped_even_then_but_nothing_else() {
+        let mut tally = tally(true, &["test result: ok. 1 passed; 0 failed"]);
+        tally.close(
+            "miri",
+            Outcome::skipped("no Miri", "rustup"),
+            Duration::ZERO,
+        );
+        assert!(tally.passed());
+        assert!(tally.report().contains("cannot be had on this machine"));
+        tally.close("loom", Outcome::skipped("no loom", "none"), Duration::ZERO);
+        assert!(!tally.passed());
+    }
+
+    #[test]
+    fn a_failed_step_fails_the_whole_even_if_no_test_was_counted() {
+        let mut tally = tally(false, &[]);
+        tally.close(
+            "workspace",
+            Outcome::Failed("does not build".to_owned()),
+            Duration::ZERO,
+        );
+        assert!(!tally.passed());
+        assert!(tally.report().contains("FAILED workspace: does not build"));
+        assert!(tally.report().ends_with("0 passed, 1 failed, 0 skipped\n"));
+    }
+}

@@ -1,0 +1,5 @@
+//! Not yet.
+use crate::repository::Repository;
+pub fn main(_: &Repository, _: &[String]) -> anyhow::Result<bool> {
+    Ok(true)
+}

@@ -1,0 +1,128 @@
+//! Tools that a machine may lack: how each is found, and how to get it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process;
+
+/// Version of the Java library that our interval logs are held against.
+pub const HDRHISTOGRAM_JAR: &str = "HdrHistogram-2.2.2.jar";
+
+/// The first of these programs that is on the path.
+pub fn on_path(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |it| it.join(name)))
+        .find(|it| it.is_file())
+}
+
+/// Where tools that no package manager places are kept: `~/.cache/kadenz`.
+pub fn cache() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|it| it.is_absolute());
+    Some(
+        base.or_else(|| Some(home()?.join(".cache")))?
+            .join("kadenz"),
+    )
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from)
+}
+
+/// The Java HdrHistogram, where there is a Java to run it.
+pub fn hdrhistogram_jar() -> Option<PathBuf> {
+    on_path(&["java"])?;
+    let maven = ".m2/repository/org/hdrhistogram/HdrHistogram/2.2.2";
+    let named = std::env::var_os("KADENZ_HDRHISTOGRAM_JAR").map(PathBuf::from);
+    let cached = cache().map(|it| it.join(HDRHISTOGRAM_JAR));
+    let in_maven = home().map(|it| it.join(maven).join(HDRHISTOGRAM_JAR));
+    first_file([named, cached, in_maven])
+}
+
+/// A Python that imports pyarrow.
+pub fn python_with_pyarrow() -> Option<PathBuf> {
+    let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
+    let cached = cache().map(|it| it.join("python/bin/python"));
+    [named, cached, on_path(&["python3"])]
+        .into_iter()
+        .flatten()
+        .find(|python| process::succeeds(Command::new(python).args(["-c", "import pyarrow"])))
+}
+
+/// A browser that Playwright can drive.
+pub fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("KADENZ_CHROMIUM").map(PathBuf::from);
+    let found = on_path(&["chromium", "chromium-browser", "google-chrome"]);
+    first_file([named, found])
+}
+
+fn first_file(places: impl IntoIterator<Item = Option<PathBuf>>) -> Option<PathBuf> {
+    places.into_iter().flatten().find(|place| place.is_file())
+}
+
+/// Whether `cargo <arguments>` ends with 0: is this subcommand, this toolchain there?
+pub fn cargo_has(arguments: &[&str]) -> bool {
+    process::succeeds(Command::new("cargo").args(arguments))
+}
+
+/// The folder of a toolchain; `None` for the active one, `Some("+nightly")` for another.
+pub fn sysroot(toolchain: Option<&str>) -> Option<PathBuf> {
+    let mut command = Command::new("rustc");
+    command.args(toolchain).args(["--print", "sysroot"]);
+    process::output(&mut command)
+        .ok()
+        .map(|path| PathBuf::from(path.trim()))
+}
+
+/// Whether a toolchain has the standard library of a target, as `rustup target add` places it.
+pub fn has_target(sysroot: &Path, target: &str) -> bool {
+    sysroot
+        .join("lib/rustlib")
+        .join(target)
+        .join("lib")
+        .is_dir()
+}
+
+/// Whether a toolchain has the standard library's source, as `rustup component add rust-src` places it.
+pub fn has_standard_source(sysroot: &Path) -> bool {
+    sysroot
+        .join("lib/rustlib/src/rust/library/std/Cargo.toml")
+        .is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_on_the_path_and_a_missing_one_is_not() {
+        assert!(on_path(&["no-such-program-anywhere", "sh"]).is_some_and(|it| it.ends_with("sh")));
+        assert_eq!(on_path(&["no-such-program-anywhere"]), None);
+    }
+
+    #[test]
+    fn the_first_file_that_exists_is_taken() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let there = folder.path().join("there");
+        std::fs::write(&there, "").expect("writable");
+        let places = [
+            None,
+            Some(folder.path().join("absent")),
+            Some(there.clone()),
+        ];
+        assert_eq!(first_file(places), Some(there));
+    }
+
+    #[test]
+    fn a_target_counts_only_with_its_library() {
+        let sysroot = tempfile::tempdir().expect("a temporary folder");
+        assert!(!has_target(sysroot.path(), "aarch64-apple-darwin"));
+        let library = sysroot.path().join("lib/rustlib/aarch64-apple-darwin/lib");
+        std::fs::create_dir_all(library).expect("writable");
+        assert!(has_target(sysroot.path(), "aarch64-apple-darwin"));
+    }
+}
