@@ -6,6 +6,10 @@
     clippy::print_stderr,
     reason = "a chore talks to the person who started it"
 )]
+#![allow(
+    unreachable_pub,
+    reason = "in a program `pub` marks what a module offers to the others"
+)]
 
 mod bench;
 mod cargo;
