@@ -30,8 +30,7 @@ pub fn upper_bound(misses: u64, count: u64) -> f64 {
     if misses == 0 {
         return -((1.0 - CONFIDENCE).ln() / count as f64).exp_m1();
     }
-    let below =
-        |rate: f64| regularised_incomplete_beta(misses + 1, count - misses, rate) < CONFIDENCE;
+    let below = |rate: f64| probability_of_at_most(misses, count, rate) > 1.0 - CONFIDENCE;
     let mut low = misses as f64 / count as f64;
     let mut high = (2.0 * low).min(1.0);
     while high < 1.0 && below(high) {
