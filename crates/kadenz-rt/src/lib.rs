@@ -1,4 +1,20 @@
-//! The floor of Kadenz: clocks, sleepers, the beat, tuning and host facts.
+//! The floor of Kadenz: clocks, sleepers, the beat, tuning, the priority-inheriting mutex, host
+//! facts and the doctor.
+//!
+//! A real-time loop takes its time from [`clock`], its wake-ups from [`sleep`] and its intended
+//! times from [`beat`]. [`tuning`] asks the kernel for what the loop needs and reports what was
+//! granted. None of the loops allocates, locks or logs once it has been created. [`host`] and
+//! [`doctor`] look at the machine around the loop.
+//!
+//! This is the only crate of the workspace that holds `unsafe` code, and there it stands in few
+//! modules: `os` (system calls behind safe functions), `clock::tsc` and [`pi_mutex`].
 
+pub mod beat;
+pub mod clock;
 pub mod doctor;
 pub mod host;
+pub mod memory;
+mod os;
+pub mod pi_mutex;
+pub mod sleep;
+pub mod tuning;

@@ -1,0 +1,48 @@
+//! Reading clocks.
+
+use libc::{clockid_t, timespec};
+
+/// The sleep clock's name as runs record it.
+pub(crate) const MONOTONIC_NAME: &str = "CLOCK_MONOTONIC";
+
+const NS_A_SECOND: u64 = 1_000_000_000;
+
+/// Nanoseconds on `CLOCK_MONOTONIC`.
+#[inline]
+pub(crate) fn monotonic_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds on `CLOCK_MONOTONIC_RAW`.
+#[inline]
+pub(crate) fn monotonic_raw_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// Processor time this thread has used, in nanoseconds.
+#[inline]
+pub(crate) fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+#[inline]
+fn read(clock: clockid_t) -> u64 {
+    let mut time = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a live timespec for the call to write to. The three clocks above exist on
+    // every Linux that Rust supports, so the call cannot fail.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * NS_A_SECOND + time.tv_nsec as u64
+}
+
+/// A number of nanoseconds as the kernel takes it.
+#[inline]
+pub(crate) fn timespec_of_ns(ns: u64) -> timespec {
+    // Both parts fit: u64::MAX ns are 18 billion seconds, and the rest is below a billion.
+    timespec {
+        tv_sec: (ns / NS_A_SECOND) as libc::time_t,
+        tv_nsec: (ns % NS_A_SECOND) as libc::c_long,
+    }
+}

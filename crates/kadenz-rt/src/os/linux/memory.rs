@@ -1,0 +1,72 @@
+//! Locking memory, and the allocator's habits.
+
+use std::mem::MaybeUninit;
+
+use super::errno;
+
+/// Locks what the process has mapped, and with `future` also what it will map.
+pub(crate) fn lock_all(future: bool) -> Result<(), i32> {
+    let flags = if future {
+        libc::MCL_CURRENT | libc::MCL_FUTURE
+    } else {
+        libc::MCL_CURRENT
+    };
+    // SAFETY: the call takes flags and no pointers.
+    if unsafe { libc::mlockall(flags) } == 0 {
+        Ok(())
+    } else {
+        Err(errno())
+    }
+}
+
+/// Unlocks all memory of the process.
+pub(crate) fn unlock_all() {
+    // SAFETY: the call takes nothing; locked memory holds no invariant of safe code.
+    unsafe { libc::munlockall() };
+}
+
+/// Tells glibc to keep freed memory (`true`) or to go back to its defaults (`false`). Returns
+/// whether there is such a switch.
+#[cfg(target_env = "gnu")]
+pub(crate) fn keep_freed_memory(keep: bool) -> bool {
+    // glibc's defaults, from mallopt(3).
+    let (trim_threshold, mmap_max) = if keep { (-1, 0) } else { (128 * 1024, 65_536) };
+    // SAFETY: the calls take numbers; glibc guards its settings with its own lock.
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, trim_threshold) == 1
+            && libc::mallopt(libc::M_MMAP_MAX, mmap_max) == 1
+    }
+}
+
+/// Other C libraries have no such switch.
+#[cfg(not(target_env = "gnu"))]
+pub(crate) fn keep_freed_memory(_keep: bool) -> bool {
+    false
+}
+
+/// What `getrusage` counts of the calling thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadUsage {
+    pub(crate) minor_faults: u64,
+    pub(crate) major_faults: u64,
+    pub(crate) voluntary_switches: u64,
+    pub(crate) involuntary_switches: u64,
+}
+
+/// Reads the calling thread's counts.
+pub(crate) fn thread_usage() -> ThreadUsage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is there to be written, and zeroed memory is a valid value should the call
+    // fail.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
+    ThreadUsage {
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
+    }
+}

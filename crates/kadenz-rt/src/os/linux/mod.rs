@@ -1,0 +1,14 @@
+//! Linux.
+
+pub(crate) mod clock;
+pub(crate) mod condvar;
+pub(crate) mod memory;
+pub(crate) mod posix_timer;
+pub(crate) mod sched;
+pub(crate) mod sleep;
+pub(crate) mod timerfd;
+
+/// The error number the last failed call left.
+pub(crate) fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

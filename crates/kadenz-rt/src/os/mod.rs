@@ -1,0 +1,21 @@
+//! What the operating system offers, behind safe functions; a file each system.
+//!
+//! `unsafe` stands here so that it need not stand elsewhere. Nothing here decides anything.
+#![allow(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+pub(crate) mod linux;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::clock::{MONOTONIC_NAME, monotonic_ns, monotonic_raw_ns};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::sleep::nanosleep_for;
+
+#[cfg(not(target_os = "linux"))]
+mod portable;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use portable::{MONOTONIC_NAME, monotonic_ns};
+
+#[cfg(target_os = "macos")]
+pub(crate) mod macos;
+#[cfg(windows)]
+pub(crate) mod windows;

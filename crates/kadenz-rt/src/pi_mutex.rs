@@ -1,0 +1,1 @@
+//! A mutex that lends its owner the priority of whoever waits.

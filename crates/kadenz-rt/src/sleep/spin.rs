@@ -1,0 +1,74 @@
+use std::time::Duration;
+
+use super::{Sleeper, SleeperKind};
+use crate::clock::{MonotonicTime, now};
+
+/// Sleeps until a margin before the deadline, then spins.
+///
+/// It really sleeps at least once a cycle, also when it is already late: a real-time thread that
+/// never sleeps is stopped by the kernel's RT throttle for 50 ms in every second
+/// (`sched_rt_runtime_us` = 950000 of 1000000). Each sleep is at least a sixteenth of the processor
+/// time used since the last one, which keeps the thread below that share; and never below
+/// [`SHORTEST_SLEEP_NS`]. So a deadline in the past costs that much.
+pub(super) struct Spin<S> {
+    inner: S,
+    margin: Duration,
+    /// Processor time of this thread when it last woke.
+    woke_cpu_ns: u64,
+}
+
+/// Long enough that the timer cannot expire before the thread has been put aside.
+const SHORTEST_SLEEP_NS: u64 = 5_000;
+/// The RT throttle leaves 5 % to others; a sixteenth of the time awake makes 5.9 %.
+const AWAKE_TO_ASLEEP: u64 = 16;
+/// More than a cycle of any use takes; without it, work before the first cycle would delay it.
+const MOST_AWAKE_NS: u64 = 100_000_000;
+
+impl<S: Sleeper> Spin<S> {
+    pub(super) fn new(inner: S, margin: Duration) -> Self {
+        Self {
+            inner,
+            margin,
+            woke_cpu_ns: thread_cpu_ns(),
+        }
+    }
+
+    /// How long this cycle must sleep at least.
+    #[inline]
+    fn owed(&self) -> Duration {
+        // A sleeper that moved to another thread meets another count, hence the saturation.
+        let used_ns = thread_cpu_ns()
+            .saturating_sub(self.woke_cpu_ns)
+            .min(MOST_AWAKE_NS);
+        Duration::from_nanos((used_ns / AWAKE_TO_ASLEEP).max(SHORTEST_SLEEP_NS))
+    }
+}
+
+impl<S: Sleeper> Sleeper for Spin<S> {
+    #[inline]
+    fn sleep_until(&mut self, deadline: MonotonicTime) {
+        let wake = (deadline - self.margin).max(now() + self.owed());
+        self.inner.sleep_until(wake);
+        self.woke_cpu_ns = thread_cpu_ns();
+        while now() < deadline {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        SleeperKind::Spin.as_str()
+    }
+
+    fn early_returns(&self) -> u64 {
+        self.inner.early_returns()
+    }
+}
+
+#[cfg(target_os = "linux")]
+use crate::os::linux::clock::thread_cpu_ns;
+
+/// Only Linux throttles, so only there the share matters.
+#[cfg(not(target_os = "linux"))]
+fn thread_cpu_ns() -> u64 {
+    0
+}

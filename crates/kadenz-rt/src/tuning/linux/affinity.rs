@@ -1,0 +1,54 @@
+//! C: the CPUs a thread may run on.
+
+use super::super::{CpuSet, Measure};
+use super::kernel_says;
+use crate::os::linux::sched::{CpuMask, affinity, set_affinity};
+
+/// The CPUs to go back to.
+#[derive(Debug)]
+pub(super) struct Previous(CpuMask);
+
+impl Drop for Previous {
+    fn drop(&mut self) {
+        // Refused only when those CPUs have gone since; then the kernel has chosen others already.
+        let _ = set_affinity(&self.0);
+    }
+}
+
+pub(super) fn apply(cpus: &CpuSet) -> (Measure, Option<Previous>) {
+    let before = affinity();
+    let outcome = set_affinity(cpus.as_mask());
+    let granted = affinity().map(CpuSet::from_mask);
+    let ok = outcome.is_ok() && granted.as_ref() == Ok(cpus);
+    let refused = (!ok).then(|| explain(cpus, outcome, &online()));
+    let measure = Measure {
+        name: "affinity",
+        requested: format!("CPUs {cpus}"),
+        granted: granted.map_or_else(kernel_says, |granted| format!("CPUs {granted}")),
+        ok,
+        remedy: refused.is_some().then(|| REMEDY.to_owned()),
+        reason: refused,
+    };
+    (measure, outcome.and(before).ok().map(Previous))
+}
+
+const REMEDY: &str = "choose among `grep Cpus_allowed_list /proc/self/status`; switch a CPU on with `echo 1 | sudo tee \
+                      /sys/devices/system/cpu/cpuN/online`, or widen this process's cpuset cgroup";
+
+fn explain(cpus: &CpuSet, outcome: Result<(), i32>, online: &CpuSet) -> String {
+    let absent = cpus.without(online);
+    if !absent.is_empty() {
+        return format!("of the CPUs {cpus}, {absent} are not there or switched off");
+    }
+    match outcome {
+        Ok(()) | Err(libc::EINVAL) => {
+            "the cpuset cgroup of this process does not hold all of these CPUs".to_owned()
+        }
+        Err(errno) => format!("the kernel says: {}", kernel_says(errno)),
+    }
+}
+
+fn online() -> CpuSet {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    list.parse().unwrap_or_default()
+}

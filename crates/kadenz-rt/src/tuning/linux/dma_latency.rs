@@ -1,0 +1,69 @@
+//! The latency that sleeping processors may cause.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+
+use super::super::Measure;
+
+const DEVICE: &str = "/dev/cpu_dma_latency";
+
+/// The request holds for as long as the device is open.
+#[derive(Debug)]
+pub(super) struct Held {
+    _device: File,
+}
+
+pub(super) fn apply(latency_us: u32) -> (Measure, Option<Held>) {
+    let requested = format!("{latency_us} us");
+    match hold(latency_us) {
+        Ok((device, granted_us)) => {
+            let ok = granted_us <= i64::from(latency_us);
+            let granted = format!("{granted_us} us");
+            let measure = Measure {
+                name: "cpu_dma_latency",
+                requested,
+                granted,
+                ok,
+                reason: None,
+                remedy: None,
+            };
+            (measure, Some(Held { _device: device }))
+        }
+        Err(error) => (refused(requested, &error), None),
+    }
+}
+
+/// Writes the request and reads back what the kernel holds over all requests.
+fn hold(latency_us: u32) -> io::Result<(File, i64)> {
+    let mut device = OpenOptions::new().read(true).write(true).open(DEVICE)?;
+    let latency = i32::try_from(latency_us).unwrap_or(i32::MAX);
+    device.write_all(&latency.to_ne_bytes())?;
+    let mut in_force = [0; 4];
+    device.read_exact(&mut in_force)?;
+    Ok((device, i64::from(i32::from_ne_bytes(in_force))))
+}
+
+fn refused(requested: String, error: &io::Error) -> Measure {
+    let (reason, remedy) = match error.kind() {
+        io::ErrorKind::PermissionDenied => (
+            format!("{DEVICE} may not be opened by this user"),
+            format!("sudo setfacl -m u:$USER:rw {DEVICE} (until the next boot), or run as root"),
+        ),
+        io::ErrorKind::NotFound => (
+            format!(
+                "{DEVICE} is not there: the kernel has no CPU idle states to govern, or a container hides it"
+            ),
+            "outside a container nothing need be done; inside, add --device=/dev/cpu_dma_latency"
+                .to_owned(),
+        ),
+        _ => (format!("{DEVICE}: {error}"), format!("ls -l {DEVICE}")),
+    };
+    Measure {
+        name: "cpu_dma_latency",
+        requested,
+        granted: "no request held".to_owned(),
+        ok: false,
+        reason: Some(reason),
+        remedy: Some(remedy),
+    }
+}

@@ -1,0 +1,63 @@
+//! Tuning on Linux, a file each measure.
+
+mod affinity;
+mod dma_latency;
+mod memory;
+mod rights;
+mod scheduling;
+mod timer_slack;
+
+use super::{Measure, Tuning};
+use rights::Rights;
+
+/// What must be put back. Fields are dropped in order: the policy before the affinity that it was
+/// set after, and so on.
+#[derive(Debug, Default)]
+pub(super) struct Restore {
+    _timer_slack: Option<timer_slack::Previous>,
+    _policy: Option<scheduling::Previous>,
+    _affinity: Option<affinity::Previous>,
+    _dma_latency: Option<dma_latency::Held>,
+    _memory: Option<crate::memory::LockedMemory>,
+}
+
+pub(super) fn apply(tuning: &Tuning) -> (Vec<Measure>, Restore) {
+    let rights = Rights::read();
+    let mut measures = Vec::new();
+    let mut restore = Restore::default();
+    // Memory first: locking takes long, and the thread must not do it at a high priority.
+    if tuning.lock_memory {
+        let (measure, guard) = memory::apply(&rights);
+        measures.push(measure);
+        restore._memory = guard;
+    }
+    if let Some(latency_us) = tuning.cpu_dma_latency_us {
+        let (measure, guard) = dma_latency::apply(latency_us);
+        measures.push(measure);
+        restore._dma_latency = guard;
+    }
+    // Affinity before policy: a SCHED_DEADLINE thread may not change it any more.
+    if let Some(cpus) = &tuning.cpus {
+        let (measure, guard) = affinity::apply(cpus);
+        measures.push(measure);
+        restore._affinity = guard;
+    }
+    let (measure, guard) = scheduling::apply(tuning.policy, &rights);
+    measures.insert(0, measure);
+    restore._policy = guard;
+    // Slack after policy: the kernel sets it to zero for a real-time policy.
+    if let Some(slack_ns) = tuning.timer_slack_ns {
+        let (measure, guard) = timer_slack::apply(slack_ns);
+        measures.push(measure);
+        restore._timer_slack = guard;
+    }
+    (measures, restore)
+}
+
+/// The kernel's word for an error number.
+fn kernel_says(errno: i32) -> String {
+    std::io::Error::from_raw_os_error(errno).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! What this thread may ask for, read once, so that refusals can be explained.
+
+use crate::os::linux::sched::{Limit, limit};
+
+/// Rights and limits of the calling thread.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Rights {
+    pub(super) cap_sys_nice: bool,
+    pub(super) cap_ipc_lock: bool,
+    /// RLIMIT_RTPRIO; `None` when unlimited.
+    pub(super) rtprio: Option<u64>,
+    /// RLIMIT_MEMLOCK in bytes; `None` when unlimited.
+    pub(super) memlock: Option<u64>,
+    /// `kernel.sched_rt_runtime_us` and `kernel.sched_rt_period_us`.
+    pub(super) rt_throttle_us: Option<(i64, i64)>,
+    /// The cgroup and its `cpu.rt_runtime_us`, where the kernel schedules real time by group.
+    pub(super) rt_group: Option<(String, i64)>,
+    /// The calling thread lives in a user namespace of its own, where capabilities count for less.
+    pub(super) user_namespace: bool,
+}
+
+/// Bit numbers from linux/capability.h.
+const CAP_IPC_LOCK: u32 = 14;
+const CAP_SYS_NICE: u32 = 23;
+
+impl Rights {
+    pub(super) fn read() -> Self {
+        let capabilities = effective_capabilities(&read("/proc/thread-self/status"));
+        Self {
+            cap_sys_nice: capabilities & (1 << CAP_SYS_NICE) != 0,
+            cap_ipc_lock: capabilities & (1 << CAP_IPC_LOCK) != 0,
+            rtprio: limit(Limit::RealTimePriority),
+            memlock: limit(Limit::LockedMemory),
+            rt_throttle_us: rt_throttle_us(),
+            rt_group: rt_group(&read("/proc/self/cgroup")),
+            user_namespace: !maps_every_user(&read("/proc/self/uid_map")),
+        }
+    }
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn number(path: &str) -> Option<i64> {
+    read(path).trim().parse().ok()
+}
+
+fn effective_capabilities(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+fn rt_throttle_us() -> Option<(i64, i64)> {
+    Some((
+        number("/proc/sys/kernel/sched_rt_runtime_us")?,
+        number("/proc/sys/kernel/sched_rt_period_us")?,
+    ))
+}
+
+/// The initial user namespace maps all users onto themselves: `0 0 4294967295`.
+fn maps_every_user(uid_map: &str) -> bool {
+    uid_map.is_empty() || uid_map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
+/// The path of this process in the hierarchy of the first version's `cpu` controller.
+fn cpu_group(cgroups: &str) -> Option<&str> {
+    cgroups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (_number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        controllers
+            .split(',')
+            .any(|name| name == "cpu")
+            .then_some(path)
+    })
+}
+
+fn rt_group(cgroups: &str) -> Option<(String, i64)> {
+    let path = cpu_group(cgroups)?;
+    let mounts = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
+    let runtime_us = mounts
+        .iter()
+        .find_map(|mount| number(&format!("{mount}{path}/cpu.rt_runtime_us")))?;
+    Some((path.to_owned(), runtime_us))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_read_from_the_status_file() {
+        let status = "Name:\tx\nCapPrm:\t0000000000000000\nCapEff:\t0000000000804000\n";
+        let capabilities = effective_capabilities(status);
+        assert_ne!(capabilities & (1 << CAP_SYS_NICE), 0);
+        assert_ne!(capabilities & (1 << CAP_IPC_LOCK), 0);
+        assert_eq!(effective_capabilities("nothing of the kind"), 0);
+    }
+
+    #[test]
+    fn the_cpu_group_is_found_among_the_controllers() {
+        let cgroups = "9:name=systemd:/\n3:cpuset:/\n2:cpu,cpuacct:/user.slice\n0::/\n";
+        assert_eq!(cpu_group(cgroups), Some("/user.slice"));
+        assert_eq!(cpu_group("0::/user.slice\n"), None);
+    }
+
+    #[test]
+    fn a_mapped_user_namespace_is_told_from_the_first() {
+        assert!(maps_every_user("         0          0 4294967295\n"));
+        assert!(!maps_every_user("         0       1000          1\n"));
+    }
+}

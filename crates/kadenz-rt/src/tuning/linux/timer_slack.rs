@@ -1,0 +1,41 @@
+//! By how much the kernel may delay a thread's timers to bundle them.
+
+use super::super::Measure;
+use super::kernel_says;
+use crate::os::linux::sched::{set_timer_slack_ns, timer_slack_ns};
+
+/// The slack to go back to.
+#[derive(Debug)]
+pub(super) struct Previous(u64);
+
+impl Drop for Previous {
+    fn drop(&mut self) {
+        // Zero stood for a real-time policy; the kernel restores the default together with that.
+        if self.0 > 0 {
+            let _ = set_timer_slack_ns(self.0);
+        }
+    }
+}
+
+pub(super) fn apply(slack_ns: u64) -> (Measure, Option<Previous>) {
+    let before = timer_slack_ns();
+    // The kernel takes zero for "the default", so the least that can be asked for is one.
+    let outcome = set_timer_slack_ns(slack_ns.max(1));
+    let granted_ns = timer_slack_ns();
+    let ok = granted_ns <= slack_ns.max(1);
+    let reason = match outcome {
+        Err(errno) => Some(format!("the kernel says: {}", kernel_says(errno))),
+        Ok(()) => (!ok).then(|| "the kernel kept a larger slack".to_owned()),
+    };
+    let measure = Measure {
+        name: "timer_slack",
+        requested: format!("{slack_ns} ns"),
+        granted: format!("{granted_ns} ns"),
+        ok,
+        remedy: reason
+            .is_some()
+            .then(|| "take a real-time policy: those have no slack".to_owned()),
+        reason,
+    };
+    (measure, Some(Previous(before)))
+}

@@ -1,0 +1,94 @@
+//! Tuning: what a thread asks of the kernel, what it was granted, and why not.
+//!
+//! [`apply`] tunes the calling thread and returns a guard that restores everything when dropped.
+//! It never fails: what the kernel refuses stays as it was, and its [`Measure`] says why and which
+//! command mends it.
+//!
+//! ```
+//! use kadenz_rt::tuning::{self, Policy, Tuning};
+//!
+//! let wish = Tuning { policy: Policy::Fifo(80), lock_memory: true, ..Tuning::default() };
+//! let applied = tuning::apply(&wish);
+//! for measure in &applied.measures {
+//!     println!("{}: {} asked, {} granted", measure.name, measure.requested, measure.granted);
+//! }
+//! ```
+
+mod cpu_set;
+#[cfg(target_os = "linux")]
+mod linux;
+mod policy;
+
+use std::marker::PhantomData;
+
+pub use cpu_set::{CpuSet, ParseCpuSetError};
+pub use policy::{ParsePolicyError, Policy};
+
+#[cfg(target_os = "linux")]
+use linux as system;
+
+/// What a thread asks for. The default asks for nothing but the ordinary policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tuning {
+    /// P: scheduling policy and priority of the calling thread.
+    pub policy: Policy,
+    /// M: lock the process's memory, and touch stack and heap before they are needed.
+    pub lock_memory: bool,
+    /// C: the CPUs the calling thread may run on.
+    pub cpus: Option<CpuSet>,
+    /// The longest wake-up latency, in microseconds, that idle processors may cause. Held for the
+    /// whole machine, and so it changes what is measured: it is not on by default.
+    pub cpu_dma_latency_us: Option<u32>,
+    /// By how much the kernel may delay the calling thread's timers, in nanoseconds. Ordinary
+    /// threads have 50 us, real-time threads none.
+    pub timer_slack_ns: Option<u64>,
+}
+
+/// One thing asked for, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measure {
+    /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency` or `timer_slack`.
+    pub name: &'static str,
+    /// What was asked for, for example `SCHED_FIFO 80`.
+    pub requested: String,
+    /// What is in force, as read back from the kernel.
+    pub granted: String,
+    /// Whether what is in force satisfies the request.
+    pub ok: bool,
+    /// Why it was refused; or, when it was granted, what still limits it.
+    pub reason: Option<String>,
+    /// The command that mends it.
+    pub remedy: Option<String>,
+}
+
+/// What [`apply`] achieved. Dropping it, on the thread it tuned, restores what was there before.
+#[derive(Debug)]
+#[must_use = "dropping this restores the thread at once"]
+pub struct Applied {
+    /// One for each thing asked for; the policy always.
+    pub measures: Vec<Measure>,
+    _restore: system::Restore,
+    /// Scheduling belongs to a thread, so the guard must stay on it.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Applied {
+    /// Whether everything asked for was granted.
+    #[must_use]
+    pub fn all_granted(&self) -> bool {
+        self.measures.iter().all(|measure| measure.ok)
+    }
+}
+
+/// Tunes the calling thread (and, for locked memory, its process) as far as the kernel lets it.
+///
+/// Threads and processes that the calling thread starts afterwards do not inherit a real-time
+/// policy. Not real-time safe: call it before the loop.
+pub fn apply(tuning: &Tuning) -> Applied {
+    let (measures, restore) = system::apply(tuning);
+    Applied {
+        measures,
+        _restore: restore,
+        _not_send: PhantomData,
+    }
+}
