@@ -1,3 +1,5 @@
 //! The run folder: `run.json` and a file or two a series.
 
+pub mod disk;
+pub mod folder;
 pub mod model;

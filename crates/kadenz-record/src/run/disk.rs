@@ -1,0 +1,115 @@
+//! What the run folder asks of a disk, so that a disk that fails can be put in its place.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+pub mod sim;
+
+/// A file that only grows, but can be cut back to where it was good.
+pub trait AppendOnly: Send {
+    /// Appends bytes. After an error some of them may stand in the file.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Cuts the file back to `len` bytes.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn truncate(&mut self, len: u64) -> io::Result<()>;
+
+    /// Waits until everything is on the disk.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Where a run folder is written.
+pub trait Disk: Send + Sync {
+    /// Creates a file that must not exist yet.
+    ///
+    /// # Errors
+    /// What the operating system says; [`io::ErrorKind::AlreadyExists`] if it is there.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendOnly>>;
+
+    /// Replaces a file at one stroke: whoever reads it, also after a crash, finds the old or the
+    /// new content. With `durable` it waits until the disk has it.
+    ///
+    /// # Errors
+    /// What the operating system says; the old content then stands.
+    fn replace(&self, path: &Path, content: &[u8], durable: bool) -> io::Result<()>;
+}
+
+/// The disk of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalDisk;
+
+impl Disk for LocalDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendOnly>> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)?;
+        Ok(Box::new(LocalFile(file)))
+    }
+
+    fn replace(&self, path: &Path, content: &[u8], durable: bool) -> io::Result<()> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".new");
+        let new = path.with_file_name(name);
+        let written =
+            write_whole(&new, content, durable).and_then(|()| std::fs::rename(&new, path));
+        if let Err(error) = written {
+            // The part that was written takes room on a full disk and says nothing.
+            let _ = std::fs::remove_file(&new);
+            return Err(error);
+        }
+        if durable {
+            sync_directory(path.parent().unwrap_or(Path::new(".")))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn write_whole(path: &Path, content: &[u8], durable: bool) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    if durable { file.sync_all() } else { Ok(()) }
+}
+
+/// Waits until the names in a folder are on the disk.
+#[cfg(unix)]
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    File::open(path)?.sync_all()
+}
+
+/// Elsewhere a folder cannot be opened like a file; the rename is as durable as the system makes it.
+#[cfg(not(unix))]
+fn sync_directory(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+struct LocalFile(File);
+
+impl AppendOnly for LocalFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+}

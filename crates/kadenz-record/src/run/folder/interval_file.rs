@@ -1,0 +1,175 @@
+//! The interval log of one series: a line an interval, held while the disk takes none.
+
+use std::io;
+use std::time::Duration;
+
+use super::EARLY_TAG;
+use super::journal::Journal;
+use crate::histogram::SignedHistogram;
+use crate::hlog::writer::LineEncoder;
+
+/// Lines that are held, in bytes, for a disk that takes none; beyond it intervals are merged.
+const MAX_HELD: usize = 1 << 20;
+
+/// The interval log of one series.
+pub(super) struct IntervalFile {
+    journal: Journal,
+    lines: LineEncoder,
+    /// Lines that wait to be written.
+    held: String,
+    /// What happened since lines could no longer be held one by one.
+    merged: Option<Merged>,
+}
+
+struct Merged {
+    start: Duration,
+    end: Duration,
+    histogram: SignedHistogram,
+}
+
+impl IntervalFile {
+    /// A log whose `header` is the first thing to be written.
+    pub(super) fn new(journal: Journal, header: String) -> Self {
+        Self {
+            journal,
+            lines: LineEncoder::new(),
+            held: header,
+            merged: None,
+        }
+    }
+
+    /// Writes an interval, and whatever was held before it. After an error it is held.
+    pub(super) fn append(
+        &mut self,
+        start: Duration,
+        end: Duration,
+        histogram: &SignedHistogram,
+    ) -> io::Result<()> {
+        if let Some(merged) = &mut self.merged {
+            merged.end = end;
+            merged.histogram.add(histogram);
+        } else if self.held.len() > MAX_HELD {
+            self.merged = Some(Merged {
+                start,
+                end,
+                histogram: histogram.clone(),
+            });
+        } else {
+            self.hold(start, end, histogram)?;
+        }
+        self.flush()
+    }
+
+    /// Writes what is held.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.write_held()?;
+        if let Some(merged) = self.merged.take() {
+            self.hold(merged.start, merged.end, &merged.histogram)?;
+            self.write_held()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is held, and waits until everything is on the disk.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.journal.sync()
+    }
+
+    fn write_held(&mut self) -> io::Result<()> {
+        self.journal.append(self.held.as_bytes())?;
+        self.held.clear();
+        Ok(())
+    }
+
+    /// The lines of one interval: the late values always, the early ones if there are any.
+    fn hold(
+        &mut self,
+        start: Duration,
+        end: Duration,
+        histogram: &SignedHistogram,
+    ) -> io::Result<()> {
+        let start_s = start.as_secs_f64();
+        let length_s = end.saturating_sub(start).as_secs_f64();
+        let early = (!histogram.early.is_empty()).then_some((Some(EARLY_TAG), &histogram.early));
+        for (tag, part) in [(None, &histogram.late)].into_iter().chain(early) {
+            let line = self.lines.line(tag, start_s, length_s, part);
+            self.held.push_str(line.map_err(io::Error::other)?);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::run::disk::{Disk, sim::SmallDisk};
+
+    fn interval(values: std::ops::Range<i64>) -> SignedHistogram {
+        let mut histogram = SignedHistogram::new();
+        values.for_each(|value| histogram.record(value));
+        histogram
+    }
+
+    fn log(disk: &SmallDisk, path: &Path) -> IntervalFile {
+        IntervalFile::new(
+            Journal::new(disk.create(path).expect("creates")),
+            "head\n".to_owned(),
+        )
+    }
+
+    fn starts(path: &Path) -> Vec<String> {
+        let text = std::fs::read_to_string(path).expect("reads");
+        text.lines()
+            .map(|line| line.split(",HIST").next().unwrap_or("").to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_full_disk_holds_lines_and_writes_them_when_there_is_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.hlog");
+        let disk = SmallDisk::with_room(30);
+        let mut log = log(&disk, &path);
+        let second = Duration::from_secs;
+        assert!(log.append(second(0), second(1), &interval(-3..5)).is_err());
+        assert!(log.append(second(1), second(2), &interval(0..5)).is_err());
+        assert!(starts(&path).is_empty(), "no part of a line stays");
+        disk.add_room(1 << 20);
+        log.append(second(2), second(3), &interval(0..5))
+            .expect("room");
+        let expected = [
+            "head",
+            "0.000,1.000,0.000",
+            "Tag=early,0.000,1.000,0.000",
+            "1.000,1.000,0.000",
+            "2.000,1.000,0.000",
+        ];
+        assert_eq!(starts(&path), expected);
+    }
+
+    #[test]
+    fn a_disk_that_stays_full_merges_intervals_and_fills_no_memory() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.hlog");
+        let disk = SmallDisk::with_room(0);
+        let mut log = log(&disk, &path);
+        let second = Duration::from_secs;
+        log.held.extend(std::iter::repeat_n("#\n", MAX_HELD / 2));
+        for n in 0..1000 {
+            assert!(
+                log.append(second(n), second(n + 1), &interval(0..5))
+                    .is_err()
+            );
+        }
+        assert!(log.held.len() <= MAX_HELD + 10);
+        disk.add_room(2 << 20);
+        log.flush().expect("room");
+        assert_eq!(
+            starts(&path).last().map(String::as_str),
+            Some("0.000,1000.000,0.000")
+        );
+    }
+}

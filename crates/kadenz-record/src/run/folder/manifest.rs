@@ -1,0 +1,67 @@
+//! `run.json`: written at one stroke, read with bounds.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::reader::OpenRunError;
+use crate::run::disk::Disk;
+use crate::run::model::{FORMAT_VERSION, Run};
+
+pub(super) const RUN_JSON: &str = "run.json";
+/// A `run.json` is some KiB; what is larger is something else.
+const MAX_RUN_JSON: u64 = 64 << 20;
+
+/// Replaces `run.json`.
+pub(super) fn write(disk: &dyn Disk, path: &Path, run: &Run, durable: bool) -> io::Result<()> {
+    let mut json = serde_json::to_vec_pretty(run)?;
+    json.push(b'\n');
+    disk.replace(path, &json, durable)
+}
+
+/// Reads `run.json`.
+pub(super) fn read(path: &Path) -> Result<Run, OpenRunError> {
+    let unreadable = |source| OpenRunError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_RUN_JSON + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    parse(&bytes, path)
+}
+
+/// Understands the bytes of a `run.json`.
+pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
+    if bytes.is_empty() {
+        return Err(OpenRunError::NeverBegan {
+            path: path.to_owned(),
+        });
+    }
+    let malformed = |cause: String| OpenRunError::Malformed {
+        path: path.to_owned(),
+        cause,
+    };
+    if bytes.len() as u64 > MAX_RUN_JSON {
+        return Err(malformed(format!(
+            "it is larger than {} MiB",
+            MAX_RUN_JSON >> 20
+        )));
+    }
+    let version = serde_json::from_slice::<Version>(bytes).map_err(|e| malformed(e.to_string()))?;
+    if version.version > FORMAT_VERSION {
+        return Err(OpenRunError::Newer {
+            path: path.to_owned(),
+            version: version.version,
+        });
+    }
+    serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))
+}
+
+/// What every version of the format has.
+#[derive(serde::Deserialize)]
+struct Version {
+    version: u32,
+}

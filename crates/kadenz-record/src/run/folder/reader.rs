@@ -1,0 +1,206 @@
+//! Opens a run folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::manifest::{self, RUN_JSON};
+use crate::run::model::{Run, Series, Warning};
+use crate::samples::reader::{OpenSamplesError, SamplesFile};
+
+/// Why a run could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenRunError {
+    /// There is no `run.json`.
+    #[error("{} is not a run folder: it has no run.json", path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// `run.json` could not be read.
+    #[error("cannot read {}: {source}; check its permissions", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// `run.json` is empty: the run was killed before it began.
+    #[error("{} is empty: the run was killed before it began; remove its folder", path.display())]
+    NeverBegan {
+        /// The file.
+        path: PathBuf,
+    },
+    /// `run.json` is not what it should be.
+    #[error("{} is damaged: {cause}; restore it from a copy, or measure again", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and where.
+        cause: String,
+    },
+    /// The run was written by a newer program.
+    #[error("{} has format version {version}, which is newer than this program; update it", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format version.
+        version: u32,
+    },
+}
+
+/// Why a file of a series could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenSeriesError {
+    /// The run has no series of this name.
+    #[error("the run has no series {name:?}; it has {}", known.join(", "))]
+    NoSuchSeries {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// The series has no such file.
+    #[error("series {name:?} has no {what}; measure again with them kept")]
+    NotKept {
+        /// The series.
+        name: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// `run.json` names a file outside the run folder.
+    #[error("run.json names the file {file:?}, which is not inside the run folder; it is not read")]
+    Outside {
+        /// The name.
+        file: String,
+    },
+    /// The samples file could not be opened.
+    #[error(transparent)]
+    Samples(#[from] OpenSamplesError),
+}
+
+/// A run folder, opened for reading.
+#[derive(Debug)]
+pub struct RunReader {
+    dir: PathBuf,
+    run: Run,
+}
+
+impl RunReader {
+    /// Opens a run folder; the path of its `run.json` will do as well.
+    ///
+    /// A run that was killed, or is still being measured, opens too: its counts are taken from its
+    /// files, so that extremes and misses are exact only to the resolution of the histogram
+    /// (0.1 %), and a warning says so.
+    ///
+    /// # Errors
+    /// [`OpenRunError`] if there is no run, or `run.json` cannot be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenRunError> {
+        let path = path.as_ref();
+        let named = path.file_name().is_some_and(|name| name == RUN_JSON) && path.is_file();
+        let dir = if named {
+            path.parent().unwrap_or(Path::new(""))
+        } else {
+            path
+        };
+        let run_json = dir.join(RUN_JSON);
+        let run = manifest::read(&run_json).map_err(|error| match error {
+            OpenRunError::Unreadable { source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                OpenRunError::NoRun {
+                    path: dir.to_owned(),
+                }
+            }
+            other => other,
+        })?;
+        let mut reader = Self {
+            dir: dir.to_owned(),
+            run,
+        };
+        if !reader.run.complete {
+            reader.recount();
+        }
+        Ok(reader)
+    }
+
+    /// What `run.json` says; for an incomplete run with counts taken from the files.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Whether the run was ended as it should.
+    #[must_use]
+    pub fn complete(&self) -> bool {
+        self.run.complete
+    }
+
+    /// The run folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The samples of a series.
+    ///
+    /// # Errors
+    /// [`OpenSeriesError`] if there is no such series, its samples were not kept, or the file
+    /// cannot be read.
+    pub fn samples(&self, series: &str) -> Result<SamplesFile, OpenSeriesError> {
+        let series = self.series(series)?;
+        let path = self.path(series, series.files.samples.as_deref(), "raw samples")?;
+        Ok(SamplesFile::open(path)?)
+    }
+
+    fn series(&self, name: &str) -> Result<&Series, OpenSeriesError> {
+        let known = &self.run.series;
+        known
+            .iter()
+            .find(|series| series.name == name)
+            .ok_or_else(|| {
+                let known = known.iter().map(|series| series.name.clone()).collect();
+                OpenSeriesError::NoSuchSeries {
+                    name: name.to_owned(),
+                    known,
+                }
+            })
+    }
+
+    /// The path of a file of a series, which must be a plain name inside the folder.
+    fn path(
+        &self,
+        series: &Series,
+        file: Option<&str>,
+        what: &'static str,
+    ) -> Result<PathBuf, OpenSeriesError> {
+        let file = file.ok_or_else(|| OpenSeriesError::NotKept {
+            name: series.name.clone(),
+            what,
+        })?;
+        let plain = Path::new(file).file_name().is_some_and(|name| name == file)
+            && !file.contains(['/', '\\', ':']);
+        if plain {
+            Ok(self.dir.join(file))
+        } else {
+            Err(OpenSeriesError::Outside {
+                file: file.to_owned(),
+            })
+        }
+    }
+
+    /// Fills in what a run that was not ended lacks.
+    fn recount(&mut self) {
+        self.run.warnings.push(Warning {
+            id: "incomplete".to_owned(),
+            text: "the run was not ended: it was killed, or is still being measured. It may lack \
+                   its last interval, and its counts are taken from its files"
+                .to_owned(),
+            remedy: None,
+        });
+    }
+}

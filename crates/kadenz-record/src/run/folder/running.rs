@@ -1,0 +1,338 @@
+//! A run that is being measured.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use super::manifest::{self, RUN_JSON};
+use super::series::SeriesWriter;
+use super::trouble::{Troubles, WriteTrouble};
+use crate::run::disk::Disk;
+use crate::run::model::{Counts, EndedBy, Run, TuningMeasure, Warning};
+
+/// How a run stands, for a live display.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Since the start of the run.
+    pub elapsed: Duration,
+    /// Each series, in the order of the run.
+    pub series: Vec<SeriesProgress>,
+}
+
+/// How a series stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesProgress {
+    /// Its name.
+    pub name: String,
+    /// What was counted up to the end of the last interval; dropped samples up to some
+    /// milliseconds ago.
+    pub counts: Counts,
+    /// When the last interval began, counted from the start of the run.
+    pub interval_start: Duration,
+    /// How long it really was.
+    pub interval_length: Duration,
+    /// Values recorded in it.
+    pub interval_count: u64,
+    /// The largest of them, within the resolution of the histogram; 0 if there were none.
+    pub interval_max_ns: i64,
+}
+
+impl SeriesProgress {
+    pub(super) fn of(series: &SeriesWriter) -> Self {
+        let (start, end) = series.span;
+        Self {
+            name: series.name.clone(),
+            counts: series.counts(),
+            interval_start: start,
+            interval_length: end.saturating_sub(start),
+            interval_count: series.interval.count(),
+            interval_max_ns: series.interval.max(),
+        }
+    }
+}
+
+/// What the writer thread and the owner of the run both see. The measuring threads never do.
+pub(super) struct Shared {
+    pub(super) dir: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    /// The start of the run.
+    pub(super) origin: Instant,
+    state: Mutex<State>,
+}
+
+/// What is under the lock.
+pub(super) struct State {
+    pub(super) run: Run,
+    /// Whether `run.json` lags behind `run`.
+    pub(super) changed: bool,
+    pub(super) series: Vec<SeriesProgress>,
+    troubles: Troubles,
+}
+
+impl Shared {
+    pub(super) fn new(dir: PathBuf, disk: Arc<dyn Disk>, origin: Instant, run: Run) -> Self {
+        let state = State {
+            run,
+            changed: false,
+            series: Vec::new(),
+            troubles: Troubles::default(),
+        };
+        Self {
+            dir,
+            disk,
+            origin,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// The state; a thread that panicked while it held the lock left nothing half done in it.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of an attempt to write a file.
+    pub(super) fn note(&self, file: &str, attempt: &io::Result<()>) {
+        let now = self.now();
+        self.lock().troubles.note(file, now, attempt);
+    }
+
+    /// Adds a warning, or replaces the one of the same id.
+    pub(super) fn warn(&self, warning: Warning) {
+        let mut state = self.lock();
+        state.changed = true;
+        let warnings = &mut state.run.warnings;
+        match warnings.iter_mut().find(|known| known.id == warning.id) {
+            Some(known) => *known = warning,
+            None => warnings.push(warning),
+        }
+    }
+}
+
+/// Why a run could not be ended as it should.
+#[derive(Debug, Error)]
+pub enum FinishRunError {
+    /// Some of the values could not be written; `run.json` says that the run is incomplete.
+    #[error(
+        "the run in {} is incomplete: {} could not be written ({cause}); what stands there is \
+         good. Make room on the disk and measure again",
+        path.display(), files.join(", ")
+    )]
+    NotWritten {
+        /// The run folder.
+        path: PathBuf,
+        /// Files that lack their end.
+        files: Vec<String>,
+        /// What the operating system said.
+        cause: String,
+        /// The run, with everything that was counted.
+        run: Box<Run>,
+    },
+    /// `run.json` could not be completed.
+    #[error(
+        "cannot complete {}: {source}; the run reads as incomplete, though its series are whole. \
+         Make room on the disk and measure again",
+        path.display()
+    )]
+    RunJson {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+        /// The run, with everything that was counted.
+        run: Box<Run>,
+    },
+    /// The writer thread panicked.
+    #[error("the writer thread of the run panicked; please report this. What was flushed is kept")]
+    Panicked,
+}
+
+impl FinishRunError {
+    /// The run, with everything that was counted, though the folder does not have it.
+    #[must_use]
+    pub fn run(&self) -> Option<&Run> {
+        match self {
+            Self::NotWritten { run, .. } | Self::RunJson { run, .. } => Some(run),
+            Self::Panicked => None,
+        }
+    }
+}
+
+/// A run that is being measured. Its writer thread works until [`RunningRun::finish`]; if it is
+/// dropped without, what was measured is flushed and the run stays incomplete.
+///
+/// None of its methods belongs on a measuring thread: they take locks.
+#[derive(Debug)]
+pub struct RunningRun {
+    shared: Arc<Shared>,
+    stop: Option<Sender<()>>,
+    writer: Option<JoinHandle<Vec<SeriesWriter>>>,
+    started: Duration,
+}
+
+impl RunningRun {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        stop: Sender<()>,
+        writer: JoinHandle<Vec<SeriesWriter>>,
+        started: Duration,
+    ) -> Self {
+        Self {
+            shared,
+            stop: Some(stop),
+            writer: Some(writer),
+            started,
+        }
+    }
+
+    /// How the run stands.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let series = self.shared.lock().series.clone();
+        Progress {
+            elapsed: self.shared.now(),
+            series,
+        }
+    }
+
+    /// Adds a warning; one with the id of an earlier one takes its place.
+    pub fn add_warning(&self, warning: Warning) {
+        self.shared.warn(warning);
+    }
+
+    /// Adds the tuning of the thread that measures a series; false if there is no such series.
+    pub fn add_series_tuning(&self, name: &str, measures: Vec<TuningMeasure>) -> bool {
+        let mut found = false;
+        self.update(|run| {
+            if let Some(series) = run.series.iter_mut().find(|series| series.name == name) {
+                series.tuning.extend(measures);
+                found = true;
+            }
+        });
+        found
+    }
+
+    /// Changes anything else that `run.json` says: parameters, the cost of a record, ... The names
+    /// and files of the series must stay.
+    pub fn update(&self, change: impl FnOnce(&mut Run)) {
+        let mut state = self.shared.lock();
+        change(&mut state.run);
+        state.changed = true;
+    }
+
+    /// What could not be written so far, and whether it lasts. Nothing of it stops the
+    /// measurement: what cannot be written is held and tried again every interval.
+    #[must_use]
+    pub fn write_errors(&self) -> Vec<WriteTrouble> {
+        self.shared.lock().troubles.all().to_vec()
+    }
+
+    /// Ends the run: takes the last interval, ends the files, completes `run.json`, and waits for
+    /// the disk. The measuring threads should have ended before: what they record after the last
+    /// flip is not in the run.
+    ///
+    /// # Errors
+    /// [`FinishRunError`] if something could not be written; the run is then incomplete on the
+    /// disk, and the error holds what was counted.
+    pub fn finish(mut self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
+        let mut series = self.join().ok_or(FinishRunError::Panicked)?;
+        let ended = self.shared.now();
+        for series in &mut series {
+            let intervals = series.end_intervals();
+            self.shared.note(&series.hlog_name, &intervals);
+            if let Some(samples) = series.end_samples() {
+                self.shared.note(&series.samples_name, &samples);
+            }
+        }
+        let duration = ended.saturating_sub(self.started);
+        complete(&self.shared, &series, ended_by, duration)
+    }
+
+    /// Stops the writer thread and takes the series from it; `None` if it panicked.
+    fn join(&mut self) -> Option<Vec<SeriesWriter>> {
+        drop(self.stop.take());
+        self.writer.take()?.join().ok()
+    }
+}
+
+impl Drop for RunningRun {
+    fn drop(&mut self) {
+        // After `finish` there is nothing left to join; else the writer flushes what it has.
+        self.join();
+    }
+}
+
+/// Writes the last `run.json`.
+fn complete(
+    shared: &Shared,
+    series: &[SeriesWriter],
+    ended_by: EndedBy,
+    duration: Duration,
+) -> Result<Run, FinishRunError> {
+    let state = shared.lock();
+    let mut run = state.run.clone();
+    for (written, model) in series.iter().zip(&mut run.series) {
+        model.counts = written.counts();
+        model.counts.dropped += written.waiting();
+    }
+    run.warnings.extend(state.troubles.warnings());
+    let files: Vec<String> = state
+        .troubles
+        .lasting()
+        .map(|trouble| trouble.file.clone())
+        .filter(|file| file != RUN_JSON)
+        .collect();
+    let cause = state
+        .troubles
+        .lasting()
+        .last()
+        .map(|trouble| trouble.cause.clone());
+    drop(state);
+    run.duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    run.ended_by = Some(ended_by);
+    run.complete = files.is_empty();
+    let path = shared.dir.join(RUN_JSON);
+    let written = manifest::write(&*shared.disk, &path, &run, true);
+    if !files.is_empty() {
+        let cause = cause.unwrap_or_default();
+        let (path, run) = (shared.dir.clone(), Box::new(run));
+        return Err(FinishRunError::NotWritten {
+            path,
+            files,
+            cause,
+            run,
+        });
+    }
+    match written {
+        Ok(()) => Ok(run),
+        Err(source) => Err(FinishRunError::RunJson {
+            path,
+            source,
+            run: Box::new(run),
+        }),
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for SeriesWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SeriesWriter")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! When the writer thread wakes, in times since the start of the run; it reads no clock.
+
+use std::time::Duration;
+
+/// The shortest interval; below it a line a flip costs more than it tells.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
+/// Between two looks at the rings, and at the counts for the live display.
+const DRAIN: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(5)..=Duration::from_millis(200);
+
+/// When to flip and when to drain.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    start: Duration,
+    interval: Duration,
+    next_flip: Duration,
+    drain: Duration,
+}
+
+impl Schedule {
+    pub(super) fn new(start: Duration, interval: Duration) -> Self {
+        let interval = interval.max(MIN_INTERVAL);
+        Self {
+            start,
+            interval,
+            next_flip: start + interval,
+            drain: *DRAIN.end() / 2,
+        }
+    }
+
+    /// How long to sleep at `now`.
+    pub(super) fn sleep(&self, now: Duration) -> Duration {
+        self.next_flip.saturating_sub(now).min(self.drain)
+    }
+
+    /// Whether it is time to flip. If so, the next flip is the next whole interval after `now`: a
+    /// writer that was stalled makes one long interval, not many short ones.
+    pub(super) fn flip_due(&mut self, now: Duration) -> bool {
+        if now < self.next_flip {
+            return false;
+        }
+        let interval = self.interval.as_nanos();
+        let into = now.saturating_sub(self.start).as_nanos() % interval;
+        let left = u64::try_from(interval - into).unwrap_or(u64::MAX);
+        self.next_flip = now.saturating_add(Duration::from_nanos(left));
+        true
+    }
+
+    /// Looks at the rings more often when they were found full, less often when empty.
+    pub(super) fn adapt(&mut self, fullness: f64) {
+        let drain = match fullness {
+            full if full > 0.5 => self.drain / 4,
+            half if half > 0.2 => self.drain / 2,
+            empty if empty < 0.05 => self.drain * 2,
+            _ => self.drain,
+        };
+        self.drain = drain.clamp(*DRAIN.start(), *DRAIN.end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn flips_stay_on_the_grid_and_a_stall_is_one_interval() {
+        let mut schedule = Schedule::new(ms(13), ms(1000));
+        assert!(!schedule.flip_due(ms(1012)));
+        assert!(schedule.flip_due(ms(1014)));
+        assert!(!schedule.flip_due(ms(2012)));
+        assert!(schedule.flip_due(ms(5500)), "3.5 s late");
+        assert!(!schedule.flip_due(ms(6012)));
+        assert!(schedule.flip_due(ms(6013)));
+    }
+
+    #[test]
+    fn sleeps_to_the_flip_or_the_drain() {
+        let schedule = Schedule::new(ms(0), ms(1000));
+        assert_eq!(schedule.sleep(ms(0)), ms(100));
+        assert_eq!(schedule.sleep(ms(990)), ms(10));
+        assert_eq!(schedule.sleep(ms(1200)), ms(0));
+    }
+
+    #[test]
+    fn full_rings_are_looked_at_more_often() {
+        let mut schedule = Schedule::new(ms(0), ms(1000));
+        schedule.adapt(0.9);
+        assert_eq!(schedule.sleep(ms(0)), ms(25));
+        for _ in 0..5 {
+            schedule.adapt(0.9);
+        }
+        assert_eq!(schedule.sleep(ms(0)), ms(5));
+        for _ in 0..9 {
+            schedule.adapt(0.01);
+        }
+        assert_eq!(schedule.sleep(ms(0)), ms(200));
+    }
+}

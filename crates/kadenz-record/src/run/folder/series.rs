@@ -1,0 +1,168 @@
+//! One series: the end that measures, and the end that writes.
+
+use std::io;
+use std::time::Duration;
+
+use super::interval_file::IntervalFile;
+use super::sample_file::SampleFile;
+use crate::histogram::SignedHistogram;
+use crate::recorder::{IntervalReader, SingleWriter};
+use crate::run::model::{Counts, Series};
+use crate::samples::{MAX_CAPACITY, Sample, SampleProducer};
+
+/// Samples that a ring holds at least: more than a second at 10 kHz.
+const MIN_RING: usize = 16_384;
+
+/// What a series shall be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeriesSpec {
+    /// Its name, kind, expected interval and deadline. `unit`, `files` and `counts` are filled in.
+    pub series: Series,
+    /// Whether every sample is kept, in `<series>.samples.arrow`.
+    pub raw: bool,
+}
+
+/// The end of a series that the measuring thread holds.
+#[derive(Debug)]
+pub struct SeriesRecorder {
+    counter: SingleWriter,
+    ring: Option<SampleProducer>,
+}
+
+impl SeriesRecorder {
+    pub(super) fn new(counter: SingleWriter, ring: Option<SampleProducer>) -> Self {
+        Self { counter, ring }
+    }
+
+    /// Records a sample: its value is always counted, the sample itself is kept if that was asked
+    /// for and the writer keeps up; if not, it counts as dropped.
+    ///
+    /// Real-time safe: wait-free, no allocation, no lock, no system call.
+    #[inline]
+    pub fn record(&mut self, sample: Sample) {
+        self.counter.record(sample.value_ns);
+        if let Some(ring) = &mut self.ring {
+            ring.push(sample);
+        }
+    }
+}
+
+/// How large a ring a series needs: two seconds of it.
+pub(super) fn ring_capacity(series: &Series) -> usize {
+    let two_seconds = series
+        .expected_interval_ns
+        .map_or(0, |ns| 2_000_000_000 / ns.max(1));
+    usize::try_from(two_seconds)
+        .unwrap_or(MAX_CAPACITY)
+        .clamp(MIN_RING, MAX_CAPACITY)
+}
+
+/// The end of a series that the writer thread holds.
+pub(super) struct SeriesWriter {
+    pub(super) name: String,
+    pub(super) hlog_name: String,
+    pub(super) samples_name: String,
+    reader: IntervalReader,
+    /// The last interval; kept so that its memory is taken once.
+    pub(super) interval: SignedHistogram,
+    /// When it began and when it was flipped, counted from the start of the run.
+    pub(super) span: (Duration, Duration),
+    intervals: IntervalFile,
+    samples: Option<SampleFile>,
+}
+
+impl SeriesWriter {
+    pub(super) fn new(
+        series: &Series,
+        reader: IntervalReader,
+        intervals: IntervalFile,
+        samples: Option<SampleFile>,
+        start: Duration,
+    ) -> Self {
+        Self {
+            name: series.name.clone(),
+            hlog_name: series.files.hlog.clone().unwrap_or_default(),
+            samples_name: series.files.samples.clone().unwrap_or_default(),
+            reader,
+            interval: SignedHistogram::new(),
+            span: (start, start),
+            intervals,
+            samples,
+        }
+    }
+
+    /// Writes the headers, so that the files can be opened from the start.
+    pub(super) fn write_headers(&mut self) -> [(&str, io::Result<()>); 2] {
+        let samples = self.samples.as_mut().map_or(Ok(()), SampleFile::flush);
+        [
+            (&self.hlog_name, self.intervals.flush()),
+            (&self.samples_name, samples),
+        ]
+    }
+
+    /// Takes the values since the last flip; `now` is read after it, so that no value is younger
+    /// than its interval.
+    pub(super) fn flip(&mut self, now: impl FnOnce() -> Duration) {
+        self.reader.flip_into(&mut self.interval);
+        self.span = (self.span.1, now());
+    }
+
+    /// Writes the interval that was flipped last.
+    pub(super) fn write_interval(&mut self) -> io::Result<()> {
+        self.intervals
+            .append(self.span.0, self.span.1, &self.interval)
+    }
+
+    /// Empties the ring; how full it was.
+    pub(super) fn drain(&mut self) -> Option<(f64, io::Result<()>)> {
+        Some(self.samples.as_mut()?.drain())
+    }
+
+    /// Writes the samples taken so far.
+    pub(super) fn write_samples(&mut self) -> Option<io::Result<()>> {
+        Some(self.samples.as_mut()?.flush())
+    }
+
+    /// Ends the interval log, after whatever it still held.
+    pub(super) fn end_intervals(&mut self) -> io::Result<()> {
+        self.intervals.end()
+    }
+
+    /// Ends the samples file, after whatever it still held.
+    pub(super) fn end_samples(&mut self) -> Option<io::Result<()>> {
+        Some(self.samples.as_mut()?.end())
+    }
+
+    /// What was counted up to the last flip; dropped samples up to now.
+    pub(super) fn counts(&self) -> Counts {
+        let dropped = self.samples.as_ref().map_or(0, SampleFile::dropped);
+        Counts {
+            dropped,
+            ..self.reader.counts()
+        }
+    }
+
+    /// Samples that wait to be written.
+    pub(super) fn waiting(&self) -> u64 {
+        self.samples.as_ref().map_or(0, SampleFile::waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_hold_two_seconds() {
+        let capacity = |expected_interval_ns| {
+            ring_capacity(&Series {
+                expected_interval_ns,
+                ..Series::default()
+            })
+        };
+        assert_eq!(capacity(None), MIN_RING);
+        assert_eq!(capacity(Some(1_000_000)), MIN_RING);
+        assert_eq!(capacity(Some(10_000)), 200_000);
+        assert_eq!(capacity(Some(0)), MAX_CAPACITY);
+    }
+}

@@ -1,0 +1,141 @@
+//! What the disk refused, and for how long.
+
+use std::io;
+use std::time::Duration;
+
+use crate::run::model::Warning;
+
+/// Troubles that are told apart; beyond it the last of a file goes on.
+const MAX_TROUBLES: usize = 64;
+
+/// A file of the run that could not be written for a while, or cannot be now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteTrouble {
+    /// Name of the file inside the run folder.
+    pub file: String,
+    /// What the operating system said last.
+    pub cause: String,
+    /// When it began, counted from the start of the run.
+    pub since: Duration,
+    /// When it was over; `None` while it lasts.
+    pub until: Option<Duration>,
+    /// How often writing was tried in vain.
+    pub attempts: u64,
+}
+
+impl WriteTrouble {
+    /// The sentence for the run's warnings.
+    fn warning(&self) -> Warning {
+        let Self {
+            file,
+            cause,
+            since,
+            until,
+            attempts,
+        } = self;
+        let since = since.as_secs_f64();
+        let outcome = until.map_or_else(
+            || "to the end; what it lacks is lost".to_owned(),
+            |until| {
+                let until = until.as_secs_f64();
+                format!("to {until:.1} s; what it lacked was kept and written then")
+            },
+        );
+        Warning {
+            id: "write_failed".to_owned(),
+            text: format!(
+                "{file} could not be written from {since:.1} s ({cause}, {attempts} attempts) {outcome}"
+            ),
+            remedy: Some("make room on the disk, or choose a folder on another one".to_owned()),
+        }
+    }
+}
+
+/// What the disk refused so far.
+#[derive(Debug, Default)]
+pub(super) struct Troubles(Vec<WriteTrouble>);
+
+impl Troubles {
+    /// Takes note of an attempt to write `file` at `at`.
+    pub(super) fn note(&mut self, file: &str, at: Duration, attempt: &io::Result<()>) {
+        let many = self.0.len() >= MAX_TROUBLES;
+        let last = self.0.iter_mut().rfind(|trouble| trouble.file == file);
+        match (attempt, last) {
+            (Ok(()), Some(last)) if last.until.is_none() => last.until = Some(at),
+            (Ok(()), _) => {}
+            (Err(error), Some(last)) if last.until.is_none() || many => {
+                last.until = None;
+                last.cause = error.to_string();
+                last.attempts += 1;
+            }
+            (Err(error), _) => self.0.push(WriteTrouble {
+                file: file.to_owned(),
+                cause: error.to_string(),
+                since: at,
+                until: None,
+                attempts: 1,
+            }),
+        }
+    }
+
+    /// All of them, in the order in which they began.
+    pub(super) fn all(&self) -> &[WriteTrouble] {
+        &self.0
+    }
+
+    /// Those that last.
+    pub(super) fn lasting(&self) -> impl Iterator<Item = &WriteTrouble> {
+        self.0.iter().filter(|trouble| trouble.until.is_none())
+    }
+
+    /// A warning each.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
+        self.0.iter().map(WriteTrouble::warning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    #[test]
+    fn one_trouble_lasts_until_a_write_succeeds() {
+        let mut troubles = Troubles::default();
+        let at = Duration::from_secs;
+        troubles.note("a.hlog", at(1), &Ok(()));
+        troubles.note("a.hlog", at(2), &full());
+        troubles.note("b.hlog", at(2), &Ok(()));
+        troubles.note("a.hlog", at(3), &full());
+        assert_eq!(troubles.lasting().count(), 1);
+        troubles.note("a.hlog", at(4), &Ok(()));
+        assert_eq!(troubles.lasting().count(), 0);
+        troubles.note("a.hlog", at(5), &full());
+        let [first, second] = troubles.all() else {
+            panic!("two troubles")
+        };
+        assert_eq!(
+            (first.since, first.until, first.attempts),
+            (at(2), Some(at(4)), 2)
+        );
+        assert_eq!((second.since, second.until), (at(5), None));
+        let text = troubles.warnings().next().expect("a warning").text;
+        assert!(
+            text.contains("a.hlog") && text.contains("written then"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_flapping_disk_fills_no_memory() {
+        let mut troubles = Troubles::default();
+        for second in 0..1000 {
+            troubles.note("a.hlog", Duration::from_secs(second), &full());
+            troubles.note("a.hlog", Duration::from_secs(second), &Ok(()));
+        }
+        assert_eq!(troubles.all().len(), MAX_TROUBLES);
+    }
+}

@@ -1,0 +1,317 @@
+//! Begins a run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use super::clock_step::{ClockStep, Clocks};
+use super::interval_file::IntervalFile;
+use super::journal::Journal;
+use super::running::{RunningRun, Shared};
+use super::sample_file::SampleFile;
+use super::schedule::Schedule;
+use super::series::{SeriesRecorder, SeriesSpec, SeriesWriter, ring_capacity};
+use super::thread::WriterThread;
+use super::{claim, manifest};
+use crate::hlog::writer::header;
+use crate::recorder::{self, IntervalReader};
+use crate::run::disk::{AppendOnly, Disk, LocalDisk};
+use crate::run::model::{Counts, FORMAT_VERSION, Run, Series, SeriesFiles};
+use crate::samples::writer::{SampleEncoder, WriteSamplesError};
+use crate::samples::{SampleConsumer, SamplesHeader, ring};
+
+/// Why a run could not be begun in a folder.
+#[derive(Debug, Error)]
+pub enum CreateRunError {
+    /// The path names something else.
+    #[error("{} is not a folder; name a new folder for the run", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The folder holds a run, complete or not, perhaps one that is being measured now.
+    #[error(
+        "{} holds a run already, perhaps one that is being measured; name another folder, or \
+         remove this one if its run is not needed",
+        path.display()
+    )]
+    HoldsRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds other files.
+    #[error("{} is not empty; name a new folder for the run", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Nothing can be written there.
+    #[error(
+        "cannot write a run into {}: {source}; check its permissions and the room on its disk, or \
+         name another folder",
+        path.display()
+    )]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Why a series could not be added to a run.
+#[derive(Debug, Error)]
+pub enum AddSeriesError {
+    /// The name would not make a file name everywhere.
+    #[error(
+        "{name:?} cannot name a series: use up to 100 letters, digits, '.', '_' and '-', and begin \
+         with a letter, a digit or '_'"
+    )]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// The run has a series of this name, or one that differs in case alone.
+    #[error("the run has a series {name:?} already, upper and lower case being one; rename one")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// One of its files could not be created.
+    #[error("cannot create {}: {source}; check the room and permissions there", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Why measuring could not begin.
+#[derive(Debug, Error)]
+pub enum StartRunError {
+    /// `run.json` could not be written.
+    #[error("cannot write {}: {source}; check the room and permissions there", path.display())]
+    RunJson {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The header of a samples file could not be formed.
+    #[error(transparent)]
+    Samples(#[from] WriteSamplesError),
+    /// The writer thread could not be started.
+    #[error("cannot start the writer thread: {source}; raise the limit of threads (ulimit -u)")]
+    Thread {
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// A run folder that is being prepared: series are added, then measuring starts.
+pub struct RunWriter {
+    dir: PathBuf,
+    disk: Arc<dyn Disk>,
+    run: Run,
+    origin: Instant,
+    origin_wall: jiff::Timestamp,
+    series: Vec<Prepared>,
+}
+
+/// A series before the start.
+struct Prepared {
+    reader: IntervalReader,
+    ring: Option<SampleConsumer>,
+    hlog: Box<dyn AppendOnly>,
+    samples: Option<Box<dyn AppendOnly>>,
+}
+
+impl RunWriter {
+    /// Takes an empty or new folder for a run and writes its `run.json`, incomplete.
+    ///
+    /// The run's time starts here: interval stamps count from this call, so
+    /// [`Run::start_monotonic_ns`] should be read from the run's clock right before it, or later
+    /// together with [`RunWriter::restart_time`]. An empty `started_at` is filled in; `version`,
+    /// `complete` and `series` are set.
+    ///
+    /// # Errors
+    /// [`CreateRunError`] if the folder holds anything, or cannot be written.
+    pub fn create(dir: &Path, run: Run) -> Result<Self, CreateRunError> {
+        Self::create_on(Arc::new(LocalDisk), dir, run)
+    }
+
+    /// As [`RunWriter::create`], on a disk of one's own, for example one that fails.
+    ///
+    /// # Errors
+    /// As [`RunWriter::create`].
+    pub fn create_on(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        mut run: Run,
+    ) -> Result<Self, CreateRunError> {
+        let (origin, origin_wall) = (Instant::now(), jiff::Timestamp::now());
+        let path = claim::claim(&*disk, dir)?;
+        run.version = FORMAT_VERSION;
+        run.complete = false;
+        run.ended_by = None;
+        run.series.clear();
+        if run.started_at.is_empty() {
+            run.started_at = origin_wall.to_string();
+        }
+        manifest::write(&*disk, &path, &run, true).map_err(|source| {
+            CreateRunError::Unwritable {
+                path: dir.to_owned(),
+                source,
+            }
+        })?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            disk,
+            run,
+            origin,
+            origin_wall,
+            series: Vec::new(),
+        })
+    }
+
+    /// Moves the start of the run's time to now; `start_monotonic_ns` is now on the run's clock.
+    pub fn restart_time(&mut self, start_monotonic_ns: u64) {
+        (self.origin, self.origin_wall) = (Instant::now(), jiff::Timestamp::now());
+        self.run.start_monotonic_ns = start_monotonic_ns;
+        self.run.started_at = self.origin_wall.to_string();
+    }
+
+    /// What `run.json` will say. The series are added by [`RunWriter::series`].
+    pub fn run_mut(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    /// The run folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Adds a series and creates its files. The recorder goes to the thread that measures.
+    ///
+    /// # Errors
+    /// [`AddSeriesError`] if the name will not do, is taken, or a file cannot be created.
+    pub fn series(&mut self, spec: SeriesSpec) -> Result<SeriesRecorder, AddSeriesError> {
+        let SeriesSpec { mut series, raw } = spec;
+        claim::check_name(&series.name)?;
+        let taken = |other: &Series| other.name.eq_ignore_ascii_case(&series.name);
+        if self.run.series.iter().any(taken) {
+            return Err(AddSeriesError::Duplicate { name: series.name });
+        }
+        series.files = SeriesFiles {
+            hlog: Some(format!("{}.hlog", series.name)),
+            samples: raw.then(|| format!("{}.samples.arrow", series.name)),
+        };
+        "ns".clone_into(&mut series.unit);
+        series.counts = Counts::default();
+        let create = |name: &String| {
+            let path = self.dir.join(name);
+            self.disk
+                .create(&path)
+                .map_err(|source| AddSeriesError::Create { path, source })
+        };
+        let hlog = create(series.files.hlog.get_or_insert_default())?;
+        let samples = series.files.samples.as_ref().map(create).transpose()?;
+        let (producer, consumer) = raw.then(|| ring(ring_capacity(&series))).unzip();
+        let (counter, reader) = recorder::pair(series.deadline_ns);
+        self.series.push(Prepared {
+            reader,
+            ring: consumer,
+            hlog,
+            samples,
+        });
+        self.run.series.push(series);
+        Ok(SeriesRecorder::new(counter, producer))
+    }
+
+    /// Writes `run.json` with the series and starts the writer thread, which ends an interval every
+    /// `interval` (1 ms at least). The first interval begins now.
+    ///
+    /// The writer thread inherits scheduling policy and affinity of the caller: call this from an
+    /// ordinary thread.
+    ///
+    /// # Errors
+    /// [`StartRunError`] if the folder cannot be written or the thread cannot be started.
+    pub fn start(mut self, interval: Duration) -> Result<RunningRun, StartRunError> {
+        let path = self.dir.join(manifest::RUN_JSON);
+        manifest::write(&*self.disk, &path, &self.run, true)
+            .map_err(|source| StartRunError::RunJson { path, source })?;
+        let started = self.origin.elapsed();
+        let prepared = std::mem::take(&mut self.series);
+        let mut series = prepared
+            .into_iter()
+            .zip(&self.run.series)
+            .map(|(prepared, model)| self.open(prepared, model, started))
+            .collect::<Result<Vec<_>, _>>()?;
+        let shared = Arc::new(Shared::new(self.dir, self.disk, self.origin, self.run));
+        for (file, written) in series.iter_mut().flat_map(SeriesWriter::write_headers) {
+            shared.note(file, &written);
+        }
+        let (stop, stopped) = mpsc::channel();
+        let mut clock_step = ClockStep::default();
+        if let Some(now) = Clocks::read(shared.origin) {
+            clock_step.observe(now);
+        }
+        let thread = WriterThread {
+            shared: Arc::clone(&shared),
+            series,
+            schedule: Schedule::new(started, interval),
+            clock_step,
+            stop: stopped,
+        };
+        let writer = std::thread::Builder::new()
+            .name("kadenz-writer".to_owned())
+            .spawn(move || thread.run())
+            .map_err(|source| StartRunError::Thread { source })?;
+        Ok(RunningRun::new(shared, stop, writer, started))
+    }
+
+    /// Turns a prepared series into one that is written.
+    fn open(
+        &self,
+        prepared: Prepared,
+        series: &Series,
+        started: Duration,
+    ) -> Result<SeriesWriter, StartRunError> {
+        let start_s = self.origin_wall.as_nanosecond() as f64 / 1e9;
+        let comments = [format!("Series: {}", series.name), "Unit: ns".to_owned()];
+        let header = header(start_s, &[&comments[0], &comments[1]]);
+        let intervals = IntervalFile::new(Journal::new(prepared.hlog), header);
+        let samples = match (prepared.samples, prepared.ring) {
+            (Some(file), Some(ring)) => {
+                let encoder = SampleEncoder::new(&SamplesHeader {
+                    series: series.name.clone(),
+                    unit: series.unit.clone(),
+                    started_at: self.run.started_at.clone(),
+                    start_monotonic_ns: self.run.start_monotonic_ns,
+                })?;
+                Some(SampleFile::new(Journal::new(file), encoder, ring))
+            }
+            _ => None,
+        };
+        Ok(SeriesWriter::new(
+            series,
+            prepared.reader,
+            intervals,
+            samples,
+            started,
+        ))
+    }
+}
+
+impl std::fmt::Debug for RunWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunWriter")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
+    }
+}
