@@ -17,4 +17,7 @@
 //! ```
 
 pub mod codec;
+pub mod reader;
 pub mod writer;
+
+mod base64;

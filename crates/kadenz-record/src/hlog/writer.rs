@@ -6,10 +6,10 @@ use std::{
     path::Path,
 };
 
-use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
+use base64::Engine;
 use thiserror::Error;
 
-use super::codec::Encoder;
+use super::{base64::BASE64, codec::Encoder};
 use crate::histogram::Histogram;
 
 /// Nanoseconds in the unit of the `Interval_Max` column, milliseconds. Readers ignore the column.

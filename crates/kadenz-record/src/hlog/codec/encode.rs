@@ -2,7 +2,10 @@
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-use super::{COMPRESSED_V2, PLAIN_V2, WORD_SIZE_V2, number};
+use super::{
+    header::{WRITTEN_COMPRESSED, WRITTEN_PLAIN},
+    number,
+};
 use crate::histogram::Histogram;
 
 /// Encodes histograms as V2, which every HdrHistogram library of the last ten years reads.
@@ -41,8 +44,7 @@ impl Encoder {
     pub fn compressed(&mut self, histogram: &Histogram) -> &[u8] {
         self.fill_plain(histogram);
         self.compressed.clear();
-        self.compressed
-            .extend((COMPRESSED_V2 | WORD_SIZE_V2).to_be_bytes());
+        self.compressed.extend(WRITTEN_COMPRESSED.to_be_bytes());
         self.compressed.extend([0; 4]);
         self.deflate.reset();
         loop {
@@ -68,7 +70,7 @@ impl Encoder {
         let layout = histogram.layout();
         let plain = &mut self.plain;
         plain.clear();
-        plain.extend((PLAIN_V2 | WORD_SIZE_V2).to_be_bytes());
+        plain.extend(WRITTEN_PLAIN.to_be_bytes());
         plain.extend([0; 4]); // length of the counts, known below
         plain.extend(0_u32.to_be_bytes()); // normalizing index offset
         plain.extend(u32::from(layout.digits()).to_be_bytes());

@@ -14,18 +14,29 @@
 //! | 8 | ratio of integer to double values, a double |
 //! | .. | counts |
 //!
-//! and V0 has cookie, digits, lowest, highest and the total count, 32 bytes in all. V2 writes a
-//! count as a [ZigZag LEB128](self) number of up to 9 bytes, where a negative one stands for that
-//! many zeros; V0 and V1 write words of 2, 4 or 8 bytes.
+//! and that of V0 has cookie, digits, lowest, highest and total count before the counts, 32 bytes.
+//! V2 writes a count as a number of 1 to 9 bytes, ZigZag and LEB128, in which a negative one stands
+//! for that many zeros; V0 and V1 write words of 2, 4 or 8 bytes. Counts stand in the order of
+//! their values, whatever the normalizing offset is: that says only how the Java original keeps
+//! them in memory.
+//!
+//! ```
+//! use kadenz_record::{histogram::Histogram, hlog::codec::{Decoder, Encoder}};
+//!
+//! let mut lateness = Histogram::new();
+//! lateness.record_n(52_000, 1000);
+//! let bytes = Encoder::new().compressed(&lateness).to_vec();
+//! assert_eq!(Decoder::new().decode(&bytes)?, lateness);
+//! # Ok::<(), kadenz_record::hlog::codec::DecodeError>(())
+//! ```
 
+mod decode;
 mod encode;
+mod header;
 mod number;
 
+pub use decode::Decoder;
 pub use encode::Encoder;
+pub use header::DecodeError;
 
-/// The plain form.
-const PLAIN_V2: u32 = 0x1c84_9303;
-/// The compressed form.
-const COMPRESSED_V2: u32 = 0x1c84_9304;
-/// Where a cookie tells the size of a word; V2 writes 1 for "see the numbers themselves".
-const WORD_SIZE_V2: u32 = 0x10;
+pub(super) use header::complete_length;

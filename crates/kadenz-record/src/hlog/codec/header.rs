@@ -1,0 +1,253 @@
+//! What stands before the counts, and what can be wrong with it.
+
+use thiserror::Error;
+
+use crate::histogram::{Layout, NewLayoutError};
+
+/// The cookies, without the digit that tells the size of a word.
+const PLAIN_V0: u32 = 0x1c84_9308;
+const COMPRESSED_V0: u32 = 0x1c84_9309;
+const PLAIN_V1: u32 = 0x1c84_9301;
+const COMPRESSED_V1: u32 = 0x1c84_9302;
+const PLAIN_V2: u32 = 0x1c84_9303;
+const COMPRESSED_V2: u32 = 0x1c84_9304;
+/// The digit of a cookie that tells the size of a word.
+const WORD_SIZE_MASK: u32 = 0xf0;
+
+/// The cookies that this crate writes: in V2 the digit is always 1.
+pub(super) const WRITTEN_PLAIN: u32 = PLAIN_V2 | 0x10;
+pub(super) const WRITTEN_COMPRESSED: u32 = COMPRESSED_V2 | 0x10;
+
+/// Both forms of a Java `DoubleHistogram`.
+const DOUBLE_PLAIN: u32 = 0x0c72_124e;
+const DOUBLE_COMPRESSED: u32 = 0x0c72_124f;
+
+/// Cookie and length, before a zlib stream.
+pub(super) const COMPRESSED_HEADER: usize = 8;
+const HEADER_V0: usize = 32;
+const HEADER: usize = 40;
+
+/// Why bytes are not a histogram that can be read.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum DecodeError {
+    /// The bytes end too early.
+    #[error("the histogram ends after {have} of {need} bytes: it was cut off")]
+    TooShort {
+        /// Bytes there are.
+        have: usize,
+        /// Bytes there should be at least.
+        need: usize,
+    },
+    /// Something else altogether.
+    #[error("cookie {0:#010x} is not that of a histogram of version 0, 1 or 2")]
+    NotAHistogram(u32),
+    /// Another type of histogram.
+    #[error(
+        "it is a DoubleHistogram, whose values are fractions: record whole nanoseconds with a Histogram instead, or convert the log with the Java library"
+    )]
+    DoubleHistogram,
+    /// The zlib stream is damaged.
+    #[error("its zlib stream is damaged: {0}")]
+    Zlib(String),
+    /// Digits and range are none of a histogram's.
+    #[error("its layout is impossible: {0}")]
+    Layout(#[from] NewLayoutError),
+    /// Values stand for fractions.
+    #[error(
+        "its values are to be multiplied by {0}: only whole units, ratio 1, are supported; convert the log with the Java library"
+    )]
+    Ratio(f64),
+    /// A word size that no version has.
+    #[error("its counts are words of {0} bytes: they are 2, 4 or 8")]
+    WordSize(u32),
+    /// A normalizing offset outside the counters.
+    #[error("its normalizing offset {0} lies outside its counters")]
+    NormalizingOffset(i32),
+    /// A count below zero, or more zeros than there are counters.
+    #[error("it holds a count of {0}")]
+    Count(i64),
+    /// More counts than the layout has counters.
+    #[error("it has counts beyond its {0} counters")]
+    TooManyCounts(usize),
+    /// The counts together do not fit 63 bits.
+    #[error("its counts add up to more than 2^63")]
+    TotalTooLarge,
+}
+
+/// How counts are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// Words of so many bytes, V0 and V1.
+    Words(usize),
+    /// Numbers of variable length, V2.
+    Numbers,
+}
+
+/// What the header of the plain form says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    /// Bytes of the header itself.
+    pub(super) len: usize,
+    pub(super) layout: Layout,
+    pub(super) counts: Counts,
+    /// Bytes of counts; the most there may be where the header does not tell.
+    pub(super) counts_len: usize,
+    /// Whether the header told.
+    pub(super) counts_len_known: bool,
+}
+
+/// What a cookie announces.
+enum Form {
+    Compressed,
+    PlainV0,
+    Plain(u32),
+}
+
+fn form(cookie: u32) -> Result<Form, DecodeError> {
+    match cookie & !WORD_SIZE_MASK {
+        COMPRESSED_V0 | COMPRESSED_V1 | COMPRESSED_V2 => Ok(Form::Compressed),
+        PLAIN_V0 => Ok(Form::PlainV0),
+        base @ (PLAIN_V1 | PLAIN_V2) => Ok(Form::Plain(base)),
+        _ if matches!(cookie, DOUBLE_PLAIN | DOUBLE_COMPRESSED) => {
+            Err(DecodeError::DoubleHistogram)
+        }
+        _ => Err(DecodeError::NotAHistogram(cookie)),
+    }
+}
+
+/// How many bytes a histogram that begins with `start` takes, as far as its first 8 bytes tell;
+/// needs those.
+pub(in crate::hlog) fn complete_length(start: &[u8]) -> Result<usize, DecodeError> {
+    let mut fields = Fields(start);
+    let form = form(fields.u32()?)?;
+    let announced = || usize::try_from(Fields(&start[4..]).u32()?).map_err(|_| too_large());
+    Ok(match form {
+        Form::Compressed => announced()?.saturating_add(COMPRESSED_HEADER),
+        Form::Plain(_) => announced()?.saturating_add(HEADER),
+        Form::PlainV0 => HEADER_V0,
+    })
+}
+
+fn too_large() -> DecodeError {
+    DecodeError::TooShort {
+        have: 0,
+        need: usize::MAX,
+    }
+}
+
+/// Whether `bytes` begin with a compressed form.
+pub(super) fn is_compressed(bytes: &[u8]) -> Result<bool, DecodeError> {
+    Ok(matches!(form(Fields(bytes).u32()?)?, Form::Compressed))
+}
+
+/// How many bytes of the plain form that begins with `start` are its header; needs 4 of them.
+pub(super) fn header_length(start: &[u8]) -> Result<usize, DecodeError> {
+    let cookie = Fields(start).u32()?;
+    match form(cookie)? {
+        Form::PlainV0 => Ok(HEADER_V0),
+        Form::Plain(_) => Ok(HEADER),
+        Form::Compressed => Err(DecodeError::NotAHistogram(cookie)),
+    }
+}
+
+impl Header {
+    /// Reads the header of the plain form.
+    pub(super) fn parse(plain: &[u8]) -> Result<Self, DecodeError> {
+        let len = header_length(plain)?;
+        if plain.len() < len {
+            return Err(DecodeError::TooShort {
+                have: plain.len(),
+                need: len,
+            });
+        }
+        let mut fields = Fields(plain);
+        let cookie = fields.u32()?;
+        let known = if let Form::Plain(_) = form(cookie)? {
+            Some((fields.u32()?, fields.u32()?.cast_signed()))
+        } else {
+            None
+        };
+        let digits = u8::try_from(fields.u32()?).unwrap_or(u8::MAX);
+        let layout = Layout::new(fields.u64()?, fields.u64()?, digits)?;
+        let last = fields.u64()?;
+        let counts = match form(cookie)? {
+            Form::Plain(PLAIN_V2) => Counts::Numbers,
+            _ => Counts::Words(word_size(cookie)?),
+        };
+        let most = layout.len() * counts.most_bytes();
+        let Some((counts_len, offset)) = known else {
+            // `last` is V0's total count, which the counts themselves tell too.
+            return Ok(Self {
+                len,
+                layout,
+                counts,
+                counts_len: most,
+                counts_len_known: false,
+            });
+        };
+        check_ratio(f64::from_bits(last))?;
+        if offset.unsigned_abs() as usize > layout.len() {
+            return Err(DecodeError::NormalizingOffset(offset));
+        }
+        let counts_len = counts_len as usize;
+        if counts_len > most {
+            return Err(DecodeError::TooManyCounts(layout.len()));
+        }
+        Ok(Self {
+            len,
+            layout,
+            counts,
+            counts_len,
+            counts_len_known: true,
+        })
+    }
+}
+
+impl Counts {
+    /// The most bytes one count takes.
+    fn most_bytes(self) -> usize {
+        match self {
+            Self::Words(size) => size,
+            Self::Numbers => super::number::MAX_BYTES,
+        }
+    }
+}
+
+/// V0 and V1 tell the size of a word in the cookie; the lowest bit of that digit means no more.
+fn word_size(cookie: u32) -> Result<usize, DecodeError> {
+    match (cookie & WORD_SIZE_MASK) >> 4 & !1 {
+        size @ (2 | 4 | 8) => Ok(size as usize),
+        size => Err(DecodeError::WordSize(size)),
+    }
+}
+
+fn check_ratio(ratio: f64) -> Result<(), DecodeError> {
+    if ratio == 1.0 {
+        Ok(())
+    } else {
+        Err(DecodeError::Ratio(ratio))
+    }
+}
+
+/// Takes big-endian numbers off the front.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let short = DecodeError::TooShort {
+            have: self.0.len(),
+            need: N,
+        };
+        let (field, rest) = self.0.split_first_chunk().ok_or(short)?;
+        self.0 = rest;
+        Ok(*field)
+    }
+
+    fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, DecodeError> {
+        self.take().map(u64::from_be_bytes)
+    }
+}

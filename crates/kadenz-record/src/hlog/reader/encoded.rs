@@ -1,0 +1,89 @@
+//! The histogram of a line, not yet decoded.
+
+use std::cell::RefCell;
+
+use super::{MalformedLine, ReadLogError};
+use crate::{
+    histogram::Histogram,
+    hlog::{base64, codec::Decoder},
+};
+
+/// The histogram of an interval as the log holds it. Every method decodes anew, in a few
+/// microseconds; buffers are kept by thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    text: Vec<u8>,
+    line: u64,
+}
+
+#[derive(Default)]
+struct Buffers {
+    bytes: Vec<u8>,
+    decoder: Decoder,
+}
+
+thread_local! {
+    static BUFFERS: RefCell<Buffers> = RefCell::default();
+}
+
+impl Encoded {
+    pub(super) fn new(text: Vec<u8>, line: u64) -> Self {
+        Self { text, line }
+    }
+
+    /// The line of the log that it stands on, the first is 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The largest value, as [`Histogram::max`] tells it; the log's own column for it is not
+    /// trusted.
+    ///
+    /// # Errors
+    /// When the payload is damaged or of a kind that is not supported.
+    pub fn max_ns(&self) -> Result<u64, ReadLogError> {
+        self.with(|bytes, decoder| Ok(decoder.max(bytes)?))
+    }
+
+    /// The histogram, in the layout it was recorded in.
+    ///
+    /// # Errors
+    /// As [`Encoded::max_ns`].
+    pub fn decode(&self) -> Result<Histogram, ReadLogError> {
+        self.with(|bytes, decoder| Ok(decoder.decode(bytes)?))
+    }
+
+    /// As [`Encoded::decode`] into a histogram whose memory is used again where it fits.
+    ///
+    /// # Errors
+    /// As [`Encoded::max_ns`]; `into` is then as it was.
+    pub fn decode_into(&self, into: &mut Histogram) -> Result<(), ReadLogError> {
+        self.with(|bytes, decoder| Ok(decoder.decode_into(bytes, into)?))
+    }
+
+    /// Adds the histogram to `sum`, by the rule of [`Histogram::add`]; faster than decoding it
+    /// first.
+    ///
+    /// # Errors
+    /// As [`Encoded::max_ns`]; `sum` is then as it was.
+    pub fn add_to(&self, sum: &mut Histogram) -> Result<(), ReadLogError> {
+        self.with(|bytes, decoder| Ok(decoder.add_to(bytes, sum)?))
+    }
+
+    fn with<T>(
+        &self,
+        decode: impl FnOnce(&[u8], &mut Decoder) -> Result<T, MalformedLine>,
+    ) -> Result<T, ReadLogError> {
+        BUFFERS
+            .with_borrow_mut(|Buffers { bytes, decoder }| {
+                bytes.clear();
+                base64::decode(&self.text, bytes)?;
+                decode(bytes, decoder)
+            })
+            .map_err(|cause| ReadLogError::Malformed {
+                line: self.line,
+                cause,
+            })
+    }
+}

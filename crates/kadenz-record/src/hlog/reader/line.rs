@@ -1,0 +1,200 @@
+//! What a line says.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::hlog::{
+    base64,
+    codec::{DecodeError, complete_length},
+};
+
+/// The fields of an interval's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// When the interval began.
+    StartTimestamp,
+    /// How long it was.
+    IntervalLength,
+    /// Its largest value.
+    IntervalMax,
+    /// Its histogram.
+    Histogram,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::StartTimestamp => "start timestamp",
+            Self::IntervalLength => "interval length",
+            Self::IntervalMax => "interval maximum",
+            Self::Histogram => "histogram",
+        })
+    }
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum MalformedLine {
+    /// It ends too early.
+    #[error("it ends before its {0} is complete")]
+    Ends(Field),
+    /// A number is none.
+    #[error("its {field} {text:?} is not a number of seconds")]
+    Number {
+        /// Which field.
+        field: Field,
+        /// What stands there.
+        text: String,
+    },
+    /// There is something after the histogram.
+    #[error("{0:?} stands after its histogram: two lines may have run into one")]
+    Extra(String),
+    /// The histogram is not Base64.
+    #[error("its histogram is not Base64: {0}")]
+    Base64(String),
+    /// The histogram is damaged or not supported.
+    #[error("its histogram cannot be read: {0}")]
+    Histogram(#[from] DecodeError),
+    /// No line of an interval log is so long.
+    #[error("it is longer than any line of an interval log, 80 MB")]
+    TooLong,
+}
+
+impl MalformedLine {
+    /// Whether the line could be the beginning of a good one.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(
+            self,
+            Self::Ends(_) | Self::Histogram(DecodeError::TooShort { .. })
+        )
+    }
+}
+
+pub(super) enum Line<'a> {
+    Blank,
+    Comment(Comment<'a>),
+    Legend,
+    Interval(Fields<'a>),
+}
+
+pub(super) struct Comment<'a> {
+    /// What stands after `#`.
+    pub(super) text: &'a [u8],
+    /// Whether a bracket that was opened is closed.
+    pub(super) closed: bool,
+    pub(super) start_time_s: Option<f64>,
+    pub(super) base_time_s: Option<f64>,
+}
+
+pub(super) struct Fields<'a> {
+    pub(super) tag: Option<String>,
+    pub(super) timestamp_s: f64,
+    pub(super) length_s: f64,
+    /// The histogram, Base64, whole as far as its first bytes tell.
+    pub(super) payload: &'a [u8],
+}
+
+/// Understands a line, given without its line break.
+pub(super) fn parse(line: &[u8]) -> Result<Line<'_>, MalformedLine> {
+    let line = line.trim_ascii();
+    Ok(match line {
+        [] => Line::Blank,
+        [b'#', text @ ..] => Line::Comment(comment(text)),
+        _ if is_legend(line) => Line::Legend,
+        _ => Line::Interval(interval(line)?),
+    })
+}
+
+fn is_legend(line: &[u8]) -> bool {
+    line.strip_prefix(b"\"")
+        .unwrap_or(line)
+        .starts_with(b"StartTimestamp")
+}
+
+fn comment(text: &[u8]) -> Comment<'_> {
+    let time = |name: &[u8]| {
+        let rest = text.strip_prefix(name)?.trim_ascii_start();
+        let end = rest
+            .iter()
+            .position(|byte| b" ,]\t".contains(byte))
+            .unwrap_or(rest.len());
+        number(&rest[..end]).filter(|seconds| seconds.is_finite())
+    };
+    Comment {
+        text,
+        closed: !text.starts_with(b"[") || text.ends_with(b"]"),
+        start_time_s: time(b"[StartTime:"),
+        base_time_s: time(b"[BaseTime:"),
+    }
+}
+
+fn interval(line: &[u8]) -> Result<Fields<'_>, MalformedLine> {
+    let mut fields = line
+        .split(|byte| byte.is_ascii_whitespace() || *byte == b',')
+        .filter(|field| !field.is_empty())
+        .peekable();
+    let tag = fields
+        .next_if(|field| field.starts_with(b"Tag="))
+        .map(|field| String::from_utf8_lossy(&field[4..]).into_owned());
+    let mut seconds = |field| {
+        let text = fields.next().ok_or(MalformedLine::Ends(field))?;
+        match number(text) {
+            Some(seconds) if seconds.is_finite() || field == Field::IntervalMax => Ok(seconds),
+            _ if fields.peek().is_none() && is_beginning(text) => Err(MalformedLine::Ends(field)),
+            _ => Err(MalformedLine::Number {
+                field,
+                text: excerpt(text),
+            }),
+        }
+    };
+    let timestamp_s = seconds(Field::StartTimestamp)?;
+    let length_s = seconds(Field::IntervalLength)?;
+    // The maximum follows from the histogram; its column only has to be there.
+    seconds(Field::IntervalMax)?;
+    let payload = fields.next().ok_or(MalformedLine::Ends(Field::Histogram))?;
+    if let Some(extra) = fields.next() {
+        return Err(MalformedLine::Extra(excerpt(extra)));
+    }
+    check_whole(payload)?;
+    Ok(Fields {
+        tag,
+        timestamp_s,
+        length_s,
+        payload,
+    })
+}
+
+fn number(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether more characters could make a number, a tag or a legend of it.
+fn is_beginning(text: &[u8]) -> bool {
+    b"Tag=".starts_with(text)
+        || b"\"StartTimestamp\"".starts_with(text)
+        || text.iter().all(|byte| b"0123456789+-.eE".contains(byte))
+}
+
+/// A histogram that is shorter than its first bytes say, or not a histogram, is found here without
+/// decoding it.
+fn check_whole(payload: &[u8]) -> Result<(), MalformedLine> {
+    let mut start = Vec::with_capacity(9);
+    // Eight bytes and a third, so that no group of characters is cut.
+    base64::decode(&payload[..payload.len().min(12)], &mut start)?;
+    let have = base64::decoded_length(payload);
+    let need = if start.len() < 8 {
+        8
+    } else {
+        complete_length(&start)?
+    };
+    if have < need {
+        return Err(DecodeError::TooShort { have, need }.into());
+    }
+    Ok(())
+}
+
+/// Enough of `text` to find it by.
+fn excerpt(text: &[u8]) -> String {
+    String::from_utf8_lossy(&text[..text.len().min(40)]).into_owned()
+}
