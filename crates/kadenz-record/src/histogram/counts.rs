@@ -96,7 +96,8 @@ impl Histogram {
     }
 
     /// Adds everything `other` recorded. Where the layouts differ, a value lands in the counter
-    /// of the lowest value it could have been, as HdrHistogram does it.
+    /// of the lowest value it could have been, as HdrHistogram does it; so sum what was recorded
+    /// coarsely in its own layout, lest the sum look better than its parts.
     pub fn add(&mut self, other: &Self) {
         for index in other.used() {
             self.add_from(&other.layout, index, other.counts[index]);

@@ -26,7 +26,7 @@
 //!     assert_eq!((interval.relative_s, interval.length_s), (0.127, 1.007));
 //!     interval.histogram.add_to(&mut sum)?;
 //! }
-//! assert_eq!((sum.count(), sum.max()), (741, 2_768_895));
+//! assert_eq!((sum.count(), sum.max()), (741, 2_754_559));
 //! assert!(log.truncated());
 //! # Ok::<(), kadenz_record::hlog::reader::ReadLogError>(())
 //! ```
