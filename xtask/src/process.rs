@@ -148,7 +148,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo one; echo two >&2; exit 3"]);
         let status = tee(&mut command, |stream, line| {
-            seen.push((stream, line.to_owned()))
+            seen.push((stream, line.to_owned()));
         });
         seen.sort_by(|a, b| a.1.cmp(&b.1));
         assert_eq!(

@@ -12,12 +12,12 @@ pub struct Repository {
     root: PathBuf,
 }
 
-/// A text file of the repository. Tests make their own.
+/// A file of the repository. Tests make their own.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     /// Path from the root, with `/`.
     pub path: String,
-    /// Contents.
+    /// Contents; empty for a binary file.
     pub text: String,
 }
 
@@ -41,11 +41,6 @@ impl Repository {
         Self { root }
     }
 
-    /// The root folder.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// A path below the root.
     pub fn path(&self, below: impl AsRef<Path>) -> PathBuf {
         self.root.join(below)
@@ -63,7 +58,7 @@ impl Repository {
         command
     }
 
-    /// Every text file that is committed or about to be; what .gitignore names is not among them.
+    /// Every file that is committed or about to be; what .gitignore names is not among them.
     pub fn files(&self) -> Result<Vec<SourceFile>> {
         let mut command = self.command("git");
         command.args([
@@ -84,10 +79,10 @@ impl Repository {
         Ok(files)
     }
 
-    /// Binary files and files that were just deleted are not texts: `None`.
+    /// A file that was just deleted is `None`; a binary file has no text.
     fn read(&self, name: &str) -> Option<SourceFile> {
         let bytes = std::fs::read(self.path(name)).ok()?;
-        let text = String::from_utf8(bytes).ok()?;
+        let text = String::from_utf8(bytes).unwrap_or_default();
         Some(SourceFile {
             path: name.to_owned(),
             text,

@@ -94,6 +94,11 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Step>> {
     Ok(STEPS.iter().filter(wanted).collect())
 }
 
+/// Whether there is a step of this name.
+pub fn has_step(name: &str) -> bool {
+    STEPS.iter().any(|step| step.name == name)
+}
+
 /// Steps whose tools cannot be had on this machine, so that even `--all` may go on without them.
 fn not_to_be_had() -> Vec<String> {
     let names = std::env::var("KADENZ_NOT_TO_BE_HAD").unwrap_or_default();

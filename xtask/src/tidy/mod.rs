@@ -1,5 +1,240 @@
-//! Not yet.
-use crate::repository::Repository;
-pub fn main(_: &Repository, _: &[String]) -> anyhow::Result<bool> {
-    Ok(true)
+//! `cargo xtask tidy`: the invariants of docs/ARCHITECTURE.md, checked by code.
+//!
+//! A rule takes files or crates and returns findings, so that its tests hand it samples that break
+//! it. What other programs check (format, lints, rustdoc, licences) comes last, in [`programs`].
+
+mod absent;
+mod arrows;
+mod papers;
+mod programs;
+mod safety;
+mod scan;
+mod size;
+mod words;
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+
+use crate::cargo::{self, Crate};
+use crate::repository::{Repository, SourceFile};
+
+const HELP: &str = "\
+Check the invariants of docs/ARCHITECTURE.md, then format, lints, rustdoc and licences.
+
+Usage: cargo xtask tidy [--rules] [--list]
+
+  --rules   only the rules, without cargo fmt, clippy, doc and deny
+  --list    name the rules
+";
+
+/// Something that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// File and, where it makes sense, line: `crates/x/src/lib.rs:12`.
+    pub place: String,
+    /// What is wrong, and what to do.
+    pub text: String,
+    /// Whether tidy fails over it.
+    pub grave: bool,
+}
+
+impl Finding {
+    /// A finding that fails the check.
+    pub fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            text: text.into(),
+            grave: true,
+        }
+    }
+
+    /// A finding that is shown and no more.
+    pub fn warning(place: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            grave: false,
+            ..Self::error(place, text)
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weight = if self.grave { "error" } else { "warning" };
+        write!(f, "{weight}: {}: {}", self.place, self.text)
+    }
+}
+
+/// What the rules look at.
+pub struct House {
+    /// Text files that git knows.
+    pub files: Vec<SourceFile>,
+    /// Crates of the workspace.
+    pub crates: Vec<Crate>,
+}
+
+/// A rule of the house.
+pub struct Rule {
+    /// The name by which ARCHITECTURE.md and STYLE.md call it.
+    pub name: &'static str,
+    /// What it holds, in a line.
+    pub about: &'static str,
+    check: fn(&House) -> Vec<Finding>,
+}
+
+/// Every rule.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "arrows",
+        about: "rooms depend only in the directions of the architecture",
+        check: |house| arrows::between_rooms(&house.crates),
+    },
+    Rule {
+        name: "carriers",
+        about: "a heavy or marking dependency is carried only by the rooms that bought it",
+        check: |house| arrows::carriers(&house.crates),
+    },
+    Rule {
+        name: "unsafe",
+        about: "unsafe code lives in kadenz-rt alone, and every block says why it is sound",
+        check: |house| safety::check(&house.files),
+    },
+    Rule {
+        name: "absent",
+        about: "what a room must not have: network, wall clocks, logging, endless queues",
+        check: |house| absent::check(&house.files),
+    },
+    Rule {
+        name: "timed-asserts",
+        about: "no test asserts a maximum run time",
+        check: |house| absent::timed_asserts(&house.files),
+    },
+    Rule {
+        name: "file-length",
+        about: "a file has at most 500 lines unless its head says why; over 300 is a warning",
+        check: |house| size::files(&house.files),
+    },
+    Rule {
+        name: "function-length",
+        about: "a function has at most 70 lines of code",
+        check: |house| size::functions(&house.files),
+    },
+    Rule {
+        name: "machine-paths",
+        about: "no path of a particular machine",
+        check: |house| words::machine_paths(&house.files),
+    },
+    Rule {
+        name: "registry-hosts",
+        about: "package registries are not named by host",
+        check: |house| words::registry_hosts(&house.files),
+    },
+    Rule {
+        name: "authors-tools",
+        about: "no name of a tool that helped to write the code",
+        check: |house| words::authors_tools(&house.files),
+    },
+    Rule {
+        name: "front-doors",
+        about: "every crate says what it is for in its README or its first documentation lines",
+        check: |house| papers::front_doors(house),
+    },
+    Rule {
+        name: "decisions",
+        about: "every decision has its own number and stands in the index",
+        check: |house| papers::decisions(&house.files),
+    },
+    Rule {
+        name: "book-index",
+        about: "every page of the book stands in docs/README.md",
+        check: |house| papers::book_index(&house.files),
+    },
+    Rule {
+        name: "links",
+        about: "links between the repository's own pages lead somewhere",
+        check: |house| papers::links(&house.files),
+    },
+    Rule {
+        name: "invariants",
+        about: "every invariant names the check that holds it, and the check exists",
+        check: |house| papers::invariants(&house.files),
+    },
+    Rule {
+        name: "toolchain",
+        about: "no file makes rustup fetch another toolchain, and the MSRV is stated once",
+        check: |house| papers::toolchain(&house.files),
+    },
+    Rule {
+        name: "fuzz-targets",
+        about: "every file in fuzz/fuzz_targets is a binary of fuzz/Cargo.toml",
+        check: |house| papers::fuzz_targets(&house.files),
+    },
+];
+
+/// Checks everything; true if only warnings were found.
+pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+    match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Ok(rules(repository)? & programs::check(repository)?),
+        ["--rules"] => rules(repository),
+        ["--list"] => {
+            RULES
+                .iter()
+                .for_each(|it| println!("{:<16} {}", it.name, it.about));
+            Ok(true)
+        }
+        ["--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        _ => bail!("tidy knows --rules and --list; `cargo xtask tidy --help` says more"),
+    }
+}
+
+fn rules(repository: &Repository) -> Result<bool> {
+    let house = House {
+        files: repository.files()?,
+        crates: cargo::crates(repository)?,
+    };
+    let mut errors = 0;
+    for rule in RULES {
+        for finding in (rule.check)(&house) {
+            println!("{finding} [{}]", rule.name);
+            errors += usize::from(finding.grave);
+        }
+    }
+    println!("tidy: {} rules, {errors} errors", RULES.len());
+    Ok(errors == 0)
+}
+
+#[cfg(test)]
+pub mod samples {
+    //! Files for the tests of the rules.
+
+    use crate::repository::SourceFile;
+
+    /// A file that does not exist.
+    pub fn file(path: &str, text: &str) -> SourceFile {
+        SourceFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    /// Places of findings, for short comparisons.
+    pub fn places(findings: &[super::Finding]) -> Vec<&str> {
+        findings.iter().map(|it| it.place.as_str()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_have_names_of_their_own() {
+        let mut names: Vec<_> = RULES.iter().map(|it| it.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RULES.len());
+    }
 }

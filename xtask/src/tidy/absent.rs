@@ -1,0 +1,163 @@
+//! What is not there: a room is understood by what it cannot do.
+
+use super::Finding;
+use super::scan;
+use crate::repository::SourceFile;
+
+/// Words that must not stand in the code below a folder, and why.
+const ABSENT: &[(&str, &[&str], &str)] = &[
+    (
+        "crates/kadenz-record/src/",
+        &["std::net", "std::process", "tracing"],
+        "the notebook writes files and nothing else",
+    ),
+    (
+        "crates/kadenz-report/src/",
+        &["std::net", "std::process", "kadenz_rt", "tracing"],
+        "a report reads the run's files and nothing else",
+    ),
+    (
+        "crates/kadenz-rt/src/",
+        &["std::net", "println", "eprintln", "tracing"],
+        "the floor never logs: its code runs on the real-time path",
+    ),
+    (
+        "crates/",
+        &["mpsc::channel", "unbounded_channel", "lazy_static"],
+        "no queue without a bound, no hidden global state",
+    ),
+    (
+        "crates/",
+        &[
+            "Utc::now",
+            "Local::now",
+            "Zoned::now",
+            "SystemTime::now",
+            "Timestamp::now",
+        ],
+        "wall time is taken only where a run is stamped",
+    ),
+];
+
+/// Files that may, each for the reason given in it.
+const MAY: &[(&str, &str)] = &[
+    ("Timestamp::now", "crates/kadenz-record/src/"),
+    ("SystemTime::now", "crates/kadenz-rt/src/clock/"),
+    ("SystemTime::now", "crates/kadenz-record/src/"),
+];
+
+/// Rule `absent`.
+pub fn check(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.is("rs")) {
+        let code = scan::code_only(&file.text);
+        for (folder, words, reason) in ABSENT {
+            if file.path.starts_with(folder) {
+                findings.extend(find(file, &code, words, reason));
+            }
+        }
+    }
+    findings
+}
+
+fn find<'a>(
+    file: &'a SourceFile,
+    code: &'a str,
+    words: &'a [&str],
+    reason: &'a str,
+) -> impl Iterator<Item = Finding> + 'a {
+    let may = |word: &str| {
+        MAY.iter()
+            .any(|(it, path)| *it == word && file.path.starts_with(path))
+    };
+    code.lines().enumerate().flat_map(move |(at, line)| {
+        let found = words
+            .iter()
+            .filter(move |it| scan::has_word(line, it) && !may(it));
+        found.map(move |word| {
+            let place = format!("{}:{}", file.path, at + 1);
+            Finding::error(place, format!("{word} must not stand here: {reason}"))
+        })
+    })
+}
+
+/// Rule `timed-asserts`: a busy machine is no defect of the code under test.
+pub fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
+    let own = |file: &&SourceFile| file.is("rs") && file.path.starts_with("crates/");
+    let mut findings = Vec::new();
+    for file in files.iter().filter(own) {
+        let code = scan::code_only(&file.text);
+        for (at, line) in code.lines().enumerate() {
+            let asserts = line.contains("assert!(") && line.contains("elapsed()");
+            if asserts
+                && line
+                    .split("elapsed()")
+                    .nth(1)
+                    .is_some_and(|it| it.contains('<'))
+            {
+                let place = format!("{}:{}", file.path, at + 1);
+                let text = "a test must not assert a maximum run time; benchmarks do that";
+                findings.push(Finding::error(place, text));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::samples::{file, places};
+
+    #[test]
+    fn a_report_that_measures_is_found() {
+        let files = [
+            file(
+                "crates/kadenz-report/src/lib.rs",
+                "//! kadenz_rt is not ours.\nuse kadenz_rt::clock;\n",
+            ),
+            file("crates/kadenz-lab/src/lib.rs", "use kadenz_rt::clock;\n"),
+        ];
+        assert_eq!(
+            places(&check(&files)),
+            ["crates/kadenz-report/src/lib.rs:2"]
+        );
+    }
+
+    #[test]
+    fn endless_queues_and_wall_clocks_are_found_but_the_stamp_of_a_run_may() {
+        let files = [
+            file(
+                "crates/kadenz-lab/src/a.rs",
+                "let (a, b) = mpsc::channel();\n",
+            ),
+            file(
+                "crates/kadenz-lab/src/b.rs",
+                "let (a, b) = mpsc::sync_channel(1);\n",
+            ),
+            file(
+                "crates/kadenz-lab/src/c.rs",
+                "let now = jiff::Timestamp::now();\n",
+            ),
+            file(
+                "crates/kadenz-record/src/run/folder.rs",
+                "let now = Timestamp::now();\n",
+            ),
+        ];
+        let expected = [
+            "crates/kadenz-lab/src/a.rs:1",
+            "crates/kadenz-lab/src/c.rs:1",
+        ];
+        assert_eq!(places(&check(&files)), expected);
+    }
+
+    #[test]
+    fn a_test_with_a_time_limit_is_found_and_a_lower_bound_is_not() {
+        let text = "assert!(start.elapsed() < LIMIT);\nassert!(start.elapsed() >= LEAST);\n";
+        let files = [file("crates/kadenz-rt/tests/sleep.rs", text)];
+        assert_eq!(
+            places(&timed_asserts(&files)),
+            ["crates/kadenz-rt/tests/sleep.rs:1"]
+        );
+    }
+}

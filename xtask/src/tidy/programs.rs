@@ -1,0 +1,63 @@
+//! What other programs check: format, lints, rustdoc, licences and origins.
+
+use anyhow::Result;
+
+use crate::process;
+use crate::repository::Repository;
+use crate::tools;
+
+/// Where a remedy is short enough to be named with the check that needs it.
+const DENY_REMEDY: &str = "cargo install --locked cargo-deny";
+
+/// Runs all of them, also after one has failed; true if all are content.
+pub fn check(repository: &Repository) -> Result<bool> {
+    let mut well = true;
+    for check in [format, lints, documentation, origins] {
+        well &= check(repository)?;
+    }
+    Ok(well)
+}
+
+fn format(repository: &Repository) -> Result<bool> {
+    process::run(
+        repository
+            .command("cargo")
+            .args(["fmt", "--all", "--check"]),
+    )
+}
+
+fn lints(repository: &Repository) -> Result<bool> {
+    let mut command = repository.command("cargo");
+    command.args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]);
+    process::run(&mut command)
+}
+
+/// rustdoc without warnings: no dead link, no unnamed code block.
+pub fn documentation(repository: &Repository) -> Result<bool> {
+    let mut command = repository.command("cargo");
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    process::run(command.args(["doc", "--workspace", "--no-deps"]))
+}
+
+fn origins(repository: &Repository) -> Result<bool> {
+    if !tools::cargo_has(&["deny", "--version"]) {
+        println!("skipped: deny: no cargo-deny: {DENY_REMEDY}");
+        return Ok(std::env::var_os("KADENZ_SKIP_NOTHING").is_none());
+    }
+    let mut command = repository.command("cargo");
+    process::run(command.args([
+        "deny",
+        "--workspace",
+        "check",
+        "bans",
+        "licenses",
+        "sources",
+    ]))
+}

@@ -1,0 +1,111 @@
+//! How long a file and a function may be.
+
+use super::Finding;
+use super::scan;
+use crate::repository::SourceFile;
+
+const FILE_LINES: usize = 500;
+const FILE_LINES_OF_CONCERN: usize = 300;
+const FUNCTION_LINES: usize = 70;
+
+/// A file that must be longer says so in its first lines, with a reason after the colon.
+const EXCUSE: &str = "Longer than 500 lines:";
+const HEAD: usize = 20;
+
+/// Endings of files that people write and read as code.
+const CODE: &[&str] = &[
+    "rs", "py", "js", "mjs", "ts", "css", "java", "c", "h", "m", "sh",
+];
+
+/// Rule `file-length`.
+pub fn files(files: &[SourceFile]) -> Vec<Finding> {
+    files
+        .iter()
+        .filter(|file| is_code(file))
+        .filter_map(too_long)
+        .collect()
+}
+
+fn is_code(file: &SourceFile) -> bool {
+    CODE.iter().any(|extension| file.is(extension)) && !file.path.starts_with("conformance/")
+}
+
+fn too_long(file: &SourceFile) -> Option<Finding> {
+    let lines = file.text.lines().count();
+    if lines > FILE_LINES && !is_excused(file) {
+        let text =
+            format!("{lines} lines; split it, or say why not in its head: `{EXCUSE} <reason>`");
+        return Some(Finding::error(&file.path, text));
+    }
+    let warns = lines > FILE_LINES_OF_CONCERN && !is_excused(file);
+    warns.then(|| Finding::warning(&file.path, format!("{lines} lines; is it one thought?")))
+}
+
+fn is_excused(file: &SourceFile) -> bool {
+    let mut head = file.text.lines().take(HEAD);
+    head.any(|line| {
+        line.split(EXCUSE)
+            .nth(1)
+            .is_some_and(|reason| reason.trim().len() > 10)
+    })
+}
+
+/// Rule `function-length`. clippy counts too, but sees only what is compiled on this system.
+pub fn functions(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.is("rs")) {
+        for function in scan::functions(&scan::code_only(&file.text)) {
+            if function.code_lines > FUNCTION_LINES {
+                let place = format!("{}:{}", file.path, function.line);
+                let text = format!(
+                    "fn {} has {} lines of code",
+                    function.name, function.code_lines
+                );
+                findings.push(Finding::error(place, text));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::samples::file;
+
+    fn lines(count: usize) -> String {
+        "let x = 1;\n".repeat(count)
+    }
+
+    #[test]
+    fn a_long_file_warns_then_fails_unless_its_head_says_why() {
+        let grave = |text: &str| {
+            files(&[file("crates/a/src/lib.rs", text)])
+                .first()
+                .map(|it| it.grave)
+        };
+        assert_eq!(grave(&lines(300)), None);
+        assert_eq!(grave(&lines(301)), Some(false));
+        assert_eq!(grave(&lines(501)), Some(true));
+        let excused = format!(
+            "//! Longer than 500 lines: one table that is read as a whole.\n{}",
+            lines(600)
+        );
+        assert_eq!(grave(&excused), None);
+        let empty_excuse = format!("//! Longer than 500 lines:\n{}", lines(600));
+        assert_eq!(grave(&empty_excuse), Some(true));
+    }
+
+    #[test]
+    fn tables_and_fixtures_are_no_code() {
+        let long = lines(600);
+        assert!(files(&[file("docs/long.md", &long), file("conformance/x.py", &long)]).is_empty());
+    }
+
+    #[test]
+    fn a_long_function_is_found() {
+        let of = |count: usize| format!("fn f() {{\n{}}}\n", lines(count));
+        assert!(functions(&[file("crates/a/src/lib.rs", &of(68))]).is_empty());
+        assert_eq!(functions(&[file("crates/a/src/lib.rs", &of(69))]).len(), 1);
+    }
+}
