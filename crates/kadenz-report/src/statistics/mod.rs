@@ -1,9 +1,21 @@
 //! What a set of values says: percentiles with what they rest on, moments, extremes, jitter and
 //! clusters of early wake-ups.
 
+mod clusters;
+mod distribution;
+mod extremes;
+mod hiccups;
+mod moments;
 mod percent;
+mod samples;
 
+pub use clusters::early_clusters;
+pub use distribution::{count, distribution, percentile, percentiles};
+pub use extremes::{EXTREMES, Extremes};
+pub use hiccups::hiccup_total;
+pub use moments::Moments;
 pub use percent::{ParsePercentError, Percent};
+pub use samples::SampleMeter;
 
 /// A percentile that the sample can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +95,7 @@ pub struct FrequencyFacts {
     pub mean_interval_ns: f64,
     /// Relative difference of the frequency in parts per million: positive is too fast.
     pub error_ppm: f64,
-    /// Whether as many samples came as should have, give or take one.
+    /// Whether as many samples came as should have, give or take one, or within 100 ppm.
     pub kept: bool,
 }
 
