@@ -12,7 +12,7 @@ const DENY_REMEDY: &str = "cargo install --locked cargo-deny";
 /// Runs all of them, also after one has failed; true if all are content.
 pub fn check(repository: &Repository) -> Result<bool> {
     let mut well = true;
-    for check in [format, lints, documentation, origins] {
+    for check in [format, lints, documentation, origins, advisories] {
         well &= check(repository)?;
     }
     Ok(well)
@@ -47,7 +47,7 @@ pub fn documentation(repository: &Repository) -> Result<bool> {
 }
 
 fn origins(repository: &Repository) -> Result<bool> {
-    if !tools::cargo_has(&["deny", "--version"]) {
+    if !has_deny() {
         println!("skipped: deny: no cargo-deny: {DENY_REMEDY}");
         return Ok(std::env::var_os("KADENZ_SKIP_NOTHING").is_none());
     }
@@ -60,4 +60,27 @@ fn origins(repository: &Repository) -> Result<bool> {
         "licenses",
         "sources",
     ]))
+}
+
+/// Known holes in what we depend on, where the database that names them can be reached.
+fn advisories(repository: &Repository) -> Result<bool> {
+    if !has_deny() {
+        return Ok(true);
+    }
+    if !process::succeeds(repository.command("cargo").args(["deny", "fetch", "db"])) {
+        println!(
+            "skipped: advisories: their database cannot be reached from here: \
+             run `cargo deny check advisories` where it can"
+        );
+        return Ok(true);
+    }
+    process::run(
+        repository
+            .command("cargo")
+            .args(["deny", "--workspace", "check", "advisories"]),
+    )
+}
+
+fn has_deny() -> bool {
+    tools::cargo_has(&["deny", "--version"])
 }

@@ -13,6 +13,20 @@ pub fn code_only(source: &str) -> String {
     scan.out
 }
 
+/// The part of a file that ships: nothing of a test file, and of others what stands before their
+/// test module.
+pub fn shipped<'a>(path: &str, code: &'a str) -> &'a str {
+    if path.contains("/tests/") || path.ends_with("/tests.rs") {
+        return "";
+    }
+    let module = ["#[cfg(test)]\nmod ", "#[cfg(test)]\npub mod "];
+    module
+        .iter()
+        .filter_map(|it| code.find(it))
+        .min()
+        .map_or(code, |end| &code[..end])
+}
+
 struct Scan<'a> {
     rest: &'a str,
     out: String,
@@ -218,6 +232,18 @@ mod tests {
     fn a_name_that_ends_with_r_starts_no_raw_string() {
         let code = code_only("writer\"x\"; unsafe");
         assert!(code.ends_with("; unsafe"), "{code}");
+    }
+
+    #[test]
+    fn tests_do_not_ship() {
+        let code = "fn a() {}\n#[cfg(test)]\nmod tests { fn b() {} }\n";
+        assert_eq!(shipped("crates/a/src/lib.rs", code), "fn a() {}\n");
+        assert_eq!(shipped("crates/a/tests/b.rs", code), "");
+        assert_eq!(shipped("crates/a/src/c/tests.rs", code), "");
+        assert_eq!(
+            shipped("crates/a/src/d.rs", "#[cfg(test)]\nuse x;\nfn e() {}"),
+            "#[cfg(test)]\nuse x;\nfn e() {}"
+        );
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn find(files: &[SourceFile], words: &[&str], reason: &str) -> Vec<Finding> {
     findings
 }
 
-/// A path begins where no other path goes on: `/a/home/` is none of ours.
+/// A path begins where no other path goes on: a root in the middle of one is none.
 fn stands_in(line: &str, word: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || "._-~".contains(c);
     line.match_indices(word).any(|(at, _)| {
