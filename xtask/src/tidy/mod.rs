@@ -5,6 +5,7 @@
 
 mod absent;
 mod arrows;
+mod invariants;
 mod papers;
 mod programs;
 mod safety;
@@ -157,7 +158,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "invariants",
         about: "every invariant names the check that holds it, and the check exists",
-        check: |house| papers::invariants(&house.files),
+        check: |house| invariants::check(&house.files),
     },
     Rule {
         name: "toolchain",

@@ -1,27 +1,18 @@
 //! What must be written down, and that what is written down exists.
 
-use super::{Finding, House, RULES};
+use super::{Finding, House};
 use crate::docs::links;
 use crate::repository::SourceFile;
-use crate::test;
 
-const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
-const STYLE: &str = "docs/STYLE.md";
 const DECISIONS: &str = "docs/decisions/";
 const BOOK: &str = "docs/README.md";
 
-fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
+/// The text of a file, if there is such a file.
+pub fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
     files
         .iter()
         .find(|file| file.path == path)
         .map(|file| file.text.as_str())
-}
-
-fn exists(files: &[SourceFile], path: &str) -> bool {
-    let folder = format!("{}/", path.trim_end_matches('/'));
-    files
-        .iter()
-        .any(|file| file.path == path || file.path.starts_with(&folder))
 }
 
 /// Rule `front-doors`: a stranger learns from the first lines what a crate is for.
@@ -102,74 +93,6 @@ pub fn book_index(files: &[SourceFile]) -> Vec<Finding> {
     missing
         .map(|file| Finding::error(&file.path, format!("stands not in {BOOK}")))
         .collect()
-}
-
-/// Rule `invariants`: both ways, between the tables of the architecture and the rules of tidy.
-pub fn invariants(files: &[SourceFile]) -> Vec<Finding> {
-    let Some(architecture) = text_of(files, ARCHITECTURE) else {
-        return vec![Finding::error(ARCHITECTURE, "is missing")];
-    };
-    let mut findings: Vec<Finding> = rows(architecture)
-        .flat_map(|(line, row)| unheld(files, row, &format!("{ARCHITECTURE}:{line}")))
-        .collect();
-    let written = format!(
-        "{architecture}{}",
-        text_of(files, STYLE).unwrap_or_default()
-    );
-    let unwritten = RULES
-        .iter()
-        .filter(|rule| !written.contains(&format!("`tidy:{}`", rule.name)));
-    findings.extend(unwritten.map(|rule| {
-        let text = format!("the rule {} stands in no document", rule.name);
-        Finding::error(ARCHITECTURE, text)
-    }));
-    findings
-}
-
-/// The rows of the tables under the heading `Invariants`, with their line numbers.
-fn rows(architecture: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = architecture
-        .lines()
-        .enumerate()
-        .map(|(at, line)| (at + 1, line));
-    let chapter = lines
-        .skip_while(|(_, line)| !line.starts_with("## Invariants"))
-        .skip(1)
-        .take_while(|(_, line)| !line.starts_with("## "));
-    chapter.filter(|(_, line)| {
-        line.starts_with('|') && !line.starts_with("|-") && !line.starts_with("| Invariant")
-    })
-}
-
-fn unheld(files: &[SourceFile], row: &str, place: &str) -> Vec<Finding> {
-    let cells: Vec<&str> = row.trim().trim_matches('|').split('|').collect();
-    let checks: Vec<&str> = cells
-        .last()
-        .into_iter()
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
-        .collect();
-    if cells.len() < 2 || checks.is_empty() {
-        return vec![Finding::error(place, "an invariant that names no check")];
-    }
-    let absent = checks
-        .into_iter()
-        .filter(|check| !check_exists(files, check));
-    absent
-        .map(|check| Finding::error(place, format!("there is no check `{check}`")))
-        .collect()
-}
-
-/// `tidy:rule`, `lint:name`, `test:path`, `step:name` or `deny:check`.
-fn check_exists(files: &[SourceFile], check: &str) -> bool {
-    let says = |path: &str, words: &str| text_of(files, path).is_some_and(|it| it.contains(words));
-    match check.split_once(':') {
-        Some(("tidy", name)) => RULES.iter().any(|rule| rule.name == name),
-        Some(("lint", name)) => says("Cargo.toml", name) || says("clippy.toml", name),
-        Some(("test", path)) => exists(files, path),
-        Some(("step", name)) => test::has_step(name),
-        Some(("deny", name)) => says("deny.toml", &format!("[{name}]")),
-        _ => false,
-    }
 }
 
 /// Rule `toolchain`.
@@ -265,61 +188,11 @@ mod tests {
     fn a_page_outside_the_index_is_found() {
         let files = [
             file(BOOK, "[Style](STYLE.md)"),
-            file(STYLE, ""),
+            file("docs/STYLE.md", ""),
             file("docs/lost.md", ""),
             file("docs/decisions/0001-a.md", ""),
         ];
         assert_eq!(places(&book_index(&files)), ["docs/lost.md"]);
-    }
-
-    /// Names every rule, so that only the row under test is wrong.
-    fn architecture(row: &str) -> Vec<SourceFile> {
-        let rules: String = RULES
-            .iter()
-            .map(|it| format!("`tidy:{}` ", it.name))
-            .collect();
-        let head = "| Invariant | Held by |\n|---|---|\n";
-        let text = format!("{rules}\n## Invariants\n{head}{row}\n## Next\n| free | text |\n");
-        vec![
-            file(ARCHITECTURE, &text),
-            file("clippy.toml", "std::mem::forget"),
-            file("crates/a/tests/crash.rs", ""),
-            file("deny.toml", "[bans]"),
-        ]
-    }
-
-    #[test]
-    fn an_invariant_without_a_check_that_exists_is_found() {
-        let line = format!("{ARCHITECTURE}:5");
-        for wrong in [
-            "| no check | trust |",
-            "| a | `tidy:nothing` |",
-            "| a | `test:gone.rs` |",
-        ] {
-            assert_eq!(
-                places(&invariants(&architecture(wrong))),
-                [line.as_str()],
-                "{wrong}"
-            );
-        }
-        for held in [
-            "tidy:arrows",
-            "lint:std::mem::forget",
-            "test:crates/a/tests/crash.rs",
-        ] {
-            assert!(
-                invariants(&architecture(&format!("| a | `{held}` |"))).is_empty(),
-                "{held}"
-            );
-        }
-        assert!(invariants(&architecture("| a | `step:loom`, `deny:bans` |")).is_empty());
-    }
-
-    #[test]
-    fn a_rule_that_stands_in_no_document_is_found() {
-        let findings = invariants(&[file(ARCHITECTURE, "# A\n")]);
-        assert_eq!(findings.len(), RULES.len());
-        assert_eq!(places(&invariants(&[])), [ARCHITECTURE]);
     }
 
     #[test]

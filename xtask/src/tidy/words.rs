@@ -102,7 +102,7 @@ mod tests {
                 "{path}"
             );
         }
-        let below = concat!("/srv", "/home/");
+        let below = concat!("/srv/", "home/");
         assert!(machine_paths(&[line(below), line("/usr/share/")]).is_empty());
     }
 

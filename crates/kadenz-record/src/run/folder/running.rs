@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -173,7 +173,7 @@ impl FinishRunError {
 #[derive(Debug)]
 pub struct RunningRun {
     shared: Arc<Shared>,
-    stop: Option<Sender<()>>,
+    stop: Option<SyncSender<()>>,
     writer: Option<JoinHandle<Vec<SeriesWriter>>>,
     started: Duration,
 }
@@ -181,7 +181,7 @@ pub struct RunningRun {
 impl RunningRun {
     pub(super) fn new(
         shared: Arc<Shared>,
-        stop: Sender<()>,
+        stop: SyncSender<()>,
         writer: JoinHandle<Vec<SeriesWriter>>,
         started: Duration,
     ) -> Self {

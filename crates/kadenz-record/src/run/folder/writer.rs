@@ -256,7 +256,7 @@ impl RunWriter {
         for (file, written) in series.iter_mut().flat_map(SeriesWriter::write_headers) {
             shared.note(file, &written);
         }
-        let (stop, stopped) = mpsc::channel();
+        let (stop, stopped) = mpsc::sync_channel(1);
         let mut clock_step = ClockStep::default();
         if let Some(now) = Clocks::read(shared.origin) {
             clock_step.observe(now);
