@@ -1,1 +1,22 @@
-//! Skeleton.
+//! The experiments of Kadenz.
+//!
+//! Each experiment is a *meter* and a *loop*. The meter is sans-IO: it is given times and says what
+//! to record, and is tested in virtual time. The loop sleeps, reads the clock, asks the meter and
+//! hands the values to a recorder; after its start it allocates nothing, takes no lock and makes no
+//! system call but the sleep itself.
+//!
+//! | module | what it answers |
+//! |---|---|
+//! | [`hiccup`] | how long does this machine hold a sleeping thread back? (jHiccup's measurement) |
+//! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of the ROS thesis) |
+//! | [`floor`] | what does the machine take from a thread that never sleeps? |
+//! | [`check`] | can this machine keep the robot's beat? |
+
+pub mod check;
+pub mod crew;
+pub mod floor;
+pub mod hiccup;
+pub mod measuring;
+pub mod session;
+pub mod stop;
+pub mod timer;

@@ -1,0 +1,243 @@
+//! The threads of one measurement: tuned, started together, watched and joined.
+
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_record::run::folder::Progress;
+use kadenz_record::run::model::{EndedBy, TuningMeasure, Warning};
+use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
+use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+use kadenz_rt::tuning::{self, Tuning};
+
+use crate::session::{self, Ongoing};
+use crate::stop::Stop;
+
+/// Where a measuring loop stands: when it starts, what it reads and what it sleeps with.
+pub struct Station<'a> {
+    /// Common start of all threads.
+    pub start: MonotonicTime,
+    /// Start of the run, on the station's clock; sample times count from here.
+    pub origin: MonotonicTime,
+    /// The clock that is read.
+    pub clock: &'a dyn Clock,
+    /// The sleeper.
+    pub sleeper: &'a mut dyn Sleeper,
+    /// Ends the loop early.
+    pub stop: &'a Stop,
+}
+
+/// What one thread does once it is tuned and its time has come.
+pub type Work = Box<dyn FnOnce(&mut Station<'_>) + Send>;
+
+/// One thread of the crew.
+pub struct Member {
+    /// Names of the series it fills; its tuning is noted on each.
+    pub series: Vec<String>,
+    /// What is asked for.
+    pub tuning: Tuning,
+    /// How it sleeps.
+    pub sleeper: SleeperKind,
+    /// Options of the sleeper.
+    pub sleeper_options: SleeperOptions,
+    /// The clock it reads.
+    pub clock: ClockKind,
+    /// Its loop.
+    pub work: Work,
+}
+
+/// What the user is shown while the crew works.
+pub trait Watch {
+    /// Called several times a second, never from a measuring thread.
+    fn tick(&mut self, progress: &Progress);
+
+    /// Called once, before measuring, with what a thread was granted.
+    fn tuned(&mut self, _series: &[String], _measures: &[TuningMeasure]) {}
+}
+
+/// Watches nothing.
+#[derive(Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn tick(&mut self, _progress: &Progress) {}
+}
+
+/// Why a crew could not work.
+#[derive(Debug, thiserror::Error)]
+pub enum CrewError {
+    /// The system refused a thread.
+    #[error("cannot start a measuring thread: {0}; see `ulimit -u`")]
+    Thread(#[from] std::io::Error),
+    /// The clock cannot be had on this machine.
+    #[error("cannot use the clock: {0}")]
+    Clock(String),
+    /// The sleeper cannot be had on this machine.
+    #[error("cannot use the sleeper `{0}`: {1}")]
+    Sleeper(SleeperKind, String),
+    /// A thread of the crew ended before it began to measure.
+    #[error(
+        "a measuring thread ended before it began; this is a defect of Kadenz, please report it"
+    )]
+    Lost,
+}
+
+/// Time between the last word of the main thread and the first beat: enough for every thread to
+/// be asleep by then.
+const HEAD_START: Duration = Duration::from_millis(50);
+/// The clock that runs, beats and sleepers count on.
+const CLOCK_MONOTONIC: &str = "CLOCK_MONOTONIC";
+const TICK: Duration = Duration::from_millis(100);
+
+type Ready = Result<Vec<TuningMeasure>, CrewError>;
+
+struct Hired {
+    series: Vec<String>,
+    ready: mpsc::Receiver<Ready>,
+    start: mpsc::SyncSender<MonotonicTime>,
+    thread: JoinHandle<()>,
+}
+
+/// Runs all members until each has ended, and says how it ended.
+///
+/// Every thread is tuned first; what it was granted is noted in the run. Then all start together.
+///
+/// # Errors
+/// [`CrewError`], before anything is measured.
+pub fn work(
+    ongoing: &Ongoing,
+    members: Vec<Member>,
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<EndedBy, CrewError> {
+    let hired = members
+        .into_iter()
+        .map(|member| hire(member, stop.clone(), ongoing.origin))
+        .collect::<Result<Vec<_>, _>>()?;
+    for member in &hired {
+        let measures = member.ready.recv().map_err(|_| CrewError::Lost)??;
+        watch.tuned(&member.series, &measures);
+        for warning in refusals(&measures) {
+            ongoing.running.add_warning(warning);
+        }
+        for series in &member.series {
+            ongoing.running.add_series_tuning(series, measures.clone());
+        }
+    }
+    let start = clock::now() + HEAD_START;
+    for member in &hired {
+        member.start.send(start).map_err(|_| CrewError::Lost)?;
+    }
+    while !hired.iter().all(|member| member.thread.is_finished()) {
+        std::thread::sleep(TICK);
+        watch.tick(&ongoing.running.progress());
+    }
+    for member in hired {
+        member.thread.join().map_err(|_| CrewError::Lost)?;
+    }
+    Ok(if stop.requested() {
+        EndedBy::Interrupted
+    } else {
+        EndedBy::Finished
+    })
+}
+
+fn hire(member: Member, stop: Stop, origin: MonotonicTime) -> Result<Hired, CrewError> {
+    let (ready_sender, ready) = mpsc::sync_channel(1);
+    let (start, start_receiver) = mpsc::sync_channel(1);
+    let series = member.series.clone();
+    let name = series.first().cloned().unwrap_or_default();
+    let thread = std::thread::Builder::new()
+        .name(name.chars().take(15).collect())
+        .spawn(move || serve(member, &stop, origin, &ready_sender, &start_receiver))?;
+    Ok(Hired {
+        series,
+        ready,
+        start,
+        thread,
+    })
+}
+
+/// The life of one measuring thread.
+fn serve(
+    member: Member,
+    stop: &Stop,
+    origin: MonotonicTime,
+    ready: &mpsc::SyncSender<Ready>,
+    start: &mpsc::Receiver<MonotonicTime>,
+) {
+    let tools = clock::open(member.clock)
+        .map_err(|error| CrewError::Clock(error.to_string()))
+        .and_then(|clock| {
+            sleep::open(member.sleeper, member.sleeper_options)
+                .map(|sleeper| (clock, sleeper))
+                .map_err(|error| CrewError::Sleeper(member.sleeper, error.to_string()))
+        });
+    let (clock, mut sleeper) = match tools {
+        Ok(tools) => tools,
+        Err(error) => {
+            // The main thread has gone only if it failed itself.
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
+    let applied = tuning::apply(&member.tuning);
+    let mut measures: Vec<TuningMeasure> =
+        applied.measures.iter().map(session::measure_of).collect();
+    measures.push(sleeper_measure(member.sleeper, &member.sleeper_options));
+    let _ = ready.send(Ok(measures));
+    let Ok(start) = start.recv() else {
+        return;
+    };
+    let origin = origin_on(clock.as_ref(), origin);
+    (member.work)(&mut Station {
+        start,
+        origin,
+        clock: clock.as_ref(),
+        sleeper: sleeper.as_mut(),
+        stop,
+    });
+}
+
+/// The run's start, told on `clock`, which need not count from where `CLOCK_MONOTONIC` does.
+fn origin_on(clock: &dyn Clock, origin: MonotonicTime) -> MonotonicTime {
+    if clock.name() == CLOCK_MONOTONIC {
+        return origin;
+    }
+    clock.now().offset_by_ns(-clock::now().since(origin))
+}
+
+fn sleeper_measure(kind: SleeperKind, options: &SleeperOptions) -> TuningMeasure {
+    let words = match kind {
+        SleeperKind::Spin => format!("{kind}, margin {} us", options.spin_margin.as_micros()),
+        _ => kind.to_string(),
+    };
+    TuningMeasure {
+        name: "sleeper".to_owned(),
+        requested: words.clone(),
+        granted: words,
+        ok: true,
+        reason: None,
+        remedy: None,
+    }
+}
+
+fn refusals(measures: &[TuningMeasure]) -> impl Iterator<Item = Warning> + '_ {
+    measures
+        .iter()
+        .filter(|measure| !measure.ok)
+        .map(|measure| Warning {
+            id: format!("{}_refused", measure.name),
+            text: format!(
+                "{} was asked for and not granted ({} is in force){}",
+                measure.requested,
+                measure.granted,
+                measure
+                    .reason
+                    .as_deref()
+                    .map(|reason| format!(": {reason}"))
+                    .unwrap_or_default()
+            ),
+            remedy: measure.remedy.clone(),
+        })
+}

@@ -1,0 +1,212 @@
+//! Hiccups as an experiment: idle or beside a program, on chosen CPUs.
+
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use kadenz_record::run::folder::{Progress, RunWriter, RunningRun};
+use kadenz_record::run::model::{EndedBy, Kind, Run, TuningMeasure, Warning};
+use kadenz_rt::tuning::CpuSet;
+
+use super::worker::{HiccupPlan, HiccupRecorders, hiccup};
+use crate::crew::{self, Member, Watch};
+use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::session;
+use crate::stop::Stop;
+
+/// What is measured, where and beside what.
+#[derive(Debug)]
+pub struct HiccupExperiment {
+    /// Resolution and duration.
+    pub plan: HiccupPlan,
+    /// One thread for each of these CPUs; with none, one thread wherever the system puts it.
+    pub cpus: Vec<usize>,
+    /// Time between the start of the program and the first sleep (jHiccup's `-d`).
+    pub start_delay: Duration,
+    /// The program to measure beside.
+    pub program: Option<Command>,
+    /// How to measure.
+    pub measuring: Measuring,
+}
+
+/// What became of the experiment.
+#[derive(Debug)]
+pub struct HiccupOutcome {
+    /// The completed run.
+    pub run: Run,
+    /// How the program ended, if there was one.
+    pub program: Option<ExitStatus>,
+}
+
+/// Measures hiccups and returns the completed run.
+///
+/// With a program, the measurement ends with it, or after the duration if that is shorter; then
+/// the program is waited for. A stop ends the measurement; the program, which has had the same
+/// Ctrl-C, is waited for too.
+///
+/// # Errors
+/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+pub fn experiment(
+    experiment: HiccupExperiment,
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<HiccupOutcome, ExperimentError> {
+    let mut run = session::begin(&experiment.measuring.session)?;
+    let members = members(&experiment, &mut run)?;
+    let mut companion = experiment.program.map(Companion::start).transpose()?;
+    wait(experiment.start_delay, stop);
+    let ongoing = session::start(run, experiment.measuring.session.interval)?;
+    let mut ended_by = {
+        let mut watch = CompanionWatch {
+            watch,
+            companion: companion.as_mut(),
+            stop,
+        };
+        crew::work(&ongoing, members, stop, &mut watch)?
+    };
+    let program = match companion {
+        Some(mut companion) => {
+            if companion.ended.is_some() {
+                ended_by = EndedBy::ProgramEnded;
+            }
+            companion.wait(&ongoing.running)
+        }
+        None => None,
+    };
+    Ok(HiccupOutcome {
+        run: ongoing.finish(ended_by)?,
+        program,
+    })
+}
+
+fn members(
+    experiment: &HiccupExperiment,
+    run: &mut RunWriter,
+) -> Result<Vec<Member>, ExperimentError> {
+    if experiment.cpus.is_empty() {
+        return Ok(vec![member(experiment, None, run)?]);
+    }
+    experiment
+        .cpus
+        .iter()
+        .map(|&cpu| member(experiment, Some(cpu), run))
+        .collect()
+}
+
+fn member(
+    experiment: &HiccupExperiment,
+    cpu: Option<usize>,
+    run: &mut RunWriter,
+) -> Result<Member, ExperimentError> {
+    let measuring = &experiment.measuring;
+    let suffix = cpu.map(|cpu| format!("-cpu{cpu}")).unwrap_or_default();
+    let on = cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+    let names = ["hiccup", "lateness"].map(|value| format!("{value}{suffix}"));
+    let mut series = |name: &str, words: &str, kind, deadline| {
+        measuring.series(
+            run,
+            SeriesSketch {
+                name,
+                description: format!("{words}{on}"),
+                kind,
+                interval: Some(experiment.plan.resolution),
+                deadline,
+                raw: true,
+            },
+        )
+    };
+    let deadline = measuring.deadline;
+    let mut recorders = HiccupRecorders {
+        hiccup: series(
+            &names[0],
+            "sleep less the shortest one seen",
+            Kind::Hiccup,
+            deadline,
+        )?,
+        lateness: series(
+            &names[1],
+            "sleep against its intended end",
+            Kind::Lateness,
+            None,
+        )?,
+    };
+    let plan = experiment.plan;
+    let work = Box::new(move |station: &mut crew::Station<'_>| {
+        hiccup(&plan, station, &mut recorders);
+    });
+    let mut member = measuring.member(&[&names[0], &names[1]], work);
+    if let Some(cpu) = cpu {
+        member.tuning.cpus = Some(CpuSet::single(cpu));
+    }
+    Ok(member)
+}
+
+/// Sleeps in short steps, so that a stop is heard.
+fn wait(delay: Duration, stop: &Stop) {
+    const STEP: Duration = Duration::from_millis(50);
+    let mut left = delay;
+    while !left.is_zero() && !stop.requested() {
+        let step = left.min(STEP);
+        std::thread::sleep(step);
+        left -= step;
+    }
+}
+
+/// The program that is measured beside.
+struct Companion {
+    child: Child,
+    ended: Option<ExitStatus>,
+}
+
+impl Companion {
+    fn start(mut command: Command) -> Result<Self, ExperimentError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command
+            .spawn()
+            .map_err(|error| ExperimentError::Program { program, error })?;
+        Ok(Self { child, ended: None })
+    }
+
+    /// Whether it has ended; never blocks.
+    fn has_ended(&mut self) -> bool {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait().ok().flatten();
+        }
+        self.ended.is_some()
+    }
+
+    fn wait(&mut self, running: &RunningRun) -> Option<ExitStatus> {
+        let status = self.ended.or_else(|| self.child.wait().ok())?;
+        if !status.success() {
+            running.add_warning(Warning {
+                id: "program_failed".to_owned(),
+                text: format!("the measured program ended with {status}"),
+                remedy: None,
+            });
+        }
+        Some(status)
+    }
+}
+
+/// Ends the measurement when the program has ended.
+struct CompanionWatch<'a> {
+    watch: &'a mut dyn Watch,
+    companion: Option<&'a mut Companion>,
+    stop: &'a Stop,
+}
+
+impl Watch for CompanionWatch<'_> {
+    fn tick(&mut self, progress: &Progress) {
+        if self
+            .companion
+            .as_mut()
+            .is_some_and(|companion| companion.has_ended())
+        {
+            self.stop.request();
+        }
+        self.watch.tick(progress);
+    }
+
+    fn tuned(&mut self, series: &[String], measures: &[TuningMeasure]) {
+        self.watch.tuned(series, measures);
+    }
+}

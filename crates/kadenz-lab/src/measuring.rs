@@ -1,0 +1,104 @@
+//! What the experiments share: how to measure, and the making of series and crew members from it.
+
+use std::time::Duration;
+
+use kadenz_record::run::folder::{
+    AddSeriesError, FinishRunError, RunWriter, SeriesRecorder, SeriesSpec, StartRunError,
+};
+use kadenz_record::run::model::{Kind, Series};
+use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
+use kadenz_rt::tuning::Tuning;
+
+use crate::crew::{CrewError, Member, Work};
+use crate::session::{SessionError, SessionPlan};
+
+/// How an experiment measures: everything that is not the experiment itself.
+#[derive(Clone, Debug)]
+pub struct Measuring {
+    /// Run folder, interval, clock.
+    pub session: SessionPlan,
+    /// What the measuring threads ask of the machine.
+    pub tuning: Tuning,
+    /// How they sleep.
+    pub sleeper: SleeperKind,
+    /// Options of the sleeper.
+    pub sleeper_options: SleeperOptions,
+    /// The limit that the user states.
+    pub deadline: Option<Duration>,
+}
+
+/// Why an experiment gave no run, or an incomplete one.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// It could not begin.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A series could not be made.
+    #[error(transparent)]
+    Series(#[from] AddSeriesError),
+    /// The run could not be started.
+    #[error(transparent)]
+    Start(#[from] StartRunError),
+    /// The threads could not work.
+    #[error(transparent)]
+    Crew(#[from] CrewError),
+    /// What was measured could not be written in full.
+    #[error(transparent)]
+    Finish(#[from] FinishRunError),
+    /// The machine refused something the experiment needs.
+    #[error("cannot start the load: {0}")]
+    Load(std::io::Error),
+    /// The measured program, or the control process, could not be started.
+    #[error("cannot start `{program}`: {error}")]
+    Program {
+        /// As the user named it.
+        program: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+}
+
+impl Measuring {
+    /// Makes one series in the run.
+    pub(crate) fn series(
+        &self,
+        run: &mut RunWriter,
+        sketch: SeriesSketch<'_>,
+    ) -> Result<SeriesRecorder, ExperimentError> {
+        let nanoseconds = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        Ok(run.series(SeriesSpec {
+            series: Series {
+                name: sketch.name.to_owned(),
+                description: sketch.description,
+                kind: sketch.kind,
+                unit: "ns".to_owned(),
+                expected_interval_ns: sketch.interval.map(nanoseconds),
+                deadline_ns: sketch.deadline.map(nanoseconds),
+                ..Series::default()
+            },
+            raw: self.session.raw && sketch.raw,
+        })?)
+    }
+
+    /// A thread that measures as this says.
+    pub(crate) fn member(&self, series: &[&str], work: Work) -> Member {
+        Member {
+            series: series.iter().map(|&name| name.to_owned()).collect(),
+            tuning: self.tuning.clone(),
+            sleeper: self.sleeper,
+            sleeper_options: self.sleeper_options,
+            clock: self.session.clock,
+            work,
+        }
+    }
+}
+
+/// What an experiment says of a series it wants.
+pub(crate) struct SeriesSketch<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) description: String,
+    pub(crate) kind: Kind,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) raw: bool,
+}

@@ -1,0 +1,166 @@
+//! What every experiment needs to begin: the run folder, the host, the clock and their warnings.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kadenz_record::run::folder::{
+    CreateRunError, FinishRunError, RunWriter, RunningRun, StartRunError,
+};
+use kadenz_record::run::model::{self, EndedBy, FORMAT_VERSION, Run, TuningMeasure, Warning};
+use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
+use kadenz_rt::doctor::{self, Severity};
+use kadenz_rt::{host, tuning};
+use serde_json::Value;
+
+/// How a run begins.
+#[derive(Clone, Debug)]
+pub struct SessionPlan {
+    /// The run folder; must not exist yet or be empty.
+    pub out: PathBuf,
+    /// `check`, `hiccup`, `timer-cyclic`, ...
+    pub experiment: &'static str,
+    /// The command line that repeats the run.
+    pub command: Vec<String>,
+    /// The parameters in force, defaults included.
+    pub parameters: BTreeMap<String, Value>,
+    /// Length of an interval of the interval log.
+    pub interval: Duration,
+    /// Whether raw samples are kept.
+    pub raw: bool,
+    /// The clock that is read.
+    pub clock: ClockKind,
+}
+
+/// Why a session could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The run folder could not be made.
+    #[error(transparent)]
+    Folder(#[from] CreateRunError),
+    /// The clock cannot be had on this machine.
+    #[error("cannot use the clock {0}: {1}; take `--clock monotonic`")]
+    Clock(ClockKind, String),
+}
+
+/// Makes the run folder and notes host, clock and what is wrong with the machine.
+///
+/// # Errors
+/// [`SessionError`]; nothing has been measured then.
+pub fn begin(plan: &SessionPlan) -> Result<RunWriter, SessionError> {
+    let clock = clock::open(plan.clock)
+        .map_err(|error| SessionError::Clock(plan.clock, error.to_string()))?;
+    let run = Run {
+        version: FORMAT_VERSION,
+        kadenz: env!("CARGO_PKG_VERSION").to_owned(),
+        experiment: plan.experiment.to_owned(),
+        command: plan.command.clone(),
+        parameters: plan.parameters.clone(),
+        host: host_of_this_machine(),
+        clock: clock_facts(clock.as_ref()),
+        warnings: warnings_of_this_machine(),
+        ..Run::default()
+    };
+    Ok(RunWriter::create(&plan.out, run)?)
+}
+
+/// A run that is being measured.
+pub struct Ongoing {
+    /// The notebook's side.
+    pub running: RunningRun,
+    /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
+    pub origin: MonotonicTime,
+}
+
+/// Starts the run's time and its writer thread.
+///
+/// # Errors
+/// When the folder cannot be written or the thread cannot be started.
+pub fn start(mut run: RunWriter, interval: Duration) -> Result<Ongoing, StartRunError> {
+    let origin = clock::now();
+    run.restart_time(origin.as_ns());
+    Ok(Ongoing {
+        running: run.start(interval)?,
+        origin,
+    })
+}
+
+impl Ongoing {
+    /// Ends the run and completes its folder.
+    ///
+    /// # Errors
+    /// When something could not be written; the error holds what was counted.
+    pub fn finish(self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
+        self.running.finish(ended_by)
+    }
+}
+
+fn clock_facts(clock: &dyn Clock) -> model::Clock {
+    let facts = clock::measure(clock);
+    model::Clock {
+        name: clock.name().to_owned(),
+        resolution_ns: facts.resolution_ns,
+        read_cost_ns: facts.read_cost_ns,
+        record_cost_ns: Some(record_cost_ns()),
+    }
+}
+
+/// Measures what recording one value costs on this machine: the instrument's own overhead.
+fn record_cost_ns() -> f64 {
+    const ROUNDS: u64 = 9;
+    const VALUES: u64 = 10_000;
+    let (mut writer, _reader) = kadenz_record::recorder::pair(None);
+    let mut costs: Vec<f64> = (0..ROUNDS)
+        .map(|round| {
+            let begin = clock::now();
+            for value in 0..VALUES {
+                writer.record(i64::try_from(value * 37 + round).unwrap_or(0));
+            }
+            clock::now().since(begin) as f64 / VALUES as f64
+        })
+        .collect();
+    costs.sort_by(f64::total_cmp);
+    costs[costs.len() / 2]
+}
+
+fn host_of_this_machine() -> model::Host {
+    let facts = host::facts();
+    model::Host {
+        os: facts.os,
+        os_release: facts.os_release,
+        kernel: facts.kernel,
+        preemption: facts.preemption,
+        cpu: facts.cpu,
+        cpus: facts.cpus,
+        memory_bytes: facts.memory_bytes,
+        clock_source: facts.clock_source,
+        governor: facts.governor,
+        cgroup: facts.cgroup,
+        virtualisation: facts.virtualisation,
+    }
+}
+
+/// Everything the doctor finds that costs or spoils real time here.
+fn warnings_of_this_machine() -> Vec<Warning> {
+    doctor::examine()
+        .into_iter()
+        .filter(|finding| matches!(finding.severity, Severity::Spoils | Severity::Costs))
+        .map(|finding| Warning {
+            id: finding.id.to_owned(),
+            text: format!("{}: {}", finding.title, finding.cost),
+            remedy: finding.remedy,
+        })
+        .collect()
+}
+
+/// What the floor says of one measure, as the notebook holds it.
+pub fn measure_of(measure: &tuning::Measure) -> TuningMeasure {
+    TuningMeasure {
+        name: measure.name.to_string(),
+        requested: measure.requested.clone(),
+        granted: measure.granted.clone(),
+        ok: measure.ok,
+        reason: measure.reason.clone(),
+        remedy: measure.remedy.clone(),
+    }
+}

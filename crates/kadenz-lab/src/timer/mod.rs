@@ -1,0 +1,14 @@
+//! The thesis's two timer suites, for every sleeper of the house.
+//!
+//! Source: J. Sticha, *Validating the Real-Time Capabilities of the ROS Communication Middleware*
+//! (2014), sections 4.1 (one-shot timer) and 4.2 (cyclic timer).
+
+mod cyclic;
+mod load;
+mod oneshot;
+mod suite;
+
+pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, cyclic};
+pub use load::BusyLoad;
+pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
+pub use suite::{SuitePlan, cyclic_suite, oneshot_suite};

@@ -1,0 +1,139 @@
+//! The one-shot timer: how far is a single timeout missed, and does the timer know it?
+
+use std::time::Duration;
+
+use kadenz_record::run::folder::SeriesRecorder;
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use crate::crew::Station;
+
+/// How a one-shot timer is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct OneShotPlan {
+    /// The timeout that is set each time, 1 us to 1 h.
+    pub timeout: Duration,
+    /// How often.
+    pub repetitions: u64,
+}
+
+/// What one timeout gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneShotSamples {
+    /// `end - timeout - start`, both stamps taken by the caller around the call.
+    pub measured: Sample,
+    /// What the timer itself says: the time at which it returned less the time it was set to.
+    pub reported: Sample,
+    /// Measured less reported.
+    pub difference: Sample,
+}
+
+/// Turns the stamps of one timeout into the thesis's three values (section 4.1.1). Sans-IO.
+#[derive(Clone, Debug)]
+pub struct OneShotMeter {
+    origin: MonotonicTime,
+    timeout_ns: i64,
+    sequence: u64,
+}
+
+impl OneShotMeter {
+    /// A meter for timeouts of `timeout`; sample times count from `origin`.
+    pub fn new(origin: MonotonicTime, timeout: Duration) -> Self {
+        Self {
+            origin,
+            timeout_ns: i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX),
+            sequence: 0,
+        }
+    }
+
+    /// Takes one timeout: the caller's stamps `start` and `end`, and what the timer `reported`.
+    ///
+    /// Real-time safety: no allocation, lock or system call.
+    pub fn fired(
+        &mut self,
+        start: MonotonicTime,
+        end: MonotonicTime,
+        reported_ns: i64,
+    ) -> OneShotSamples {
+        let intended_ns = start.since(self.origin) + self.timeout_ns;
+        let actual_ns = end.since(self.origin);
+        let measured_ns = actual_ns - intended_ns;
+        let sequence = self.sequence;
+        let sample = |value_ns: i64| Sample {
+            sequence,
+            intended_ns,
+            actual_ns,
+            value_ns,
+        };
+        self.sequence += 1;
+        OneShotSamples {
+            measured: sample(measured_ns),
+            reported: sample(reported_ns),
+            difference: sample(measured_ns - reported_ns),
+        }
+    }
+}
+
+/// The three series of a one-shot suite.
+#[derive(Debug)]
+pub struct OneShotRecorders {
+    /// Caller's view.
+    pub measured: SeriesRecorder,
+    /// Timer's view.
+    pub reported: SeriesRecorder,
+    /// Measured less reported.
+    pub difference: SeriesRecorder,
+}
+
+/// Sets a one-shot timer again and again until the plan is done or somebody stops it.
+///
+/// The station's clock takes the caller's stamps and need not be the one the timer runs on: the thesis took
+/// `CLOCK_MONOTONIC_RAW`. The timer is set and reports on `CLOCK_MONOTONIC`.
+///
+/// Real-time safety: after the call it allocates nothing and takes no lock; its only system call
+/// is the sleeper's.
+pub fn oneshot(plan: &OneShotPlan, station: &mut Station<'_>, recorders: &mut OneShotRecorders) {
+    let mut meter = OneShotMeter::new(station.origin, plan.timeout);
+    for _ in 0..plan.repetitions {
+        let start = station.clock.now();
+        let deadline = clock::now() + plan.timeout;
+        station.sleeper.sleep_until(deadline);
+        let reported_ns = clock::now().since(deadline);
+        let samples = meter.fired(start, station.clock.now(), reported_ns);
+        recorders.measured.record(samples.measured);
+        recorders.reported.record(samples.reported);
+        recorders.difference.record(samples.difference);
+        if station.stop.requested() {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: u64) -> MonotonicTime {
+        MonotonicTime::from_ns(ns)
+    }
+
+    #[test]
+    fn the_three_values_of_the_thesis() {
+        let mut meter = OneShotMeter::new(at(1_000), Duration::from_millis(1));
+        let samples = meter.fired(at(11_000), at(1_112_000), 90_000);
+        assert_eq!(samples.measured.value_ns, 101_000);
+        assert_eq!(samples.reported.value_ns, 90_000);
+        assert_eq!(samples.difference.value_ns, 11_000);
+        assert_eq!(samples.measured.intended_ns, 1_010_000);
+        assert_eq!(meter.fired(at(0), at(0), 0).measured.sequence, 1);
+    }
+
+    #[test]
+    fn a_timeout_of_800_us_is_not_treated_as_1_ms() {
+        let mut meter = OneShotMeter::new(at(0), Duration::from_micros(800));
+        assert_eq!(
+            meter.fired(at(0), at(1_000_000), 0).measured.value_ns,
+            200_000
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! The two suites as experiments: run folder in, completed run out.
+
+use std::time::Duration;
+
+use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::model::{EndedBy, Kind, Run};
+use kadenz_rt::sleep::SleeperKind;
+
+use super::{BusyLoad, CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
+use crate::crew::{self, Member, Watch};
+use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::session;
+use crate::stop::Stop;
+
+/// What both suites have in common.
+#[derive(Clone, Debug)]
+pub struct SuitePlan {
+    /// The sleepers to try, one after the other.
+    pub sleepers: Vec<SleeperKind>,
+    /// Whether every CPU is kept busy meanwhile.
+    pub busy: bool,
+    /// How to measure; its sleeper is replaced by each of `sleepers` in turn.
+    pub measuring: Measuring,
+}
+
+impl SuitePlan {
+    /// How long `repetitions` of `interval` take for all sleepers together, if none is late.
+    #[must_use]
+    pub fn total(&self, interval: Duration, repetitions: u64) -> Duration {
+        let sleepers = self.sleepers.len() as u64;
+        interval.saturating_mul(u32::try_from(repetitions * sleepers).unwrap_or(u32::MAX))
+    }
+
+    /// `lateness`, or `spin.lateness` where several sleepers share the run.
+    fn name(&self, sleeper: SleeperKind, value: &str) -> String {
+        if self.sleepers.len() == 1 {
+            value.to_owned()
+        } else {
+            format!("{sleeper}.{value}")
+        }
+    }
+
+    fn measuring_with(&self, sleeper: SleeperKind) -> Measuring {
+        Measuring {
+            sleeper,
+            ..self.measuring.clone()
+        }
+    }
+
+    /// Runs the members one after the other.
+    fn run(
+        &self,
+        run: RunWriter,
+        members: Vec<Member>,
+        stop: &Stop,
+        watch: &mut dyn Watch,
+    ) -> Result<Run, ExperimentError> {
+        let load = self.busy.then(BusyLoad::start).transpose();
+        let _load = load.map_err(ExperimentError::Load)?;
+        let ongoing = session::start(run, self.measuring.session.interval)?;
+        let mut ended_by = EndedBy::Finished;
+        for member in members {
+            ended_by = crew::work(&ongoing, vec![member], stop, watch)?;
+            if ended_by != EndedBy::Finished {
+                break;
+            }
+        }
+        Ok(ongoing.finish(ended_by)?)
+    }
+}
+
+/// Runs the cyclic timer suite (thesis, section 4.2).
+///
+/// # Errors
+/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+pub fn cyclic_suite(
+    suite: &SuitePlan,
+    plan: &CyclicPlan,
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<Run, ExperimentError> {
+    let mut run = session::begin(&suite.measuring.session)?;
+    let members = suite
+        .sleepers
+        .iter()
+        .map(|&sleeper| cyclic_member(suite, plan, sleeper, &mut run))
+        .collect::<Result<Vec<_>, _>>()?;
+    suite.run(run, members, stop, watch)
+}
+
+fn cyclic_member(
+    suite: &SuitePlan,
+    plan: &CyclicPlan,
+    sleeper: SleeperKind,
+    run: &mut RunWriter,
+) -> Result<Member, ExperimentError> {
+    let measuring = suite.measuring_with(sleeper);
+    let sketch = |name, description: &str, kind, deadline, raw| SeriesSketch {
+        name,
+        description: format!("{description}, sleeper {sleeper}"),
+        kind,
+        interval: Some(plan.interval.as_duration()),
+        deadline,
+        raw,
+    };
+    let late = suite.name(sleeper, "lateness");
+    let jittered = suite.name(sleeper, "jitter");
+    let words = "wake-up against the beat";
+    let deadline = measuring.deadline;
+    let mut lateness =
+        measuring.series(run, sketch(&late, words, Kind::Lateness, deadline, true))?;
+    let words = "interval between two wake-ups less the expected one";
+    let mut jitter = measuring.series(run, sketch(&jittered, words, Kind::Jitter, None, true))?;
+    let plan = *plan;
+    let work = Box::new(move |station: &mut crew::Station<'_>| {
+        cyclic(&plan, station, &mut lateness, Some(&mut jitter));
+    });
+    Ok(measuring.member(&[&late, &jittered], work))
+}
+
+/// Runs the one-shot timer suite (thesis, section 4.1).
+///
+/// # Errors
+/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+pub fn oneshot_suite(
+    suite: &SuitePlan,
+    plan: &OneShotPlan,
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<Run, ExperimentError> {
+    let mut run = session::begin(&suite.measuring.session)?;
+    let members = suite
+        .sleepers
+        .iter()
+        .map(|&sleeper| oneshot_member(suite, plan, sleeper, &mut run))
+        .collect::<Result<Vec<_>, _>>()?;
+    suite.run(run, members, stop, watch)
+}
+
+fn oneshot_member(
+    suite: &SuitePlan,
+    plan: &OneShotPlan,
+    sleeper: SleeperKind,
+    run: &mut RunWriter,
+) -> Result<Member, ExperimentError> {
+    let measuring = suite.measuring_with(sleeper);
+    let names = ["measured", "reported", "difference"].map(|value| suite.name(sleeper, value));
+    let mut series = |name: &str, words: &str, deadline: Option<Duration>| {
+        measuring.series(
+            run,
+            SeriesSketch {
+                name,
+                description: format!("{words}, sleeper {sleeper}"),
+                kind: Kind::Lateness,
+                interval: Some(plan.timeout),
+                deadline,
+                raw: true,
+            },
+        )
+    };
+    let deadline = measuring.deadline;
+    let mut recorders = OneShotRecorders {
+        measured: series(
+            &names[0],
+            "end - timeout - start, as the caller sees it",
+            deadline,
+        )?,
+        reported: series(&names[1], "lateness as the timer itself reports it", None)?,
+        difference: series(&names[2], "measured less reported lateness", None)?,
+    };
+    let plan = *plan;
+    let work = Box::new(move |station: &mut crew::Station<'_>| {
+        oneshot(&plan, station, &mut recorders);
+    });
+    Ok(measuring.member(&[&names[0], &names[1], &names[2]], work))
+}

@@ -1,0 +1,136 @@
+//! Rule 2 of the house: a measuring loop allocates nothing after its start.
+//!
+//! The counter counts by thread, so the writer thread of the run may allocate as it likes.
+
+use std::time::Duration;
+
+use kadenz_lab::crew::Station;
+use kadenz_lab::floor::{FloorPlan, floor};
+use kadenz_lab::hiccup::{HiccupPlan, HiccupRecorders, hiccup};
+use kadenz_lab::stop::Stop;
+use kadenz_lab::timer::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
+use kadenz_record::run::folder::{RunWriter, SeriesRecorder, SeriesSpec};
+use kadenz_record::run::model::{EndedBy, FORMAT_VERSION, Run, Series};
+use kadenz_rt::beat::Interval;
+use kadenz_rt::clock::{self, ClockKind};
+use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
+
+/// A run with three recorders that keep raw samples.
+fn run(folder: &std::path::Path) -> (RunWriter, [SeriesRecorder; 3]) {
+    let run = Run {
+        version: FORMAT_VERSION,
+        start_monotonic_ns: clock::now().as_ns(),
+        ..Run::default()
+    };
+    let mut writer = RunWriter::create(&folder.join("run"), run).unwrap();
+    let recorders = ["a", "b", "c"].map(|name| {
+        let series = Series {
+            name: name.to_owned(),
+            unit: "ns".to_owned(),
+            deadline_ns: Some(1),
+            ..Series::default()
+        };
+        writer.series(SeriesSpec { series, raw: true }).unwrap()
+    });
+    (writer, recorders)
+}
+
+/// Allocations of `work` on this thread, with a sleeper of `kind` and all recorders in use.
+fn allocations(kind: SleeperKind, work: impl FnOnce(&mut Station<'_>, [SeriesRecorder; 3])) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, recorders) = run(folder.path());
+    let running = writer.start(Duration::from_millis(20)).unwrap();
+    let clock = clock::open(ClockKind::Monotonic).unwrap();
+    let mut sleeper = sleep::open(kind, SleeperOptions::default()).unwrap();
+    let stop = Stop::default();
+    let mut station = Station {
+        start: clock::now() + Duration::from_millis(5),
+        origin: clock::now(),
+        clock: clock.as_ref(),
+        sleeper: sleeper.as_mut(),
+        stop: &stop,
+    };
+    let counted = allocation_counter::measure(|| work(&mut station, recorders));
+    let run = running.finish(EndedBy::Finished).unwrap();
+    assert!(
+        run.series.iter().any(|series| series.counts.recorded > 20),
+        "{run:?}"
+    );
+    counted.count_total
+}
+
+#[test]
+fn the_cyclic_loop_allocates_nothing_with_any_sleeper() {
+    let plan = CyclicPlan {
+        interval: Interval::from_fraction(500_000, 1).unwrap(),
+        cycles: Some(100),
+        phase: Duration::ZERO,
+    };
+    for kind in SleeperKind::available() {
+        let count = allocations(kind, |station, [mut lateness, mut jitter, rest]| {
+            cyclic(&plan, station, &mut lateness, Some(&mut jitter));
+            // Recorders free their buffers when they go: that is after the loop.
+            std::mem::forget((lateness, jitter, rest));
+        });
+        assert_eq!(count, 0, "{kind}");
+    }
+}
+
+#[test]
+fn the_one_shot_loop_allocates_nothing_with_any_sleeper() {
+    let plan = OneShotPlan {
+        timeout: Duration::from_micros(300),
+        repetitions: 100,
+    };
+    for kind in SleeperKind::available() {
+        let count = allocations(kind, |station, [measured, reported, difference]| {
+            let mut recorders = OneShotRecorders {
+                measured,
+                reported,
+                difference,
+            };
+            oneshot(&plan, station, &mut recorders);
+            std::mem::forget(recorders);
+        });
+        assert_eq!(count, 0, "{kind}");
+    }
+}
+
+#[test]
+fn the_hiccup_loop_allocates_nothing() {
+    let plan = HiccupPlan {
+        resolution: Duration::from_micros(500),
+        duration: Some(Duration::from_millis(100)),
+    };
+    let count = allocations(
+        SleeperKind::recommended(),
+        |station, [hiccups, lateness, rest]| {
+            let mut recorders = HiccupRecorders {
+                hiccup: hiccups,
+                lateness,
+            };
+            hiccup(&plan, station, &mut recorders);
+            std::mem::forget((recorders, rest));
+        },
+    );
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn the_floor_loop_allocates_nothing() {
+    let plan = FloorPlan {
+        duration: Duration::from_millis(100),
+        ..FloorPlan::default()
+    };
+    let count = allocations(SleeperKind::recommended(), |station, [mut gaps, b, c]| {
+        floor(&plan, station, &mut gaps);
+        std::mem::forget((gaps, b, c));
+    });
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn the_counter_counts() {
+    let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
+    assert!(counted.count_total > 0);
+}
