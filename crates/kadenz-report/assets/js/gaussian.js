@@ -1,0 +1,129 @@
+// What was measured against what a mean and a standard deviation alone would claim.
+"use strict";
+(() => {
+  const BINS = 220;
+
+  /** Complementary error function, Numerical Recipes in C (1992) 6.2: relative error < 1.2e-7. */
+  const erfc = (x) => {
+    const t = 1 / (1 + 0.5 * Math.abs(x));
+    const factors = [0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807,
+      -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223];
+    const tail = t * Math.exp(-x * x + factors.reduce((sum, factor) => sum * t + factor, 0));
+    return x >= 0 ? tail : 2 - tail;
+  };
+
+  /** Share of a Gaussian between two places, exact in both tails. */
+  const between = (low, high) => {
+    const above = (z) => 0.5 * erfc(z / Math.SQRT2);
+    return low > 0 ? above(low) - above(high) : above(-high) - above(-low);
+  };
+
+  Kadenz.figure("gaussian", (figure) => {
+    const wants = (series) => series.count > 1 && series.sd > 0;
+    const first = Kadenz.data.series.findIndex(wants);
+    let chosen = first;
+
+    const reach = () => {
+      const { min, max, mean, sd } = Kadenz.data.series[chosen];
+      return [Math.min(min, mean - 5 * sd), Math.max(max, mean + 5 * sd) * 1.01];
+    };
+    const window = () => {
+      const [low, high] = reach();
+      const at = (percent) => low + ((high - low) * percent) / 100;
+      return [at(figure.zoom.start), at(figure.zoom.end)];
+    };
+
+    const gauss = ({ mean, sd, count }, from, to) => {
+      const width = (to - from) / BINS;
+      const points = [];
+      // Four points a bin, each the samples that a bin around it would hold: the bell stays round.
+      for (let n = 0; n <= 4 * BINS; n += 1) {
+        const x = from + (n * width) / 4;
+        const expected = count * between((x - width / 2 - mean) / sd, (x + width / 2 - mean) / sd);
+        points.push([x, expected < 0.5 ? null : Math.log10(expected)]);
+      }
+      return points;
+    };
+
+    const lines = (colours) => {
+      const one = Kadenz.data.series[chosen];
+      const [from, to] = window();
+      const stroke = Kadenz.stroke(chosen, colours);
+      return [
+        {
+          name: "measured",
+          type: "line",
+          step: "end",
+          data: Kadenz.steps(Kadenz.binned(one, Kadenz.linear, from, to, BINS), from, to),
+          symbol: "none",
+          itemStyle: { color: stroke.color },
+          lineStyle: { color: stroke.color, width: 1.25 },
+          areaStyle: { color: stroke.color, opacity: 0.22, origin: "start" },
+          emphasis: { disabled: true },
+        },
+        {
+          name: "Gaussian",
+          type: "line",
+          data: gauss(one, from, to),
+          symbol: "none",
+          connectNulls: false,
+          itemStyle: { color: colours.ink },
+          lineStyle: { color: colours.ink, width: 2, type: [7, 4] },
+          emphasis: { disabled: true },
+        },
+      ];
+    };
+
+    const tooltip = (rows) => {
+      const words = (row) => Kadenz.count(row.value[1] === undefined ? 0 : 10 ** row.value[1]);
+      return Kadenz.tip(`near ${Kadenz.duration(rows[0].axisValue)}`, rows.map((row) => ({
+        colour: row.color,
+        name: row.seriesName,
+        value: row.seriesName === "measured" && row.value[1] < 0 ? "0" : words(row),
+      })));
+    };
+
+    const option = (colours) => {
+      const [low, high] = reach();
+      const limit = Kadenz.data.series[chosen].deadline;
+      return {
+        ...Kadenz.base(colours),
+        tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
+        grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+        dataZoom: Kadenz.zoom(colours, figure.zoom, { showDataShadow: false, minSpan: 0.1, filterMode: "none" }),
+        xAxis: Kadenz.axis(colours, {
+          type: "value",
+          min: low,
+          max: high,
+          splitLine: { show: false },
+          axisLabel: {
+            showMinLabel: false,
+            showMaxLabel: false,
+            formatter: (x) => Kadenz.duration(x, 3),
+          },
+        }),
+        yAxis: Kadenz.countAxis(colours),
+        series: [
+          ...lines(colours),
+          Kadenz.verticalLimits(limit === null ? [] : [limit], Kadenz.linear, low, high, colours),
+        ],
+      };
+    };
+
+    const told = () => {
+      for (const note of figure.element.querySelectorAll("[data-series]")) {
+        note.hidden = Number(note.dataset.series) !== chosen;
+      }
+    };
+    const select = figure.element.querySelector("select");
+    select?.addEventListener("change", () => {
+      chosen = Number(select.value);
+      Object.assign(figure.zoom, { start: 0, end: 100 });
+      told();
+      figure.draw();
+    });
+    if (first >= 0) told();
+    const onZoom = () => figure.chart.setOption({ series: lines(Kadenz.theme.colours()) });
+    return { option, wants, zooms: true, onZoom };
+  });
+})();

@@ -1,0 +1,162 @@
+// How often each value came, with logarithmic counts; bins grow finer as the reader zooms in.
+"use strict";
+(() => {
+  const BINS = 260;
+  /** Counts stand on this floor: an empty bin lies on it, a single sample rises above it. */
+  const FLOOR = Math.log10(0.5);
+
+  /** Samples in each of `bins` bins of equal width between two places on an axis. */
+  Kadenz.binned = ({ buckets }, axis, from, to, bins) => {
+    const counts = new Float64Array(bins);
+    const width = (to - from) / bins;
+    const place = (ns) => (axis.to(ns) - from) / width;
+    for (let n = 0; n < buckets.count.length; n += 1) {
+      const low = Math.floor(place(buckets.low[n]) + 1e-9);
+      const high = Math.max(low, Math.ceil(place(buckets.high[n]) - 1e-9) - 1);
+      if (high < 0 || low >= bins) continue;
+      const each = buckets.count[n] / (high - low + 1);
+      for (let bin = Math.max(0, low); bin <= Math.min(bins - 1, high); bin += 1) {
+        counts[bin] += each;
+      }
+    }
+    return counts;
+  };
+
+  /** Bins as a line of steps on the logarithmic count axis. */
+  Kadenz.steps = (counts, from, to) => {
+    const width = (to - from) / counts.length;
+    const points = [];
+    counts.forEach((count, bin) => {
+      points.push([from + bin * width, Math.max(FLOOR, Math.log10(count))]);
+    });
+    points.push([to, FLOOR]);
+    return points;
+  };
+
+  Kadenz.countAxis = (colours) =>
+    Kadenz.axis(colours, {
+      type: "value",
+      min: FLOOR,
+      interval: 1,
+      name: "samples",
+      axisLabel: {
+        showMinLabel: false,
+        formatter: (x) => (Number.isInteger(x) ? Kadenz.count(10 ** x) : ""),
+      },
+    });
+
+  Kadenz.verticalLimits = (limits, axis, from, to, colours) => ({
+    type: "line",
+    data: [],
+    silent: true,
+    markLine: {
+      silent: true,
+      symbol: "none",
+      animation: false,
+      lineStyle: { color: colours.deadline, width: 1.5, type: [6, 4] },
+      data: limits
+        .map((limit) => ({ xAxis: axis.to(limit), limit }))
+        .filter(({ xAxis }) => xAxis >= from && xAxis <= to),
+      label: {
+        color: colours.deadline,
+        fontSize: 12,
+        formatter: ({ data }) => `deadline ${Kadenz.duration(data.limit)}`,
+      },
+    },
+  });
+
+  /** The value that 1 % of a series' samples lie below. */
+  const low = ({ buckets, count }) => {
+    let rank = 0;
+    const at = buckets.count.findIndex((inBucket) => (rank += inBucket) >= count / 100);
+    return Math.abs(buckets.high[at]);
+  };
+
+  Kadenz.figure("histogram", (figure) => {
+    const wants = (series) => series.count > 0;
+    const series = Kadenz.data.series.filter(wants);
+    if (series.length === 0) return { option: () => ({}), wants };
+    const unit = 10 ** Math.floor(Math.log10(Math.max(1, Math.min(...series.map(low)))));
+    const scales = { linear: Kadenz.linear, log: Kadenz.signedLog(unit) };
+    let scale = "log";
+
+    const reach = () => {
+      const axis = scales[scale];
+      const low = axis.to(Math.min(...series.map((s) => s.min)));
+      const high = axis.to(Math.max(...series.map((s) => s.max)));
+      const margin = (high - low || 1) * 0.02;
+      return [low < 0 ? low - margin : Math.max(0, low - margin), high + margin];
+    };
+
+    const window = () => {
+      const [low, high] = reach();
+      const at = (percent) => low + ((high - low) * percent) / 100;
+      return [at(figure.zoom.start), at(figure.zoom.end)];
+    };
+
+    const lines = (colours) => {
+      const [from, to] = window();
+      return Kadenz.shown(wants).map(({ series: one, index }) => {
+        const stroke = Kadenz.stroke(index, colours);
+        return {
+          name: String(index),
+          type: "line",
+          step: "end",
+          data: Kadenz.steps(Kadenz.binned(one, scales[scale], from, to, BINS), from, to),
+          symbol: "none",
+          itemStyle: { color: stroke.color },
+          lineStyle: { ...stroke, width: 1.25 },
+          areaStyle: { color: stroke.color, opacity: 0.18, origin: "start" },
+          emphasis: { disabled: true },
+        };
+      });
+    };
+
+    const tooltip = (rows) => {
+      const [from, to] = window();
+      const width = (to - from) / BINS;
+      const bin = Math.floor((rows[0].value[0] - from) / width + 1e-6);
+      const edge = (n) => Kadenz.duration(scales[scale].from(from + n * width));
+      return Kadenz.tip(`${edge(bin)} to ${edge(bin + 1)}`, rows.map((row) => {
+        const count = row.value[1] <= FLOOR ? 0 : 10 ** row.value[1];
+        const name = Kadenz.data.series[Number(row.seriesName)].label;
+        const value = count > 0 && count < 0.95 ? "< 1" : Kadenz.count(count);
+        return { colour: row.color, name, value };
+      }));
+    };
+
+    const option = (colours) => {
+      const [low, high] = reach();
+      const axis = scales[scale];
+      const limits = Kadenz.deadlines(Kadenz.shown(wants));
+      return {
+        ...Kadenz.base(colours),
+        tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
+        grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+        dataZoom: Kadenz.zoom(colours, figure.zoom, { showDataShadow: false, minSpan: 0.1, filterMode: "none" }),
+        xAxis: Kadenz.axis(colours, {
+          type: "value",
+          min: low,
+          max: high,
+          splitLine: { show: false },
+          axisLabel: {
+            showMinLabel: false,
+            showMaxLabel: false,
+            formatter: (x) => Kadenz.duration(axis.from(x), 3),
+          },
+        }),
+        yAxis: Kadenz.countAxis(colours),
+        series: [...lines(colours), Kadenz.verticalLimits(limits, axis, low, high, colours)],
+      };
+    };
+
+    const onZoom = () => figure.chart.setOption({ series: lines(Kadenz.theme.colours()) });
+
+    Kadenz.choice(figure.element.querySelector(".scale"), scale, (chosen) => {
+      scale = chosen;
+      Object.assign(figure.zoom, { start: 0, end: 100 });
+      figure.draw();
+    });
+    return { option, wants, zooms: true, onZoom };
+  });
+})();

@@ -1,0 +1,63 @@
+// Jitter against the ideal signal: zero is the beat.
+"use strict";
+(() => {
+  Kadenz.figure("jitter", (figure) => {
+    const wants = (series) => series.jitter !== null;
+    const all = Kadenz.data.series.filter(wants).map((s) => s.jitter);
+    const end = Math.max(1, ...all.map(({ time }) => time[time.length - 1] ?? 0));
+
+    const pairs = ({ time, value }) => time.map((ms, n) => [ms, value[n]]);
+
+    const tooltip = (rows) =>
+      Kadenz.tip(`${Kadenz.clock(rows[0].axisValue, 1)} into the run`, rows.map((row) => ({
+        colour: row.color,
+        name: Kadenz.data.series[Number(row.seriesName)].label,
+        value: Kadenz.duration(row.value[1]),
+      })));
+
+    const option = (colours) => ({
+      ...Kadenz.base(colours),
+      useUTC: true,
+      tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
+      grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+      dataZoom: Kadenz.zoom(colours, figure.zoom, { minValueSpan: Math.min(end, 20) }),
+      xAxis: Kadenz.axis(colours, {
+        type: "time",
+        min: 0,
+        max: end,
+        axisLine: { onZero: false, lineStyle: { color: colours.line } },
+        splitLine: { show: false },
+        axisLabel: {
+          formatter: (ms) =>
+            Kadenz.clock(ms, ((figure.zoom.end - figure.zoom.start) / 100) * end < 5000 ? 1 : 1000),
+        },
+      }),
+      yAxis: Kadenz.axis(colours, {
+        type: "value",
+        axisLabel: { formatter: (ns) => (ns > 0 ? "+" : "") + Kadenz.duration(ns, 3) },
+      }),
+      series: Kadenz.shown(wants).map(({ series, index }) => {
+        const stroke = Kadenz.stroke(index, colours);
+        return {
+          name: String(index),
+          type: "line",
+          data: pairs(series.jitter),
+          sampling: "minmax",
+          symbol: "none",
+          itemStyle: { color: stroke.color },
+          lineStyle: { ...stroke, width: 1 },
+          emphasis: { disabled: true },
+          markLine: {
+            silent: true,
+            symbol: "none",
+            animation: false,
+            data: [{ yAxis: 0 }],
+            label: { show: false },
+            lineStyle: { color: colours.muted, type: "solid", width: 1 },
+          },
+        };
+      }),
+    });
+    return { option, wants, zooms: true };
+  });
+})();

@@ -1,0 +1,86 @@
+// Percentiles over the nines axis: how long the worst of a hundred, a thousand, a million takes.
+"use strict";
+(() => {
+  /**
+   * A bucket's last sample of rank k among n stands at (k - 1/2) / n (Hazen), so that the largest
+   * of all has a place on the axis too.
+   */
+  const curve = ({ buckets, count, max }) => {
+    const points = [];
+    let rank = 0;
+    buckets.count.forEach((inBucket, n) => {
+      rank += inBucket;
+      const value = Math.min(buckets.high[n], max);
+      points.push([-Math.log10(1 - (rank - 0.5) / count), value]);
+    });
+    return [[0, buckets.low[0]], ...points];
+  };
+
+  const curves = new Map();
+  const curveOf = (index) => {
+    if (!curves.has(index)) curves.set(index, curve(Kadenz.data.series[index]));
+    return curves.get(index);
+  };
+
+  Kadenz.figure("percentiles", (figure) => {
+    const wants = (series) => series.count > 0;
+    const largest = Math.max(...Kadenz.data.series.filter(wants).map((s) => s.max));
+    const signed = Kadenz.data.series.some((s) => s.min < 0);
+    let scale = "linear";
+    Kadenz.choice(figure.element.querySelector(".scale"), scale, (chosen) => {
+      scale = chosen;
+      figure.draw();
+    });
+
+    const tooltip = (rows) => {
+      const x = rows[0].axisValue;
+      return Kadenz.tip(`${Kadenz.nines(x)} of samples`, rows.map((row) => {
+        const series = Kadenz.data.series[Number(row.seriesName)];
+        return { colour: row.color, name: series.label, value: `≤ ${Kadenz.duration(row.value[1])}` };
+      }));
+    };
+
+    const option = (colours) => {
+      const shown = Kadenz.shown(wants);
+      const nines = Math.max(1, ...shown.map(({ series }) => Math.log10(2 * series.count)));
+      const log = scale === "log";
+      const drawable = (point) => !log || point[1] > 0;
+      const limits = Kadenz.deadlines(shown).filter((limit) => log || limit <= 4 * largest);
+      return {
+        ...Kadenz.base(colours),
+        tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
+        xAxis: Kadenz.axis(colours, {
+          type: "value",
+          min: 0,
+          max: Math.ceil(nines * 4) / 4,
+          interval: 1,
+          axisLabel: { formatter: (x) => (Number.isInteger(x) ? Kadenz.nines(x) : "") },
+        }),
+        yAxis: Kadenz.axis(colours, {
+          type: scale === "log" ? "log" : "value",
+          min: log || signed ? null : 0,
+          axisLabel: { formatter: (ns) => Kadenz.duration(ns, 3) },
+        }),
+        series: [
+          ...shown.map(({ index }) => {
+            const points = curveOf(index).filter(drawable);
+            const stroke = Kadenz.stroke(index, colours);
+            return {
+              name: String(index),
+              type: "line",
+              data: points,
+              symbol: "diamond",
+              symbolSize: (_, { dataIndex }) => (dataIndex === points.length - 1 ? 11 : 0),
+              showSymbol: true,
+              itemStyle: { color: stroke.color },
+              lineStyle: { ...stroke, width: 2 },
+              emphasis: { disabled: true },
+            };
+          }),
+          ...limits.map((limit) => Kadenz.limitLine(limit, 0, Math.ceil(nines * 4) / 4, colours)),
+        ],
+      };
+    };
+    return { option, wants };
+  });
+})();

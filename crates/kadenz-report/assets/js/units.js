@@ -1,0 +1,58 @@
+// Figures as words: the same rules as src/html/figures.rs.
+"use strict";
+const Kadenz = {};
+
+(() => {
+  const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+
+  /** A number with so many significant digits, no trailing zeros. */
+  Kadenz.significant = (value, digits) =>
+    String(Number(value.toPrecision(digits))).replace("-", "−");
+
+  /** Nanoseconds in the unit that suits them: 52340 -> "52.34 µs". */
+  Kadenz.duration = (ns, digits = 4) => {
+    if (ns === 0) return "0";
+    const unit = UNITS.find(([, scale]) => Math.abs(ns) >= scale * 0.99995) ?? UNITS[3];
+    return `${Kadenz.significant(ns / unit[1], digits)}\u00a0${unit[0]}`;
+  };
+
+  /** 80304595 -> "80,304,595". */
+  Kadenz.count = (number) => Math.round(number).toLocaleString("en-US");
+
+  const two = (number) => String(number).padStart(2, "0");
+
+  /** Milliseconds since the start of the run: "13:07:41", with decimals where they matter. */
+  Kadenz.clock = (ms, resolution = 1000) => {
+    const seconds = Math.floor(ms / 1000);
+    const hours = Math.floor(seconds / 3600);
+    const text = `${two(hours)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+    return resolution < 1000 ? `${text}.${String(Math.floor(ms % 1000)).padStart(3, "0")}` : text;
+  };
+
+  /** Wall time in UTC of a moment of a run that started at an RFC 3339 time; "" if unknown. */
+  Kadenz.wallTime = (startedAt, ms) => {
+    const start = Date.parse(startedAt);
+    if (Number.isNaN(start)) return "";
+    return `${new Date(start + ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  };
+
+  /** The nines axis: a share p of samples stands at log10(1 / (1 - p)). */
+  Kadenz.nines = (x) => {
+    const decimals = Math.max(0, Math.ceil(x - 1e-9) - 2) + (Number.isInteger(x) ? 0 : 1);
+    return `${((1 - 10 ** -x) * 100).toFixed(decimals)}\u00a0%`;
+  };
+
+  /**
+   * A signed logarithm: linear within ±unit, logarithmic beyond, so that early values, zero and a
+   * long tail share one axis. Whole numbers are 0, ±unit, ±10 unit, ...
+   */
+  Kadenz.signedLog = (unit) => ({
+    to: (ns) => {
+      const size = Math.abs(ns) / unit;
+      return Math.sign(ns) * (size <= 1 ? size : 1 + Math.log10(size));
+    },
+    from: (x) => Math.sign(x) * unit * (Math.abs(x) <= 1 ? Math.abs(x) : 10 ** (Math.abs(x) - 1)),
+  });
+
+  Kadenz.linear = { to: (ns) => ns, from: (x) => x };
+})();

@@ -1,0 +1,174 @@
+//! The page from its first byte to its last.
+
+use super::charts;
+use super::data;
+use super::figures::lasting;
+use super::gaussian;
+use super::machine;
+use super::markup::Markup;
+use super::page::Page;
+use super::repeat;
+use super::table;
+use super::verdict;
+
+const STYLE: &str = include_str!("../../assets/report.css");
+const ICONS: &str = include_str!("../../assets/icons.svg");
+const ECHARTS: &str = include_str!("../../assets/vendor/echarts/echarts.min.js");
+const ECHARTS_NOTICE: &str = include_str!("../../assets/vendor/echarts/NOTICE");
+const ECHARTS_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE");
+const D3_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE-d3");
+
+/// Our scripts, in the order in which they run.
+const SCRIPTS: [&str; 9] = [
+    include_str!("../../assets/js/units.js"),
+    include_str!("../../assets/js/theme.js"),
+    include_str!("../../assets/js/figure.js"),
+    include_str!("../../assets/js/percentiles.js"),
+    include_str!("../../assets/js/extremes.js"),
+    include_str!("../../assets/js/histogram.js"),
+    include_str!("../../assets/js/jitter.js"),
+    include_str!("../../assets/js/gaussian.js"),
+    include_str!("../../assets/js/page.js"),
+];
+
+const HEAD: &str = concat!(
+    "<meta charset=\"utf-8\">",
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ",
+    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; ",
+    "form-action 'none'\">",
+    "<meta name=\"color-scheme\" content=\"light dark\">",
+    "<meta name=\"generator\" content=\"Kadenz\">",
+    "<link rel=\"icon\" href=\"data:,\">",
+);
+
+/// The whole page.
+pub(super) fn render(page: &Page<'_>) -> String {
+    let data = data::of(page);
+    let json = serde_json::to_string(&data).unwrap_or_default();
+    let mut out = Markup::default();
+    out.tag("<!doctype html>\n<html lang=\"en\"><head>")
+        .tag(HEAD);
+    out.element("title", title(page));
+    out.tag("<style>")
+        .tag(STYLE)
+        .tag("</style></head>\n<body>")
+        .tag(ICONS);
+    top_bar(&mut out);
+    out.tag("\n<main id=\"content\">");
+    header(&mut out, page);
+    verdict::section(&mut out, page);
+    table::section(&mut out, page);
+    charts::sections(&mut out, page, &data);
+    gaussian::section(&mut out, page);
+    machine::sections(&mut out, page);
+    repeat::section(&mut out, page);
+    out.tag("</main>\n");
+    footer(&mut out);
+    out.tag("<script type=\"application/json\" id=\"kadenz-data\">")
+        .json(&json);
+    out.tag("</script>\n<script>")
+        .tag(ECHARTS)
+        .tag("</script>\n");
+    for script in SCRIPTS {
+        out.tag("<script>\n").tag(script).tag("</script>\n");
+    }
+    out.tag("</body></html>\n");
+    out.finish()
+}
+
+fn title(page: &Page<'_>) -> String {
+    let labels: Vec<&str> = page.runs.iter().map(|run| run.label.as_str()).collect();
+    match labels.is_empty() {
+        true => String::from("Kadenz report"),
+        false => format!("{} · Kadenz report", labels.join(" / ")),
+    }
+}
+
+fn top_bar(out: &mut Markup) {
+    out.tag(concat!(
+        "<a class=\"skip\" href=\"#content\">Skip to the report</a>",
+        "<div class=\"top\"><div class=\"top-in\">",
+        "<span class=\"brand\"><svg aria-hidden=\"true\"><use href=\"#i-beat\"/></svg>Kadenz</span>",
+        "<nav aria-label=\"Sections\">",
+        "<a href=\"#verdict\">Verdict</a><a href=\"#series\">Figures</a>",
+        "<a href=\"#percentiles\">Percentiles</a><a href=\"#extremes\">Over time</a>",
+        "<a href=\"#histogram\">Histogram</a><a href=\"#jitter\">Jitter</a>",
+        "<a href=\"#gaussian\">Gaussian</a><a href=\"#host\">Machine</a>",
+        "<a href=\"#repeat\">Repeat</a></nav>",
+        "<button type=\"button\" id=\"theme-toggle\" aria-label=\"Switch colours\">",
+        "<svg aria-hidden=\"true\"><use href=\"#i-theme\"/></svg></button>",
+        "</div></div>",
+    ));
+}
+
+/// Which runs these are, and at the very top what makes one of them incomplete.
+fn header(out: &mut Markup, page: &Page<'_>) {
+    for run in page.runs.iter().filter(|run| !run.summary.run.complete) {
+        out.tag("<p class=\"banner\" role=\"note\"><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg>");
+        out.tag("<span><strong>Incomplete run.</strong> ")
+            .text(&run.label);
+        out.tag(
+            " was ended before it could finish; this page shows what had been written by then, ",
+        );
+        out.tag("at most one interval is missing.</span></p>");
+    }
+    out.tag("<header class=\"runs\">");
+    for run in &page.runs {
+        let about = &run.summary.run;
+        out.tag("<p><strong>").text(&run.label).tag("</strong>");
+        let mut facts = vec![about.experiment.clone(), started(&about.started_at)];
+        if about.duration_ns > 0 {
+            facts.push(lasting(about.duration_ns));
+        }
+        facts.extend(about.host.cpu.clone());
+        facts.extend(about.host.kernel.clone());
+        for fact in facts.iter().filter(|fact| !fact.is_empty()) {
+            out.tag(" <span>").text(fact).tag("</span>");
+        }
+        out.tag("</p>");
+    }
+    out.tag("</header>");
+}
+
+/// `2026-05-09T07:29:33.186Z` as `2026-05-09 07:29:33 UTC`; anything else as it stands.
+fn started(at: &str) -> String {
+    match at.parse::<jiff::Timestamp>() {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => at.to_owned(),
+    }
+}
+
+fn footer(out: &mut Markup) {
+    out.tag("<footer><p>Made by Kadenz ")
+        .text(env!("CARGO_PKG_VERSION"));
+    out.tag(". This file is complete in itself and loads nothing.</p>");
+    out.tag("<details><summary>Charts by Apache ECharts 6.1.0, Apache-2.0: notice and licence</summary><pre>");
+    out.text(ECHARTS_NOTICE)
+        .tag("\n\n")
+        .text(ECHARTS_LICENCE)
+        .tag("\n\n")
+        .text(D3_LICENCE);
+    out.tag("</pre></details></footer>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_script_can_end_its_element_early() {
+        for script in SCRIPTS.iter().chain([&ECHARTS]) {
+            assert!(!script.contains("</script") && !script.contains("<!--"));
+        }
+    }
+
+    #[test]
+    fn a_start_that_is_no_time_stands_as_it_is() {
+        assert_eq!(
+            started("2026-05-09T07:29:33.186Z"),
+            "2026-05-09 07:29:33 UTC"
+        );
+        assert_eq!(started("yesterday"), "yesterday");
+    }
+}

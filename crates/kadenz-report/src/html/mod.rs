@@ -1,0 +1,73 @@
+//! The report as one HTML file that opens offline: verdict, tables, charts, machine, parameters.
+//!
+//! Text and tables are written here and need no script; the charts are drawn by Apache ECharts
+//! from the JSON in the page (`docs/decisions/0301-echarts.md`).
+
+mod charts;
+mod data;
+mod document;
+mod figures;
+mod gaussian;
+mod machine;
+mod markup;
+mod normal;
+mod page;
+mod repeat;
+mod signal;
+mod table;
+mod verdict;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::summary::Summary;
+
+/// The report of one run, or of several laid over each other, as one self-contained HTML page.
+///
+/// The page loads nothing: style, script, plotting library and data stand in it, and its content
+/// security policy forbids every request. Whatever comes from a run is escaped. A day of 1 s
+/// intervals and 80 million samples gives a page of about 2 MB; beyond 8 MB neighbouring
+/// intervals are merged, keeping every maximum, and the page says so.
+///
+/// Raw samples are read again from the run's folder for the jitter over time; a samples file that
+/// cannot be read leaves a sentence where the chart would stand.
+///
+/// ```
+/// use kadenz_report::html;
+/// use kadenz_report::summary::Summary;
+///
+/// let page = html::render(&[Summary::default()]);
+/// assert!(page.starts_with("<!doctype html>"));
+/// ```
+#[must_use]
+pub fn render(summaries: &[Summary]) -> String {
+    document::render(&page::Page::of(summaries))
+}
+
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot write the report {path}: {source}; name a place where you may write and that has room"
+)]
+pub struct WriteReportError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Writes [`render`] to a file, whole or not at all: it is written beside and renamed.
+///
+/// # Errors
+///
+/// When the file cannot be written or renamed.
+pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError> {
+    let beside = path.with_extension("html.part");
+    let written = fs::write(&beside, render(summaries)).and_then(|()| fs::rename(&beside, path));
+    written.map_err(|source| {
+        let _ = fs::remove_file(&beside);
+        WriteReportError {
+            path: path.to_owned(),
+            source,
+        }
+    })
+}

@@ -1,0 +1,81 @@
+//! What is needed to repeat a run: the command line and the parameters that were in force.
+
+use serde_json::Value;
+
+use super::markup::Markup;
+use super::page::{Page, RunOnPage};
+
+/// The section.
+pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
+    out.tag("<section id=\"repeat\"><h2>Repeat it</h2>");
+    for (index, run) in page.runs.iter().enumerate() {
+        if page.compares() {
+            out.element("h3", &run.label);
+        }
+        command(out, index, run);
+        parameters(out, run);
+    }
+    out.tag("</section>");
+}
+
+fn command(out: &mut Markup, index: usize, run: &RunOnPage<'_>) {
+    let words = &run.summary.run.command;
+    if words.is_empty() {
+        out.tag("<p class=\"missing\">The run does not say which command made it.</p>");
+        return;
+    }
+    let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let id = format!("command-{index}");
+    out.tag("<div class=\"command\"><pre><code")
+        .attr("id", &id)
+        .tag(">")
+        .text(line.join(" "));
+    out.tag("</code></pre><button type=\"button\" class=\"copy\"")
+        .attr("data-copies", &id);
+    out.attr("aria-label", format!("Copy the command of {}", run.label));
+    out.tag("><svg aria-hidden=\"true\"><use href=\"#i-copy\"/></svg><span aria-live=\"polite\">Copy</span></button></div>");
+}
+
+fn parameters(out: &mut Markup, run: &RunOnPage<'_>) {
+    let parameters = &run.summary.run.parameters;
+    if parameters.is_empty() {
+        return;
+    }
+    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"")
+        .attr("aria-label", format!("Parameters of {}", run.label));
+    out.tag(
+        "><table class=\"prose\"><caption>Parameters in force, defaults included</caption><tbody>",
+    );
+    for (name, value) in parameters {
+        out.tag("<tr><th scope=\"row\">").text(name).tag("</th>");
+        let words = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        out.element("td", words).tag("</tr>");
+    }
+    out.tag("</tbody></table></div>");
+}
+
+/// A word as a POSIX shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("--rate"), "--rate");
+        assert_eq!(quoted("my run"), "'my run'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("$(reboot)"), "'$(reboot)'");
+    }
+}

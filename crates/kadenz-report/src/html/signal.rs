@@ -1,0 +1,202 @@
+//! Jitter over time, thinned to what a page can carry in constant memory.
+
+use std::path::Path;
+
+use kadenz_record::run::folder::RunReader;
+use kadenz_record::run::model::{Kind, Series};
+use kadenz_record::samples::Sample;
+
+use crate::summary::SeriesSummary;
+
+/// Most bins that are kept; two points of each reach the page.
+const MOST_BINS: usize = 8192;
+
+/// A signal over time, thinned so that no extreme is lost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Signal {
+    /// Milliseconds since the start of the run, and nanoseconds; in order of time.
+    pub(super) points: Vec<(f64, i64)>,
+    /// Values behind two points; 1 when each value is a point of its own.
+    pub(super) values_per_bin: u64,
+}
+
+/// The jitter of a series over time, or why it cannot be known and how to record it. The same
+/// jitter as [`crate::statistics::JitterFacts`] sums up.
+pub(super) fn of_series(folder: &Path, series: &SeriesSummary) -> Result<Signal, String> {
+    match series.series.kind {
+        Kind::Hiccup | Kind::Floor => Err(String::from(
+            "no ideal signal stands behind this kind of series, so there is nothing to jitter against.",
+        )),
+        _ if series.count == 0 => Err(String::from("nothing was recorded.")),
+        _ if series.series.files.samples.is_some() => of_samples(folder, &series.series),
+        Kind::Jitter if !series.intervals.is_empty() => Ok(of_intervals(series)),
+        _ => Err(String::from(
+            "single samples were not kept, only their histogram, which has forgotten their order. \
+             Repeat the run with --samples to see the jitter.",
+        )),
+    }
+}
+
+/// From the raw samples: values that are jitter as they are, else each less the one before it.
+/// Across a gap in the sequence there is none.
+fn of_samples(folder: &Path, series: &Series) -> Result<Signal, String> {
+    let run = RunReader::open(folder).map_err(|error| error.to_string())?;
+    let mut file = run
+        .samples(&series.name)
+        .map_err(|error| error.to_string())?;
+    let mut thinner = Thinner::default();
+    let mut last: Option<Sample> = None;
+    while let Some(samples) = file.next_samples().map_err(|error| error.to_string())? {
+        for sample in samples {
+            let before = last.replace(*sample);
+            let follows = |before: &Sample| before.sequence.wrapping_add(1) == sample.sequence;
+            let jitter = match before.filter(follows) {
+                _ if series.kind == Kind::Jitter => sample.value_ns,
+                Some(before) => sample.value_ns.saturating_sub(before.value_ns),
+                None => continue,
+            };
+            thinner.push((sample.actual_ns as f64 / 1e6, jitter));
+        }
+    }
+    match thinner.bins.is_empty() {
+        true => Err(String::from(
+            "the samples file holds no two samples that follow each other.",
+        )),
+        false => Ok(thinner.finish()),
+    }
+}
+
+/// Values that are jitter themselves: the extremes of each interval of the log.
+fn of_intervals(series: &SeriesSummary) -> Signal {
+    let mut thinner = Thinner::default();
+    for interval in series
+        .intervals
+        .iter()
+        .filter(|interval| interval.count > 0)
+    {
+        thinner.push((interval.start_s * 1e3, interval.min_ns));
+        thinner.push((
+            (interval.start_s + 0.5 * interval.length_s) * 1e3,
+            interval.max_ns,
+        ));
+    }
+    thinner.finish()
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    low: (f64, i64),
+    high: (f64, i64),
+}
+
+impl Bin {
+    fn merge(self, other: Self) -> Self {
+        Self {
+            low: if other.low.1 < self.low.1 {
+                other.low
+            } else {
+                self.low
+            },
+            high: if other.high.1 > self.high.1 {
+                other.high
+            } else {
+                self.high
+            },
+        }
+    }
+}
+
+/// Takes points one by one and keeps the smallest and the largest of each bin; when the bins are
+/// full, neighbours are merged and every bin grows to twice its width.
+#[derive(Debug)]
+struct Thinner {
+    bins: Vec<Bin>,
+    per_bin: u64,
+    in_last_bin: u64,
+}
+
+impl Default for Thinner {
+    fn default() -> Self {
+        Self {
+            bins: Vec::new(),
+            per_bin: 1,
+            in_last_bin: 1,
+        }
+    }
+}
+
+impl Thinner {
+    fn push(&mut self, point: (f64, i64)) {
+        let bin = Bin {
+            low: point,
+            high: point,
+        };
+        if self.in_last_bin < self.per_bin {
+            if let Some(last) = self.bins.last_mut() {
+                *last = last.merge(bin);
+            }
+            self.in_last_bin += 1;
+            return;
+        }
+        if self.bins.len() == MOST_BINS {
+            let pairs = self.bins.chunks_exact(2);
+            self.bins = pairs.map(|pair| pair[0].merge(pair[1])).collect();
+            self.per_bin *= 2;
+        }
+        self.bins.push(bin);
+        self.in_last_bin = 1;
+    }
+
+    fn finish(self) -> Signal {
+        let mut points = Vec::with_capacity(self.bins.len() * 2);
+        for Bin { low, high } in self.bins {
+            let (first, second) = if low.0 <= high.0 {
+                (low, high)
+            } else {
+                (high, low)
+            };
+            points.push(first);
+            if first.0 < second.0 {
+                points.push(second);
+            }
+        }
+        Signal {
+            points,
+            values_per_bin: self.per_bin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_both_extremes_and_bounded_memory() {
+        let mut thinner = Thinner::default();
+        for n in 0..100_000_i64 {
+            let value = match n {
+                40_321 => 50_000,
+                77_777 => -997,
+                _ => n % 7,
+            };
+            thinner.push((n as f64, value));
+        }
+        let signal = thinner.finish();
+        assert_eq!(signal.values_per_bin, 16);
+        assert!(signal.points.len() <= 2 * MOST_BINS);
+        assert!(signal.points.contains(&(40_321.0, 50_000)));
+        assert!(signal.points.contains(&(77_777.0, -997)));
+        assert!(signal.points.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn a_short_signal_stays_as_it_is() {
+        let mut thinner = Thinner::default();
+        for n in 0..100 {
+            thinner.push((f64::from(n), i64::from(n)));
+        }
+        let signal = thinner.finish();
+        assert_eq!((signal.points.len(), signal.values_per_bin), (100, 1));
+    }
+}

@@ -1,0 +1,242 @@
+//! The verdict, first and in large words: what may be said of each deadline, and what it rests on.
+
+use super::figures::{bound, count, duration, plural, printed, rate, significant, span};
+use super::markup::Markup;
+use super::page::{Page, SeriesOnPage};
+use crate::verdict::{Standing, Verdict, answer};
+
+/// How a standing looks and reads.
+struct Look {
+    class: &'static str,
+    icon: &'static str,
+    word: &'static str,
+}
+
+fn look(standing: Standing) -> Look {
+    match standing {
+        Standing::Kept => Look {
+            class: "kept",
+            icon: "#i-kept",
+            word: "Kept",
+        },
+        Standing::Missed => Look {
+            class: "missed",
+            icon: "#i-missed",
+            word: "Missed",
+        },
+        Standing::TooFew => Look {
+            class: "unknown",
+            icon: "#i-unknown",
+            word: "Too few samples",
+        },
+    }
+}
+
+/// The section.
+pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
+    let verdicts: Vec<Verdict> = page.judged().filter_map(|s| s.summary.verdict).collect();
+    out.tag("<section id=\"verdict\">");
+    let overall = overall(&verdicts);
+    out.tag("<h1").attr(
+        "class",
+        overall.map_or("unknown", |standing| look(standing).class),
+    );
+    out.tag("><svg aria-hidden=\"true\"><use");
+    out.attr(
+        "href",
+        overall.map_or("#i-unknown", |standing| look(standing).icon),
+    );
+    out.tag("/></svg><span>")
+        .text(headline(&verdicts))
+        .tag("</span></h1>");
+    if verdicts.is_empty() {
+        out.tag("<p class=\"lead\">The page shows what was measured. Repeat the run with ");
+        out.tag("<code>--deadline</code>, for example <code>--deadline 400us</code>, to have it judged.</p>");
+    }
+    for sentence in page.runs.iter().filter_map(|run| answer(run.summary)) {
+        out.tag("<p class=\"answer\">")
+            .text(printed(&sentence))
+            .tag("</p>");
+    }
+    warnings_bear_on_it(out, page);
+    out.tag("<div class=\"cards\">");
+    for series in page.judged() {
+        if let Some(verdict) = &series.summary.verdict {
+            card(out, page, series, verdict);
+        }
+    }
+    out.tag("</div></section>");
+}
+
+/// The worst of all standings: one miss is a miss.
+fn overall(verdicts: &[Verdict]) -> Option<Standing> {
+    let any = |standing| verdicts.iter().any(|verdict| verdict.standing == standing);
+    [Standing::Missed, Standing::TooFew, Standing::Kept]
+        .into_iter()
+        .find(|s| any(*s))
+}
+
+fn headline(verdicts: &[Verdict]) -> String {
+    let all = verdicts.len();
+    let missed = verdicts
+        .iter()
+        .filter(|v| v.standing == Standing::Missed)
+        .count();
+    match overall(verdicts) {
+        None => String::from("No deadline was stated"),
+        Some(Standing::Kept) if all == 1 => String::from("The deadline was kept"),
+        Some(Standing::Kept) => String::from("Every deadline was kept"),
+        Some(Standing::TooFew) => String::from("Too few samples for a verdict"),
+        Some(Standing::Missed) if all == 1 => String::from("The deadline was missed"),
+        Some(Standing::Missed) => format!("{missed} of {all} series missed their deadline"),
+    }
+}
+
+fn warnings_bear_on_it(out: &mut Markup, page: &Page<'_>) {
+    let warnings: usize = page.runs.iter().map(|run| run.summary.warnings.len()).sum();
+    if warnings == 0 {
+        return;
+    }
+    out.tag("<p class=\"caution\"><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><a href=\"#warnings\">");
+    out.text(plural(warnings as u64, "warning bears", "warnings bear"));
+    out.tag(" on this result</a></p>");
+}
+
+fn card(out: &mut Markup, page: &Page<'_>, series: &SeriesOnPage<'_>, verdict: &Verdict) {
+    let look = look(verdict.standing);
+    out.tag("<article")
+        .attr("class", format!("card {}", look.class))
+        .tag("><h2>");
+    out.text(&series.label)
+        .tag("</h2><p class=\"word\"><svg aria-hidden=\"true\"><use");
+    out.attr("href", look.icon)
+        .tag("/></svg>")
+        .text(look.word)
+        .tag("</p>");
+    out.tag("<p class=\"figure\"><b>")
+        .text(count(verdict.misses))
+        .tag("</b> ");
+    out.text(if verdict.misses == 1 {
+        "miss"
+    } else {
+        "misses"
+    });
+    out.tag(" in <b>")
+        .text(count(verdict.count))
+        .tag("</b> samples</p><p>");
+    out.text(basis(verdict)).tag("</p><dl class=\"facts\">");
+    let mut fact = |name: &'static str, value: String| {
+        out.tag("<div><dt>")
+            .tag(name)
+            .tag("</dt><dd>")
+            .text(value)
+            .tag("</dd></div>");
+    };
+    fact("Deadline", duration(verdict.limit_ns as f64));
+    if let Some(max) = series.summary.max_ns {
+        fact(
+            "Largest value",
+            format!("{} ({})", span(max), part_of(max, verdict.limit_ns)),
+        );
+    }
+    if let Some(policy) = policy(series) {
+        fact("Scheduling", policy);
+    }
+    out.tag("</dl>");
+    if page.compares() {
+        out.tag("<p class=\"quiet\">")
+            .text(&page.runs[series.run].summary.run.experiment)
+            .tag("</p>");
+    }
+    out.tag("</article>");
+}
+
+/// What the word rests on.
+fn basis(verdict: &Verdict) -> String {
+    let bound = bound(verdict.upper_bound_95);
+    match verdict.standing {
+        Standing::Kept => format!(
+            "At 95 % confidence fewer than {bound} miss. That is as much as this many samples can say."
+        ),
+        Standing::TooFew if verdict.count == 0 => {
+            String::from("Nothing was recorded, so nothing can be said.")
+        }
+        Standing::TooFew => format!(
+            "No miss was seen, yet up to {bound} could miss unseen at 95 % confidence. Measure longer."
+        ),
+        Standing::Missed => {
+            let run = plural(verdict.longest_run, "miss", "misses in a row");
+            let hourly = match verdict.misses_per_hour {
+                Some(hourly) => format!(" About {} an hour.", significant(hourly, 3)),
+                None => String::new(),
+            };
+            format!(
+                "{} of all samples; at most {bound} at 95 % confidence. Longest run: {run}.{hourly}",
+                rate(verdict.rate)
+            )
+        }
+    }
+}
+
+fn part_of(value_ns: i64, limit_ns: u64) -> String {
+    let part = value_ns as f64 / limit_ns.max(1) as f64;
+    match part < 2.0 {
+        true => format!("{}\u{a0}% of it", significant(part * 100.0, 2)),
+        false => format!("{} times it", significant(part, 3)),
+    }
+}
+
+fn policy(series: &SeriesOnPage<'_>) -> Option<String> {
+    let tuning = &series.summary.series.tuning;
+    tuning
+        .iter()
+        .find(|measure| measure.name == "policy")
+        .map(|measure| measure.granted.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(standing: Standing, misses: u64) -> Verdict {
+        Verdict {
+            limit_ns: 400_000,
+            count: 60_000,
+            misses,
+            rate: misses as f64 / 60_000.0,
+            upper_bound_95: 0.000_05,
+            longest_run: misses,
+            misses_per_hour: None,
+            standing,
+        }
+    }
+
+    #[test]
+    fn one_miss_makes_the_headline() {
+        let kept = verdict(Standing::Kept, 0);
+        let missed = verdict(Standing::Missed, 1);
+        assert_eq!(headline(&[kept]), "The deadline was kept");
+        assert_eq!(
+            headline(&[kept, missed]),
+            "1 of 2 series missed their deadline"
+        );
+        assert_eq!(headline(&[]), "No deadline was stated");
+    }
+
+    #[test]
+    fn the_words_name_what_they_rest_on() {
+        assert!(basis(&verdict(Standing::Kept, 0)).contains("fewer than 50 in a million"));
+        let missed = basis(&verdict(Standing::Missed, 3));
+        assert!(
+            missed.contains("50 in a million of all samples"),
+            "{missed}"
+        );
+        assert!(missed.contains("3 misses in a row"), "{missed}");
+    }
+
+    #[test]
+    fn values_are_set_against_the_limit() {
+        assert_eq!(part_of(143_000, 400_000), "36\u{a0}% of it");
+        assert_eq!(part_of(17_170_000, 400_000), "42.9 times it");
+    }
+}
