@@ -7,6 +7,7 @@ use super::{Check, Finding, Machine, Severity, remedy};
 pub(super) struct CpuGovernor;
 
 const ID: &str = "cpu-governor";
+const ALL: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
 
 impl Check for CpuGovernor {
     fn id(&self) -> &'static str {
@@ -24,7 +25,18 @@ fn judge(machine: &Machine<'_>) -> Finding {
             .cost("not known; a virtual machine leaves the frequency to its host")
             .evidence(format!("not known here: {} absent", governor_path(0)));
     };
-    let evidence = format!("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor: {governor}");
+    let folder = "/sys/devices/system/cpu/cpu0/cpufreq";
+    let latency = machine
+        .root
+        .read_number(&format!("{folder}/cpuinfo_transition_latency"));
+    let change = match latency {
+        // Drivers that do not know report the highest number there is.
+        Ok(ns) if (1..10_000_000).contains(&ns) => {
+            format!("; cpuinfo_transition_latency: {} us a change", ns / 1000)
+        }
+        _ => String::new(),
+    };
+    let evidence = format!("{ALL}: {governor}{change}");
     if governor == "performance" {
         return Finding::fine(ID, "the CPU frequency governor is performance", evidence);
     }
@@ -34,13 +46,11 @@ fn judge(machine: &Machine<'_>) -> Finding {
         format!("the CPU frequency governor is {governor}"),
     )
     .cost(
-        "after idle the clock is low: the same code runs slower by the ratio of the frequencies \
-             until the governor has raised it, and the change itself stops the core (tens to \
-             hundreds of microseconds, see cpuinfo_transition_latency)",
+        "after idle the clock is low, so the same code takes longer by the ratio of the \
+             frequencies until the governor has raised it, and each change takes the driver's \
+             transition latency, tens to hundreds of microseconds on older hardware (kernel \
+             documentation cpufreq; the blog on latency metrics switched it off, `cpuspeed off`)",
     )
     .evidence(evidence)
-    .remedy(remedy::sysfs(
-        "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
-        "performance",
-    ))
+    .remedy(remedy::sysfs(ALL, "performance"))
 }

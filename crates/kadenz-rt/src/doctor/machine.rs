@@ -1,6 +1,11 @@
 //! The machine as the checks see it.
 
-use crate::host::{self, HostFacts, Root};
+use std::cell::OnceCell;
+
+use crate::host::build_config::{self, BuildConfig};
+use crate::host::{self, HostFacts, Root, command_line, cpu_list};
+
+use super::processes::{self, Process};
 
 /// A root and what was read from it once for all checks.
 pub struct Machine<'a> {
@@ -10,6 +15,8 @@ pub struct Machine<'a> {
     pub facts: HostFacts,
     /// CPUs online; empty when not known.
     pub cpus: Vec<u32>,
+    processes: OnceCell<Vec<Process>>,
+    build: OnceCell<Option<BuildConfig>>,
 }
 
 impl<'a> Machine<'a> {
@@ -20,6 +27,8 @@ impl<'a> Machine<'a> {
             root,
             facts: host::facts_at(root),
             cpus: host::online_cpus(root),
+            processes: OnceCell::new(),
+            build: OnceCell::new(),
         }
     }
 
@@ -29,5 +38,56 @@ impl<'a> Machine<'a> {
         let release = self.facts.kernel.as_deref()?;
         let mut parts = release.split(|c: char| !c.is_ascii_digit());
         Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    }
+
+    /// The processes that this user can see.
+    #[must_use]
+    pub fn processes(&self) -> &[Process] {
+        self.processes.get_or_init(|| processes::read(self.root))
+    }
+
+    /// The kernel's build configuration, where it can be read.
+    #[must_use]
+    pub fn build(&self) -> Option<&BuildConfig> {
+        self.build
+            .get_or_init(|| build_config::read(self.root))
+            .as_ref()
+    }
+
+    /// A parameter of the kernel's command line.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        command_line::parameter(self.root, name)
+    }
+
+    /// CPUs that the scheduler leaves alone (`isolcpus=`, or an isolated cpuset partition).
+    #[must_use]
+    pub fn isolated_cpus(&self) -> Vec<u32> {
+        let files = [
+            "/sys/devices/system/cpu/isolated",
+            "/sys/fs/cgroup/cpuset.cpus.isolated",
+        ];
+        let lists = files.iter().filter_map(|path| self.root.read(path).ok());
+        let mut cpus: Vec<u32> = lists.flat_map(|list| cpu_list::parse_list(&list)).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+
+    /// The CPU to propose for the real-time loop: the last one that is online, as the first ones
+    /// serve most interrupts. `None` on a machine with one CPU, or where that is not known.
+    #[must_use]
+    pub fn cpu_to_shield(&self) -> Option<u32> {
+        if self.cpus.len() < 2 {
+            None
+        } else {
+            self.cpus.last().copied()
+        }
+    }
+
+    /// Whether a hypervisor lies beneath the kernel.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        host::virtualisation::read(self.root).hypervisor.is_some()
     }
 }

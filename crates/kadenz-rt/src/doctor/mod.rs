@@ -5,15 +5,66 @@
 //! remedy comes from. A check reads files under a [`Root`] and judges; it changes nothing, and what
 //! it cannot read it calls not known.
 
+// What the checks share.
+mod cgroup;
+mod ethtool;
 mod finding;
 #[cfg(not(target_os = "linux"))]
 mod foreign;
+mod limits;
 mod machine;
+mod nic;
+pub mod processes;
 mod remedy;
 
+// The checks.
+mod c_states;
+mod clock_source;
+mod compaction;
+mod cpu_boost;
 mod cpu_governor;
+mod cpu_quota;
+mod daemons;
+mod free_memory;
+mod high_resolution_timers;
+mod interrupts;
+mod isolated_cpus;
+mod kernel_build;
+mod kernel_log;
+mod ksm;
+mod load;
+mod memory_lock;
+mod mitigations;
+mod network_coalescing;
+mod network_eee;
+mod network_offloads;
+mod numa_balancing;
+mod overcommit;
+mod pcie_power;
+mod power_supply;
 mod preemption;
+mod rcu;
+mod realtime_neighbours;
+mod rights;
+mod rt_groups;
 mod rt_throttling;
+mod scheduled_jobs;
+mod serial_console;
+mod smi;
+mod smt;
+mod split_lock;
+mod steal_time;
+mod swap;
+mod thermal;
+mod tick;
+mod time_synchronisation;
+mod timer_migration;
+mod tracing;
+mod transparent_hugepages;
+mod virtualisation;
+mod vm_statistics;
+mod watchdogs;
+mod wifi;
 
 pub use crate::host::Root;
 pub use finding::{Finding, Severity};
@@ -33,9 +84,53 @@ pub trait Check: Sync {
 #[must_use]
 pub fn checks() -> &'static [&'static dyn Check] {
     &[
+        &virtualisation::Virtualisation,
+        &steal_time::StealTime,
         &preemption::Preemption,
+        &rights::Rights,
+        &memory_lock::MemoryLock,
+        &rt_groups::RtGroups,
         &rt_throttling::RtThrottling,
+        &cpu_quota::CpuQuota,
+        &realtime_neighbours::RealtimeNeighbours,
+        &isolated_cpus::IsolatedCpus,
+        &interrupts::Interrupts,
         &cpu_governor::CpuGovernor,
+        &cpu_boost::CpuBoost,
+        &c_states::CStates,
+        &smt::Smt,
+        &thermal::Thermal,
+        &power_supply::PowerSupply,
+        &smi::Smi,
+        &clock_source::ClockSource,
+        &high_resolution_timers::HighResolutionTimers,
+        &timer_migration::TimerMigration,
+        &tick::Tick,
+        &rcu::Rcu,
+        &watchdogs::Watchdogs,
+        &swap::Swap,
+        &transparent_hugepages::TransparentHugepages,
+        &free_memory::FreeMemory,
+        &overcommit::Overcommit,
+        &numa_balancing::NumaBalancing,
+        &ksm::Ksm,
+        &compaction::Compaction,
+        &vm_statistics::VmStatistics,
+        &network_coalescing::NetworkCoalescing,
+        &network_eee::NetworkEee,
+        &network_offloads::NetworkOffloads,
+        &wifi::Wifi,
+        &pcie_power::PciePower,
+        &load::Load,
+        &daemons::Daemons,
+        &scheduled_jobs::ScheduledJobs,
+        &time_synchronisation::TimeSynchronisation,
+        &mitigations::Mitigations,
+        &split_lock::SplitLock,
+        &kernel_build::KernelBuild,
+        &tracing::Tracing,
+        &serial_console::SerialConsole,
+        &kernel_log::KernelLog,
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Facts about this machine, read and never guessed.
 
+pub mod build_config;
 pub mod command_line;
 pub mod cpu_list;
 #[cfg(not(target_os = "linux"))]

@@ -142,23 +142,15 @@ fn from_command_line(root: &Root) -> Option<(DynamicMode, String)> {
 }
 
 fn from_build(root: &Root) -> Option<(DynamicMode, String)> {
-    let release = root.read("/proc/sys/kernel/osrelease").ok()?;
-    // The release comes from the kernel; a fake one must not lead out of /boot.
-    if release.contains('/') {
-        return None;
-    }
-    let path = format!("/boot/config-{release}");
-    let config = root.read(&path).ok()?;
+    let config = super::build_config::read(root)?;
     let options = [
         ("CONFIG_PREEMPT_NONE=y", DynamicMode::None),
         ("CONFIG_PREEMPT_VOLUNTARY=y", DynamicMode::Voluntary),
         ("CONFIG_PREEMPT_LAZY=y", DynamicMode::Lazy),
         ("CONFIG_PREEMPT=y", DynamicMode::Full),
     ];
-    let found = options
-        .iter()
-        .find(|(option, _)| config.lines().any(|line| line == *option));
-    found.map(|(option, mode)| (*mode, format!("{path}: {option}")))
+    let (option, mode) = options.iter().find(|(option, _)| config.has(option))?;
+    Some((*mode, format!("{}: {option}", config.path)))
 }
 
 fn mode(word: &str) -> Option<DynamicMode> {

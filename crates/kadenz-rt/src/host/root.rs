@@ -146,17 +146,24 @@ impl Root {
             .map_err(|_| ReadFactError::strange(path, &text, "a whole number"))
     }
 
-    /// Eight little-endian bytes at `offset`: how `/dev/cpu/*/msr` is read.
+    /// Exactly `N` bytes at `offset`: how devices such as `/dev/cpu/*/msr` are read.
     ///
     /// # Errors
-    /// As [`Root::read`], or there are no eight bytes at that offset.
-    pub fn read_register(&self, path: &str, offset: u64) -> Result<u64, ReadFactError> {
+    /// As [`Root::read`], or there are fewer bytes at that offset.
+    pub fn read_at<const N: usize>(
+        &self,
+        path: &str,
+        offset: u64,
+    ) -> Result<[u8; N], ReadFactError> {
         let failed = |e| ReadFactError::from_io(path, e);
         let mut file = self.open(path)?;
-        file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        let mut bytes = [0; 8];
+        // Not every device can seek, and at the start none needs to.
+        if offset > 0 {
+            file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        }
+        let mut bytes = [0; N];
         file.read_exact(&mut bytes).map_err(failed)?;
-        Ok(u64::from_le_bytes(bytes))
+        Ok(bytes)
     }
 
     /// The names in a directory, sorted.
@@ -233,8 +240,8 @@ mod tests {
         bytes.extend_from_slice(&7_u64.to_le_bytes());
         std::fs::write(folder.path().join("msr"), bytes).unwrap();
         let root = Root::at(folder.path());
-        assert_eq!(root.read_register("/msr", 0x34).unwrap(), 7);
-        assert!(root.read_register("/msr", 0x35).is_err());
+        assert_eq!(root.read_at("/msr", 0x34).unwrap(), 7_u64.to_le_bytes());
+        assert!(root.read_at::<8>("/msr", 0x35).is_err());
     }
 
     #[test]

@@ -1,0 +1,71 @@
+//! The timer tick.
+
+use super::{Check, Finding, Machine, Severity, remedy};
+
+pub(super) struct Tick;
+
+const ID: &str = "tick";
+const PATH: &str = "/sys/devices/system/cpu/nohz_full";
+
+impl Check for Tick {
+    fn id(&self) -> &'static str {
+        ID
+    }
+
+    fn examine(&self, machine: &Machine<'_>) -> Vec<Finding> {
+        vec![judge(machine)]
+    }
+}
+
+fn judge(machine: &Machine<'_>) -> Finding {
+    let rate = machine.build().and_then(|build| {
+        let hz = build.value("CONFIG_HZ")?;
+        Some((hz.to_owned(), format!("; {}: CONFIG_HZ={hz}", build.path)))
+    });
+    let (hz, built) = rate.unwrap_or_else(|| ("100 to 1000".to_owned(), String::new()));
+    let list = match machine.root.read(PATH) {
+        // The kernel prints this where the list is empty.
+        Ok(list) if list.is_empty() || list == "(null)" => None,
+        Ok(list) => Some(list),
+        Err(why) => match machine.parameter("nohz_full") {
+            Some(list) => Some(list),
+            None => {
+                return ticking(
+                    machine,
+                    &hz,
+                    &format!("{why}; no nohz_full= in /proc/cmdline{built}"),
+                );
+            }
+        },
+    };
+    match list {
+        Some(list) => {
+            let title = format!("CPU {list} runs without tick while one task runs");
+            Finding::fine(ID, title, format!("{PATH}: {list}{built}"))
+        }
+        None => ticking(machine, &hz, &format!("{PATH}: empty{built}")),
+    }
+}
+
+fn ticking(machine: &Machine<'_>, hz: &str, evidence: &str) -> Finding {
+    let evidence = evidence
+        .strip_prefix("not known here: ")
+        .unwrap_or(evidence);
+    let finding = Finding::new(
+        ID,
+        Severity::Note,
+        "every busy CPU is interrupted by the tick",
+    )
+    .cost(format!(
+        "{hz} short interruptions a second, microseconds each (kernel documentation no_hz); they \
+             matter to loops that compute through the whole cycle, hardly to one that sleeps"
+    ))
+    .evidence(evidence);
+    match machine.cpu_to_shield() {
+        Some(cpu) => {
+            let parameter = format!("nohz_full={cpu} rcu_nocbs={cpu}");
+            finding.remedy(remedy::kernel_parameter(machine, &parameter))
+        }
+        None => finding,
+    }
+}
