@@ -17,4 +17,6 @@ pub mod memory;
 mod os;
 pub mod pi_mutex;
 pub mod sleep;
+#[cfg(test)]
+mod testing;
 pub mod tuning;

@@ -7,10 +7,15 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(not(target_os = "linux"))]
+mod refused;
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::locked_kb;
 #[cfg(target_os = "linux")]
-pub use linux::{LockedMemory, faults, lock, prefault_heap};
+pub use linux::{LockedMemory, faults, lock};
+#[cfg(not(target_os = "linux"))]
+pub use refused::{LockedMemory, faults, lock};
 
 /// Bytes of stack that [`prefault_stack`] touches: a quarter of the 2 MiB a thread of the standard
 /// library has.
@@ -37,6 +42,9 @@ pub enum LockMemoryError {
         /// The kernel's error number.
         errno: i32,
     },
+    /// The operating system has no call for it.
+    #[error("this operating system cannot lock all memory of a process; keep enough of it free")]
+    Unsupported,
 }
 
 /// Touches the next [`STACK_PREFAULT`] bytes of the calling thread's stack, so that the loop does
@@ -45,5 +53,19 @@ pub enum LockMemoryError {
 pub fn prefault_stack() {
     let mut pages = [0_u8; STACK_PREFAULT];
     // The compiler may not leave out writes to what it cannot see the use of.
+    std::hint::black_box(&mut pages);
+}
+
+/// Takes `bytes` from the heap, touches them and gives them back, so that allocations of that many
+/// bytes in all need no new pages afterwards.
+///
+/// That holds for glibc with memory [`lock`]ed, which keeps what is given back; other allocators
+/// may return it to the kernel. A loop should not allocate at all; this is for what it calls.
+pub fn prefault_heap(bytes: usize) {
+    let mut pages = vec![0_u8; bytes];
+    // Zeroed memory comes untouched from the kernel: write to every page.
+    for page in pages.chunks_mut(4096) {
+        page[0] = 1;
+    }
     std::hint::black_box(&mut pages);
 }

@@ -54,28 +54,14 @@ impl Drop for LockedMemory {
     }
 }
 
-/// Takes `bytes` from the heap, touches them and gives them back, so that allocations of that many
-/// bytes in all need no new pages afterwards.
-///
-/// That holds for glibc with memory [`lock`]ed, which keeps what is given back; other allocators
-/// may return it to the kernel. A loop should not allocate at all; this is for what it calls.
-pub fn prefault_heap(bytes: usize) {
-    let mut pages = vec![0_u8; bytes];
-    // Zeroed memory comes untouched from the kernel: write to every page.
-    for page in pages.chunks_mut(4096) {
-        page[0] = 1;
-    }
-    std::hint::black_box(&mut pages);
-}
-
-/// Page faults of the calling thread since it started.
+/// Page faults of the calling thread since it started; `None` where the system does not count them.
 #[must_use]
-pub fn faults() -> Faults {
+pub fn faults() -> Option<Faults> {
     let usage = thread_usage();
-    Faults {
+    Some(Faults {
         minor: usage.minor_faults,
         major: usage.major_faults,
-    }
+    })
 }
 
 /// Kilobytes the process has locked, as the kernel counts them.

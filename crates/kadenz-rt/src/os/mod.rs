@@ -5,17 +5,18 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
+#[cfg(target_os = "macos")]
+pub(crate) mod macos;
+#[cfg(not(target_os = "linux"))]
+mod portable;
+#[cfg(windows)]
+pub(crate) mod windows;
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::clock::{MONOTONIC_NAME, monotonic_ns, monotonic_raw_ns};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::sleep::nanosleep_for;
-
-#[cfg(not(target_os = "linux"))]
-mod portable;
+#[cfg(target_os = "macos")]
+pub(crate) use macos::nanosleep_for;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use portable::{MONOTONIC_NAME, monotonic_ns};
-
-#[cfg(target_os = "macos")]
-pub(crate) mod macos;
-#[cfg(windows)]
-pub(crate) mod windows;

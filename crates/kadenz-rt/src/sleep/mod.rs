@@ -22,11 +22,16 @@ use crate::clock::{MonotonicTime, now};
 
 #[cfg(target_os = "linux")]
 mod condvar;
+#[cfg(not(target_os = "linux"))]
+mod condvar_std;
 mod kind;
+#[cfg(target_os = "macos")]
+mod mach_wait;
 #[cfg(target_os = "linux")]
 mod nanosleep;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod nanosleep_relative;
+mod open;
 #[cfg(target_os = "linux")]
 mod poll;
 #[cfg(target_os = "linux")]
@@ -36,8 +41,11 @@ mod spin;
 mod std_sleep;
 #[cfg(target_os = "linux")]
 mod timerfd;
+#[cfg(windows)]
+mod waitable_timer;
 
 pub use kind::{ParseSleeperKindError, SleeperKind};
+pub use open::open;
 
 /// A way to wait for a point in time.
 ///
@@ -95,36 +103,4 @@ pub enum OpenSleeperError {
         /// What the kernel said.
         source: std::io::Error,
     },
-}
-
-/// Makes a sleeper. All that it will ever allocate is allocated here.
-///
-/// # Errors
-/// Where this operating system has no such mechanism, or refuses one more timer or descriptor.
-#[cfg(target_os = "linux")]
-pub fn open(
-    kind: SleeperKind,
-    options: SleeperOptions,
-) -> Result<Box<dyn Sleeper>, OpenSleeperError> {
-    let refused = |source| OpenSleeperError::Refused { kind, source };
-    Ok(match kind {
-        SleeperKind::Nanosleep => Box::new(nanosleep::Nanosleep::default()),
-        SleeperKind::NanosleepRelative => {
-            Box::new(nanosleep_relative::NanosleepRelative::default())
-        }
-        SleeperKind::Timerfd => Box::new(timerfd::Timerfd::create().map_err(refused)?),
-        SleeperKind::PosixTimer => {
-            Box::new(posix_timer::PosixTimerSleeper::create().map_err(refused)?)
-        }
-        SleeperKind::Std => Box::new(std_sleep::StdSleep::default()),
-        SleeperKind::Condvar => Box::new(condvar::Condvar::create().map_err(refused)?),
-        SleeperKind::Poll => Box::new(poll::Poll::default()),
-        SleeperKind::Spin => Box::new(spin::Spin::new(
-            nanosleep::Nanosleep::default(),
-            options.spin_margin,
-        )),
-        SleeperKind::WaitableTimer | SleeperKind::MachWait => {
-            return Err(OpenSleeperError::Unavailable(kind));
-        }
-    })
 }

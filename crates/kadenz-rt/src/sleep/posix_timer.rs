@@ -8,7 +8,7 @@ use crate::os::linux::posix_timer::PosixTimer;
 /// see that it still runs on the thread the timer signals.
 ///
 /// On the first sleep on another thread the timer is made anew for that thread. The signal
-/// (`SIGRTMAX - 3`) stays blocked in a thread for as long as its sleeper lives.
+/// (`SIGRTMAX - 3`) stays blocked in a thread that has used this sleeper.
 #[derive(Debug)]
 pub(super) struct PosixTimerSleeper {
     timer: PosixTimer,

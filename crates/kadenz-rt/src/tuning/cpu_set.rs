@@ -76,18 +76,12 @@ impl CpuSet {
         Self { mask }
     }
 
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "only Linux takes a mask of this shape")
-    )]
+    #[cfg(target_os = "linux")]
     pub(crate) const fn from_mask(mask: [u64; MOST_CPUS / 64]) -> Self {
         Self { mask }
     }
 
-    #[cfg_attr(
-        target_os = "macos",
-        expect(dead_code, reason = "macOS pins no threads")
-    )]
+    #[cfg(target_os = "linux")]
     pub(crate) const fn as_mask(&self) -> &[u64; MOST_CPUS / 64] {
         &self.mask
     }

@@ -17,15 +17,31 @@
 mod cpu_set;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 mod policy;
+#[cfg(not(target_os = "linux"))]
+mod portable;
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+mod unknown;
+#[cfg(windows)]
+mod windows;
 
 use std::marker::PhantomData;
 
 pub use cpu_set::{CpuSet, ParseCpuSetError};
 pub use policy::{ParsePolicyError, Policy};
 
+use crate::memory;
+
 #[cfg(target_os = "linux")]
 use linux as system;
+#[cfg(target_os = "macos")]
+use macos as system;
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+use unknown as system;
+#[cfg(windows)]
+use windows as system;
 
 /// What a thread asks for. The default asks for nothing but the ordinary policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -91,4 +107,10 @@ pub fn apply(tuning: &Tuning) -> Applied {
         _restore: restore,
         _not_send: PhantomData,
     }
+}
+
+/// Touches stack and heap before they are needed.
+fn prefault() {
+    memory::prefault_stack();
+    memory::prefault_heap(memory::HEAP_PREFAULT);
 }

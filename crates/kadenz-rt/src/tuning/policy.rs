@@ -127,7 +127,9 @@ fn span(word: &str) -> Option<Duration> {
         .find_map(|(unit, ns)| Some((word.strip_suffix(unit)?, ns)))?;
     let number: f64 = number.trim().parse().ok()?;
     let total_ns = (number * ns).round();
-    (1.0..1e18).contains(&total_ns).then(|| Duration::from_nanos(total_ns as u64))
+    (1.0..1e18)
+        .contains(&total_ns)
+        .then(|| Duration::from_nanos(total_ns as u64))
 }
 
 #[cfg(test)]

@@ -8,18 +8,17 @@ use super::errno;
 
 /// A one-shot timer on `CLOCK_MONOTONIC` that signals one thread.
 ///
-/// The signal is blocked in that thread and taken with `sigtimedwait`, so no handler runs.
+/// The signal is blocked in that thread and taken with `sigtimedwait`, so no handler runs. It stays
+/// blocked there for good: another timer of the thread may need that, and to unblock it while it is
+/// pending would end the process.
 #[derive(Debug)]
 pub(crate) struct PosixTimer {
     timer: libc::timer_t,
     thread: libc::pid_t,
-    /// Whether creation blocked the signal, so that dropping must unblock it.
-    blocked_here: bool,
 }
 
 // SAFETY: a timer id is a number of the process, not of a thread (`timer_t` is a pointer in type
-// only); what belongs to a thread is the signal mask, and `drop` restores that only on the thread
-// that `thread` names.
+// only), so any thread may arm and delete the timer.
 unsafe impl Send for PosixTimer {}
 
 impl PosixTimer {
@@ -37,12 +36,8 @@ impl PosixTimer {
         {
             return Err(io::Error::last_os_error());
         }
-        let blocked_here = change_mask(libc::SIG_BLOCK);
-        Ok(Self {
-            timer,
-            thread,
-            blocked_here,
-        })
+        block_signal();
+        Ok(Self { timer, thread })
     }
 
     /// Whether the calling thread is the one this timer signals.
@@ -87,11 +82,6 @@ impl Drop for PosixTimer {
     fn drop(&mut self) {
         // SAFETY: the timer was created by `create` and is deleted only here.
         unsafe { libc::timer_delete(self.timer) };
-        if self.blocked_here && self.belongs_here() {
-            // A signal that is still pending would end the process once unblocked: take it first.
-            self.wait(0);
-            change_mask(libc::SIG_UNBLOCK);
-        }
     }
 }
 
@@ -117,15 +107,9 @@ fn signal_set() -> libc::sigset_t {
     set
 }
 
-/// Blocks or unblocks the timers' signal in this thread; true when it was not blocked before.
-fn change_mask(how: libc::c_int) -> bool {
+/// Blocks the timers' signal in this thread.
+fn block_signal() {
     let set = signal_set();
-    let mut before = MaybeUninit::uninit();
-    // SAFETY: `set` is live and `before` is there to be written; `how` is one of the two changes.
-    let before = unsafe {
-        libc::pthread_sigmask(how, &raw const set, before.as_mut_ptr());
-        before.assume_init()
-    };
-    // SAFETY: `before` is initialised and the signal number is valid.
-    unsafe { libc::sigismember(&raw const before, signal()) == 0 }
+    // SAFETY: `set` is live, and the old mask may be null.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) };
 }

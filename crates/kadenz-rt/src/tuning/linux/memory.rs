@@ -17,8 +17,7 @@ pub(super) fn apply(rights: &Rights) -> (Measure, Option<LockedMemory>) {
         rights.memlock
     };
     let outcome = memory::lock(limit.is_none());
-    memory::prefault_stack();
-    memory::prefault_heap(memory::HEAP_PREFAULT);
+    super::super::prefault();
     let note = match (&outcome, limit) {
         (Ok(_), None) => None,
         (Ok(_), Some(limit)) => Some(only_current(limit)),
@@ -74,5 +73,6 @@ pub(super) fn refusal(error: &LockMemoryError, limit: Option<u64>) -> Note {
             format!("the kernel says: {}", kernel_says(*errno)),
             "see mlockall(2)",
         ),
+        (LockMemoryError::Unsupported, _) => Note::new(error.to_string(), "see mlockall(2)"),
     }
 }

@@ -1,1 +1,0 @@
-//! A mutex that lends its owner the priority of whoever waits.

@@ -1,0 +1,36 @@
+//! What tuning is like outside Linux, where most of it does not exist.
+
+use super::Measure;
+
+/// A measure that this operating system cannot take.
+pub(super) fn absent(name: &'static str, requested: String, why: &str, remedy: &str) -> Measure {
+    Measure {
+        name,
+        requested,
+        granted: "nothing".to_owned(),
+        ok: false,
+        reason: Some(why.to_owned()),
+        remedy: Some(remedy.to_owned()),
+    }
+}
+
+/// Locked memory, where the operating system cannot lock all of a process.
+pub(super) fn no_memory_lock() -> Measure {
+    super::prefault();
+    absent(
+        "memory_lock",
+        "all current and future pages".to_owned(),
+        "this operating system cannot lock all memory of a process; stack and heap have been touched",
+        "keep enough memory free, or measure on Linux",
+    )
+}
+
+/// The latency of idle processors, which only Linux lets a process bound.
+pub(super) fn no_dma_latency(latency_us: u32) -> Measure {
+    absent(
+        "cpu_dma_latency",
+        format!("{latency_us} us"),
+        "only Linux lets a process bound the wake-up latency of idle processors",
+        "choose the power plan for highest performance",
+    )
+}

@@ -1,0 +1,120 @@
+//! Nothing that runs in a loop allocates once it has been made.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::thread;
+use std::time::Duration;
+
+use kadenz_rt::beat::{Beat, Rate};
+use kadenz_rt::clock::{self, ClockKind, now};
+use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
+
+/// The system's allocator, counting what each thread asks of it.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // Threads that end may ask after their counter has gone.
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: every call goes to the system's allocator as it came; counting touches a thread-local
+// cell that needs no allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Calls to the allocator, frees included, that `work` makes on this thread.
+fn allocator_calls(work: impl FnOnce()) -> u64 {
+    let before = CALLS.get();
+    work();
+    CALLS.get() - before
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(
+        allocator_calls(|| drop(std::hint::black_box(Box::new(1)))),
+        2
+    );
+}
+
+#[test]
+fn clocks_do_not_allocate() {
+    for kind in ClockKind::ALL {
+        let Ok(clock) = clock::open(kind) else {
+            continue;
+        };
+        let calls = allocator_calls(|| {
+            for _ in 0..1_000 {
+                let deadline = clock.now() + Duration::from_millis(1);
+                std::hint::black_box(clock.to_sleep_clock(deadline));
+            }
+            std::hint::black_box(clock::measure(clock.as_ref()));
+        });
+        assert_eq!(calls, 0, "{kind}");
+    }
+}
+
+#[test]
+fn sleepers_on_a_beat_do_not_allocate() {
+    let rate: Rate = "3kHz".parse().unwrap();
+    for kind in SleeperKind::available() {
+        let mut sleeper = sleep::open(kind, SleeperOptions::default()).unwrap();
+        // Made here, used on another thread from its first cycle on.
+        let calls = thread::spawn(move || {
+            allocator_calls(|| {
+                let mut beat = Beat::at(now(), rate.interval());
+                for _ in 0..100 {
+                    sleeper.sleep_until(beat.next());
+                    std::hint::black_box(now().since(beat.current()));
+                }
+                sleeper.sleep_for(Duration::from_micros(10));
+                sleeper.sleep_until(beat.start());
+                beat.skip_to(now());
+            })
+        });
+        assert_eq!(calls.join().unwrap(), 0, "{kind}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_pi_mutex_does_not_allocate() {
+    let mutex = kadenz_rt::pi_mutex::PiMutex::new(0_u64).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let calls = allocator_calls(|| {
+                    for _ in 0..10_000 {
+                        *mutex.lock() += 1;
+                    }
+                });
+                assert_eq!(calls, 0);
+            });
+        }
+    });
+}
