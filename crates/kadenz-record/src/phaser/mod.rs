@@ -41,7 +41,7 @@
 //!    so that a writer of lower priority on the same CPU can finish.
 //! 3. [`WriterReaderPhaser::read`] waits only for other readers.
 //!
-//! Loom models in `tests/loom_phaser.rs` check the guarantees over all interleavings of small
+//! Loom models in `tests/loom.rs` check the guarantees over all interleavings of small
 //! numbers of writers and flips.
 //!
 //! # Example
