@@ -1,5 +1,187 @@
-//! Not yet.
+//! `cargo xtask bench`: takes one of the figures in docs/benchmarks.md.
+//!
+//! Nothing here judges: a benchmark prints what it measured, with the machine and the day beside it.
+
+mod build;
+mod cyclic;
+mod examples;
+mod figure;
+mod hlog_report;
+mod quantile;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
 use crate::repository::Repository;
-pub fn main(_: &Repository, _: &[String]) -> anyhow::Result<bool> {
+use figure::{Figure, Machine};
+
+const HELP: &str = "\
+Take one of the figures in docs/benchmarks.md: prints JSON, then a row for its table.
+
+Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples N]
+
+  record        cost of one record beside a bare hdrhistogram
+  cyclic        lateness beside cyclictest, interleaved (needs rights for SCHED_FIFO)
+  samples       reading and summarising raw samples
+  hlog-report   a day of hiccups to an HTML report
+  build         cold release build in a fresh clone
+
+  --append      write the row into docs/benchmarks.md
+  --rounds N    rounds of cyclic [default: 7], of hlog-report [default: 3]
+  --seconds N   length of each run of cyclic [default: 10]
+  --samples N   how many samples to read [default: 184000000, the thesis's number]
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wishes {
+    name: String,
+    append: bool,
+    help: bool,
+    /// Rounds, where a benchmark has some.
+    pub rounds: Option<u32>,
+    /// Length of each run of `cyclic`.
+    pub seconds: u32,
+    /// How many samples to read.
+    pub samples: u64,
+}
+
+/// Takes the figure and prints it.
+pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+    let wishes = read(options)?;
+    if wishes.help {
+        print!("{HELP}");
+        return Ok(true);
+    }
+    let take: fn(&Repository, &Wishes) -> Result<Figure> = match wishes.name.as_str() {
+        "record" => examples::record,
+        "samples" => examples::samples,
+        "cyclic" => cyclic::take,
+        "hlog-report" => hlog_report::take,
+        "build" => build::take,
+        other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
+    };
+    let machine = Machine::look(repository);
+    let figure = take(repository, &wishes)?;
+    println!("{:#}", figure.json(&wishes.name, &machine));
+    println!("\n{}\n{}", figure.head(), figure.row(&machine));
+    if wishes.append {
+        append(repository, &wishes.name, &figure, &machine)?;
+    }
     Ok(true)
+}
+
+fn append(repository: &Repository, name: &str, figure: &Figure, machine: &Machine) -> Result<()> {
+    let path = repository.path("docs/benchmarks.md");
+    let page = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let page = figure::with_row(&page, name, &figure.head(), &figure.row(machine))?;
+    std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn read(options: &[String]) -> Result<Wishes> {
+    let mut wishes = Wishes {
+        name: String::new(),
+        append: false,
+        help: options.is_empty(),
+        rounds: None,
+        seconds: 10,
+        samples: 184_000_000,
+    };
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let mut number = || -> Result<u64> {
+            let value = options
+                .next()
+                .and_then(|it| it.replace('_', "").parse().ok());
+            value
+                .filter(|it| *it > 0)
+                .with_context(|| format!("{option} needs a number above 0"))
+        };
+        match option.as_str() {
+            "--append" => wishes.append = true,
+            "--help" | "-h" => wishes.help = true,
+            "--rounds" => wishes.rounds = Some(u32::try_from(number()?)?),
+            "--seconds" => wishes.seconds = u32::try_from(number()?)?,
+            "--samples" => wishes.samples = number()?,
+            name if wishes.name.is_empty() && !name.starts_with('-') => {
+                name.clone_into(&mut wishes.name);
+            }
+            other => bail!("bench knows no {other:?}; `cargo xtask bench --help` says more"),
+        }
+    }
+    Ok(wishes)
+}
+
+/// Builds the program as users get it, and says where it is.
+fn release_program(repository: &Repository) -> Result<String> {
+    let mut command = repository.command("cargo");
+    command.args(["build", "--release", "-p", "kadenz-cli"]);
+    must(&mut command)?;
+    Ok(repository
+        .target()
+        .join("release/kadenz")
+        .to_string_lossy()
+        .into_owned())
+}
+
+/// A path with nothing there any more.
+fn absent(path: &Path) -> Result<PathBuf> {
+    if path.exists() {
+        std::fs::remove_dir_all(path)
+            .with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    Ok(path.to_path_buf())
+}
+
+/// Runs a command that has to end with 0.
+fn must(command: &mut Command) -> Result<()> {
+    if !process::run(command)? {
+        bail!("`{}` failed", process::spelled(command));
+    }
+    Ok(())
+}
+
+/// Runs a command that has to end with 0, and gives the seconds it took.
+fn timed(command: &mut Command) -> Result<f64> {
+    let start = Instant::now();
+    must(command)?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_understood_and_strangers_refused() {
+        let wishes = read(&words("cyclic --rounds 3 --seconds 5 --append")).expect("known options");
+        assert_eq!(wishes.name, "cyclic");
+        assert_eq!(
+            (wishes.rounds, wishes.seconds, wishes.append),
+            (Some(3), 5, true)
+        );
+        assert_eq!(
+            read(&words("samples --samples 1_000"))
+                .expect("known")
+                .samples,
+            1000
+        );
+        for wrong in [
+            "cyclic twice",
+            "cyclic --rounds",
+            "cyclic --rounds 0",
+            "cyclic --fast",
+        ] {
+            assert!(read(&words(wrong)).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,0 +1,228 @@
+//! Lateness of our cyclic timer beside cyclictest, interleaved.
+//!
+//! A shared machine drifts within minutes, so one after the other says little: every round runs all
+//! three, every second round in the other direction, and ratios are taken within a round.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::figure::Figure;
+use super::quantile::{self, Quantile, Spread};
+use super::{Wishes, absent, release_program};
+use crate::process;
+use crate::repository::Repository;
+use crate::tools;
+
+/// Who wakes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runner {
+    Cyclictest,
+    Nanosleep,
+    Spin,
+}
+
+const RUNNERS: [Runner; 3] = [Runner::Cyclictest, Runner::Nanosleep, Runner::Spin];
+
+/// What one run saw.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    p50: Quantile,
+    p99: Quantile,
+}
+
+/// A quantile, in one of the two ways of reading it.
+type View = (&'static str, fn(&Seen) -> f64);
+
+const VIEWS: [View; 4] = [
+    ("p50 floored", |it| it.p50.floored_ns),
+    ("p50 interpolated", |it| it.p50.fine_ns),
+    ("p99 floored", |it| it.p99.floored_ns),
+    ("p99 interpolated", |it| it.p99.fine_ns),
+];
+
+/// A round: what each of [`RUNNERS`] saw, in that order.
+type Round = [Seen; 3];
+
+/// Runs the rounds.
+pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    if tools::on_path(&["cyclictest"]).is_none() {
+        bail!("cyclictest is missing: apt-get install rt-tests");
+    }
+    let program = release_program(repository)?;
+    let folder = repository.target().join("bench/cyclic");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let rounds = wishes.rounds.unwrap_or(7);
+    let rounds = (0..rounds)
+        .map(|round| {
+            play(round, |it| {
+                it.run(repository, &program, &folder, wishes.seconds)
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(figure(&rounds, wishes.seconds))
+}
+
+/// Runs all three, backwards in every second round.
+fn play(round: u32, mut run: impl FnMut(Runner) -> Result<Seen>) -> Result<Round> {
+    let backwards = round % 2 == 1;
+    let order = if backwards { [2, 1, 0] } else { [0, 1, 2] };
+    let mut seen = [None; 3];
+    for place in order {
+        seen[place] = Some(run(RUNNERS[place])?);
+    }
+    let [Some(cyclictest), Some(nanosleep), Some(spin)] = seen else {
+        bail!("a round left a runner out");
+    };
+    Ok([cyclictest, nanosleep, spin])
+}
+
+impl Runner {
+    fn run(
+        self,
+        repository: &Repository,
+        program: &str,
+        folder: &Path,
+        seconds: u32,
+    ) -> Result<Seen> {
+        match self {
+            Self::Cyclictest => run_cyclictest(repository, folder, seconds),
+            Self::Nanosleep => run_ours(repository, program, "nanosleep", seconds),
+            Self::Spin => run_ours(repository, program, "spin", seconds),
+        }
+    }
+}
+
+fn run_cyclictest(repository: &Repository, folder: &Path, seconds: u32) -> Result<Seen> {
+    let file = folder.join("cyclictest.json");
+    let mut command = repository.command("cyclictest");
+    command.args(["-q", "-m", "-p", "80", "-i", "1000", "-h", "100000"]);
+    command
+        .arg(format!("-D{seconds}"))
+        .arg(format!("--json={}", file.display()));
+    process::output(&mut command).context("cyclictest needs the right to use SCHED_FIFO")?;
+    let report: Value = serde_json::from_slice(&std::fs::read(&file)?)
+        .with_context(|| format!("{} is no JSON", file.display()))?;
+    let (bins, cycles) = quantile::cyclictest_bins(&report)?;
+    let at = |q| quantile::of_bins(&bins, cycles, q).context("a quantile lies above 100 ms");
+    Ok(Seen {
+        p50: at(0.5)?,
+        p99: at(0.99)?,
+    })
+}
+
+fn run_ours(repository: &Repository, program: &str, sleeper: &str, seconds: u32) -> Result<Seen> {
+    let out = absent(&repository.target().join("bench/cyclic").join(sleeper))?;
+    let mut command = repository.command(program);
+    command.args([
+        "timer", "cyclic", "--rate", "1kHz", "--policy", "fifo:80", "--json",
+    ]);
+    command.args(["--sleeper", sleeper, "--duration", &format!("{seconds}s")]);
+    command.arg("--out").arg(&out);
+    let report: Value = serde_json::from_str(&process::output(&mut command)?)
+        .context("`kadenz timer cyclic --json` printed no JSON")?;
+    Ok(Seen {
+        p50: quantile::of_ours(&report, "50")?,
+        p99: quantile::of_ours(&report, "99")?,
+    })
+}
+
+/// Ratios of one of ours to cyclictest within each round.
+fn ratios(rounds: &[Round], ours: usize, value: impl Fn(&Seen) -> f64) -> Option<Spread> {
+    Spread::of(
+        rounds
+            .iter()
+            .map(|round| value(&round[ours]) / value(&round[0])),
+    )
+}
+
+fn figure(rounds: &[Round], seconds: u32) -> Figure {
+    let mut cells = vec![(
+        "rounds".to_owned(),
+        format!("{} x {seconds} s", rounds.len()),
+    )];
+    let mut result = serde_json::Map::new();
+    let absolute = |value: fn(&Seen) -> f64| Spread::of(rounds.iter().map(|it| value(&it[0])));
+    if let (Some(p50), Some(p99)) = (absolute(|it| it.p50.fine_ns), absolute(|it| it.p99.fine_ns)) {
+        let text = format!("{:.1} / {:.1} us", p50.median / 1e3, p99.median / 1e3);
+        cells.push(("cyclictest p50 / p99".to_owned(), text));
+    }
+    for (place, name) in [(1, "nanosleep"), (2, "spin")] {
+        for (view, value) in VIEWS {
+            let spread = ratios(rounds, place, value);
+            result.insert(
+                format!("{name} {view}"),
+                spread.map_or(Value::Null, Spread::json),
+            );
+            let cell = spread.map_or_else(|| "-".to_owned(), Spread::cell);
+            cells.push((format!("{name} / cyclictest, {view}"), cell));
+        }
+    }
+    let seen = |it: &Seen| json!({ "p50": it.p50.json(), "p99": it.p99.json() });
+    let rounds: Vec<Value> = rounds
+        .iter()
+        .map(|[c, n, s]| json!({ "cyclictest": seen(c), "nanosleep": seen(n), "spin": seen(s) }))
+        .collect();
+    Figure {
+        method: format!(
+            "kadenz timer cyclic --rate 1kHz --policy fifo:80 with --sleeper nanosleep and spin, \
+             beside cyclictest -m -p 80 -i 1000 -h 100000, {seconds} s each, in rounds of \
+             alternating direction; ratios within a round, median (smallest to largest)"
+        ),
+        result: json!({ "ratios": result, "rounds": rounds }),
+        cells,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(p50: f64, p99: f64) -> Seen {
+        Seen {
+            p50: Quantile::exact(p50),
+            p99: Quantile::exact(p99),
+        }
+    }
+
+    #[test]
+    fn every_second_round_runs_backwards_and_nobody_changes_places() {
+        let mut order = Vec::new();
+        for round in 0..2 {
+            let result = play(round, |runner| {
+                order.push(runner);
+                Ok(seen(f64::from(runner as u8), 0.0))
+            });
+            let places = result.expect("all run").map(|it| it.p50.fine_ns);
+            assert_eq!(places, [0.0, 1.0, 2.0]);
+        }
+        use Runner::{Cyclictest, Nanosleep, Spin};
+        assert_eq!(
+            order,
+            [Cyclictest, Nanosleep, Spin, Spin, Nanosleep, Cyclictest]
+        );
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        let rounds = [
+            [
+                seen(10_000.0, 20_000.0),
+                seen(11_500.0, 20_000.0),
+                seen(500.0, 900.0),
+            ],
+            [
+                seen(50_000.0, 99_000.0),
+                seen(50_000.0, 99_000.0),
+                seen(5_000.0, 900.0),
+            ],
+        ];
+        let result = figure(&rounds, 10).result;
+        let ratio = |name: &str| result["ratios"][name]["median"].as_f64();
+        assert_eq!(ratio("nanosleep p50 interpolated"), Some(1.075));
+        assert_eq!(ratio("nanosleep p50 floored"), Some(1.05));
+        assert_eq!(ratio("spin p50 floored"), Some(0.05));
+    }
+}

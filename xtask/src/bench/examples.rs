@@ -1,0 +1,95 @@
+//! Benchmarks that are examples of a crate and print one JSON object as their last line.
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::figure::Figure;
+use super::{Wishes, absent};
+use crate::process::{self, spelled};
+use crate::repository::Repository;
+
+/// `record_cost` of kadenz-record.
+pub fn record(repository: &Repository, _: &Wishes) -> Result<Figure> {
+    run(repository, "record_cost", &[])
+}
+
+/// `samples_cost` of kadenz-record.
+pub fn samples(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    let folder = repository.target().join("bench/samples");
+    std::fs::create_dir_all(absent(&folder)?)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let arguments = [
+        wishes.samples.to_string(),
+        folder.to_string_lossy().into_owned(),
+    ];
+    let figure = run(
+        repository,
+        "samples_cost",
+        &arguments.each_ref().map(String::as_str),
+    );
+    // Samples of this many fill a disk, and nobody reads them again.
+    let _ = std::fs::remove_dir_all(&folder);
+    figure
+}
+
+fn run(repository: &Repository, example: &str, arguments: &[&str]) -> Result<Figure> {
+    let mut command = repository.command("cargo");
+    command.args([
+        "run",
+        "--release",
+        "-p",
+        "kadenz-record",
+        "--example",
+        example,
+        "--",
+    ]);
+    command.args(arguments);
+    let mut last = None;
+    let status = process::tee(&mut command, |_, line| {
+        eprintln!("{line}");
+        if let Ok(value @ Value::Object(_)) = serde_json::from_str(line) {
+            last = Some(value);
+        }
+    })?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", spelled(&command));
+    }
+    let result = last.with_context(|| format!("the example {example} printed no line of JSON"))?;
+    Ok(Figure {
+        method: format!("example {example} of kadenz-record, release build"),
+        cells: cells(&result),
+        result,
+    })
+}
+
+/// The numbers and words of an object, under their names.
+fn cells(result: &Value) -> Vec<(String, String)> {
+    let fields = result.as_object().into_iter().flatten();
+    let plain = fields.filter(|(_, value)| value.is_number() || value.is_string());
+    plain
+        .map(|(name, value)| (name.replace('_', " "), cell(value)))
+        .collect()
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => {
+            format!("{:.3}", number.as_f64().unwrap_or(f64::NAN))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_words_go_into_the_table_and_lists_do_not() {
+        let result = serde_json::json!({ "record_ns": 12.34567, "samples": 184, "rounds": [1, 2] });
+        let expected = [("record ns", "12.346"), ("samples", "184")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(cells(&result), expected);
+    }
+}
