@@ -54,6 +54,7 @@ mod interval_file;
 mod journal;
 mod manifest;
 mod reader;
+mod recount;
 mod running;
 mod sample_file;
 mod schedule;

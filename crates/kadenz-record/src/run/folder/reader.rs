@@ -1,11 +1,14 @@
 //! Opens a run folder.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::manifest::{self, RUN_JSON};
+use super::recount::recount;
+use crate::hlog::reader::{IntervalLog, OpenLogError};
 use crate::run::model::{Run, Series, Warning};
 use crate::samples::reader::{OpenSamplesError, SamplesFile};
 
@@ -75,6 +78,9 @@ pub enum OpenSeriesError {
         /// The name.
         file: String,
     },
+    /// The interval log could not be opened.
+    #[error(transparent)]
+    Intervals(#[from] OpenLogError),
     /// The samples file could not be opened.
     #[error(transparent)]
     Samples(#[from] OpenSamplesError),
@@ -91,8 +97,8 @@ impl RunReader {
     /// Opens a run folder; the path of its `run.json` will do as well.
     ///
     /// A run that was killed, or is still being measured, opens too: its counts are taken from its
-    /// files, so that extremes and misses are exact only to the resolution of the histogram
-    /// (0.1 %), and a warning says so.
+    /// files, and a warning says so. Extremes and misses are then exact if all samples were kept,
+    /// else to the resolution of the histogram (0.1 %).
     ///
     /// # Errors
     /// [`OpenRunError`] if there is no run, or `run.json` cannot be read.
@@ -146,6 +152,17 @@ impl RunReader {
         &self.dir
     }
 
+    /// The interval log of a series. Values below zero stand in intervals that are tagged
+    /// [`EARLY_TAG`](super::EARLY_TAG), as magnitudes.
+    ///
+    /// # Errors
+    /// [`OpenSeriesError`] if there is no such series or the file cannot be read.
+    pub fn hlog(&self, series: &str) -> Result<IntervalLog<BufReader<File>>, OpenSeriesError> {
+        let series = self.series(series)?;
+        let path = self.path(series, series.files.hlog.as_deref(), "interval log")?;
+        Ok(IntervalLog::open(path)?)
+    }
+
     /// The samples of a series.
     ///
     /// # Errors
@@ -195,6 +212,12 @@ impl RunReader {
 
     /// Fills in what a run that was not ended lacks.
     fn recount(&mut self) {
+        let counted: Vec<_> = self
+            .run
+            .series
+            .iter()
+            .map(|series| recount(self, series))
+            .collect();
         self.run.warnings.push(Warning {
             id: "incomplete".to_owned(),
             text: "the run was not ended: it was killed, or is still being measured. It may lack \
@@ -202,5 +225,16 @@ impl RunReader {
                 .to_owned(),
             remedy: None,
         });
+        let mut end = std::time::Duration::ZERO;
+        for (series, counted) in self.run.series.iter_mut().zip(counted) {
+            let dropped = series.counts.dropped;
+            series.counts = crate::run::model::Counts {
+                dropped,
+                ..counted.counts
+            };
+            self.run.warnings.extend(counted.warnings);
+            end = end.max(counted.end);
+        }
+        self.run.duration_ns = u64::try_from(end.as_nanos()).unwrap_or(u64::MAX);
     }
 }

@@ -284,7 +284,7 @@ fn complete(
         model.counts.dropped += written.waiting();
     }
     run.warnings.extend(state.troubles.warnings());
-    let files: Vec<String> = state
+    let mut files: Vec<String> = state
         .troubles
         .lasting()
         .map(|trouble| trouble.file.clone())
@@ -296,6 +296,7 @@ fn complete(
         .last()
         .map(|trouble| trouble.cause.clone());
     drop(state);
+    files.sort();
     run.duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     run.ended_by = Some(ended_by);
     run.complete = files.is_empty();

@@ -43,8 +43,9 @@ impl SampleFile {
         }
     }
 
-    /// Empties the ring; how full it was, 0 to 1. Writes whole batches as they come together.
-    pub(super) fn drain(&mut self) -> (f64, io::Result<()>) {
+    /// Empties the ring; how full it was, 0 to 1. Where a whole batch has come together it is
+    /// written; how that went.
+    pub(super) fn drain(&mut self) -> (f64, Option<io::Result<()>>) {
         let waiting = self.ring.len();
         let room = MAX_HELD.saturating_sub(self.held.len());
         let taken = self.ring.drain_into(&mut self.held, room.min(waiting));
@@ -52,11 +53,7 @@ impl SampleFile {
             self.ring.pop();
             self.dropped += 1;
         }
-        let written = if self.held.len() >= BATCH {
-            self.flush()
-        } else {
-            Ok(())
-        };
+        let written = (self.held.len() >= BATCH).then(|| self.flush());
         (waiting as f64 / self.ring.capacity() as f64, written)
     }
 

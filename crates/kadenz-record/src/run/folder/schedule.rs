@@ -7,6 +7,8 @@ const MIN_INTERVAL: Duration = Duration::from_millis(1);
 /// Between two looks at the rings, and at the counts for the live display.
 const DRAIN: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(5)..=Duration::from_millis(200);
+/// How it begins, while nobody knows how fast the rings fill.
+const FIRST_DRAIN: Duration = Duration::from_millis(20);
 
 /// When to flip and when to drain.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ impl Schedule {
             start,
             interval,
             next_flip: start + interval,
-            drain: *DRAIN.end() / 2,
+            drain: FIRST_DRAIN,
         }
     }
 
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn sleeps_to_the_flip_or_the_drain() {
         let schedule = Schedule::new(ms(0), ms(1000));
-        assert_eq!(schedule.sleep(ms(0)), ms(100));
+        assert_eq!(schedule.sleep(ms(0)), ms(20));
         assert_eq!(schedule.sleep(ms(990)), ms(10));
         assert_eq!(schedule.sleep(ms(1200)), ms(0));
     }
@@ -88,8 +90,8 @@ mod tests {
     #[test]
     fn full_rings_are_looked_at_more_often() {
         let mut schedule = Schedule::new(ms(0), ms(1000));
-        schedule.adapt(0.9);
-        assert_eq!(schedule.sleep(ms(0)), ms(25));
+        schedule.adapt(0.3);
+        assert_eq!(schedule.sleep(ms(0)), ms(10));
         for _ in 0..5 {
             schedule.adapt(0.9);
         }

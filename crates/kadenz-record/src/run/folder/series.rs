@@ -113,8 +113,8 @@ impl SeriesWriter {
             .append(self.span.0, self.span.1, &self.interval)
     }
 
-    /// Empties the ring; how full it was.
-    pub(super) fn drain(&mut self) -> Option<(f64, io::Result<()>)> {
+    /// Empties the ring; how full it was, and how writing went if there was enough to write.
+    pub(super) fn drain(&mut self) -> Option<(f64, Option<io::Result<()>>)> {
         Some(self.samples.as_mut()?.drain())
     }
 

@@ -26,7 +26,6 @@ impl WriterThread {
         loop {
             let sleep = self.schedule.sleep(self.shared.now());
             let stopped = self.stop.recv_timeout(sleep) != Err(RecvTimeoutError::Timeout);
-            self.drain();
             if stopped {
                 self.flip();
                 return self.series;
@@ -35,7 +34,10 @@ impl WriterThread {
                 self.flip();
                 self.look_at_clocks();
                 self.refresh_run_json();
+            } else {
+                self.drain();
             }
+            self.publish();
         }
     }
 
@@ -45,19 +47,22 @@ impl WriterThread {
         for series in &mut self.series {
             if let Some((fullness, written)) = series.drain() {
                 fullest = fullest.max(fullness);
-                self.shared.note(&series.samples_name, &written);
+                if let Some(written) = written {
+                    self.shared.note(&series.samples_name, &written);
+                }
             }
         }
         self.schedule.adapt(fullest);
-        self.publish();
     }
 
     /// Ends the interval of every series and writes it. All are flipped before any is written: a
-    /// slow disk must not stretch an interval.
+    /// slow disk must not stretch an interval. The rings are emptied after the flip, so that no
+    /// value of the interval lacks its sample.
     fn flip(&mut self) {
         for series in &mut self.series {
             series.flip(|| self.shared.now());
         }
+        self.drain();
         for series in &mut self.series {
             if let Some(written) = series.write_samples() {
                 self.shared.note(&series.samples_name, &written);
@@ -65,7 +70,6 @@ impl WriterThread {
             let written = series.write_interval();
             self.shared.note(&series.hlog_name, &written);
         }
-        self.publish();
     }
 
     fn publish(&self) {
