@@ -67,6 +67,20 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&result.stdout).into_owned())
 }
 
+/// Runs a command that may also end with 1, as `kadenz` does when a limit was missed, and returns
+/// its standard output.
+pub fn answer(command: &mut Command) -> Result<String> {
+    let result = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start `{}`", spelled(command)))?;
+    match result.status.code() {
+        Some(0 | 1) => Ok(String::from_utf8_lossy(&result.stdout).into_owned()),
+        _ => bail!("`{}` ended with {}", spelled(command), result.status),
+    }
+}
+
 /// Whether a command starts and ends with 0, with all it says thrown away.
 pub fn succeeds(command: &mut Command) -> bool {
     command
@@ -156,6 +170,16 @@ mod tests {
             [(Stream::Out, "one".into()), (Stream::Err, "two".into())]
         );
         assert_eq!(status.expect("sh starts").code(), Some(3));
+    }
+
+    #[test]
+    fn a_missed_limit_is_an_answer_and_a_failure_is_none() {
+        let ending = |code: u8| {
+            let script = format!("echo said; exit {code}");
+            answer(Command::new("sh").args(["-c", &script]))
+        };
+        assert_eq!(ending(1).expect("an answer"), "said\n");
+        assert!(ending(2).is_err());
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn play(repository: &Repository, program: &str, log: &Path, folder: &Path) -> Re
     let mut import = repository.command(program);
     import.arg("import").arg(log).arg("--out").arg(&run);
     let mut report = repository.command(program);
-    report.arg("report").arg(&run).arg("--out").arg(&page);
+    report.arg("report").arg(&run).arg("--output").arg(&page);
     Ok(Round {
         import_s: timed(&mut import)?,
         report_s: timed(&mut report)?,

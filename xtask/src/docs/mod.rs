@@ -1,6 +1,83 @@
-//! Not yet.
+//! `cargo xtask docs`: everything a user reads, in `target/docs`.
+
 pub mod links;
+mod reference;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
 use crate::repository::Repository;
-pub fn main(_: &Repository, _: &[String]) -> anyhow::Result<bool> {
-    Ok(true)
+use crate::tidy;
+
+const HELP: &str = "\
+Build the documentation: rustdoc in target/doc; manual pages, completions and the command reference
+in target/docs. Checks that links between the repository's pages lead somewhere.
+
+Usage: cargo xtask docs
+";
+
+const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
+
+/// Builds all of it; true if no link is dead and rustdoc had nothing to say.
+pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+    match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {}
+        ["--help" | "-h"] => {
+            print!("{HELP}");
+            return Ok(true);
+        }
+        _ => bail!("docs takes no options"),
+    }
+    let mut well = tidy::documentation(repository)?;
+    let folder = repository.target().join("docs");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let program = build(repository)?;
+    pages(repository, &program, &folder)?;
+    completions(repository, &program, &folder)?;
+    let reference = reference::of(&mut |words| help(repository, &program, words))?;
+    write(&folder.join("cli.md"), &reference)?;
+    println!("written: {}", folder.display());
+    for dead in links::dead(&repository.files()?) {
+        println!("{}: the link {} leads nowhere", dead.place, dead.link);
+        well = false;
+    }
+    Ok(well)
+}
+
+fn build(repository: &Repository) -> Result<PathBuf> {
+    let mut command = repository.command("cargo");
+    if !process::run(command.args(["build", "-p", "kadenz-cli"]))? {
+        bail!("the program does not build");
+    }
+    Ok(repository.target().join("debug/kadenz"))
+}
+
+fn pages(repository: &Repository, program: &Path, folder: &Path) -> Result<()> {
+    let mut command = repository.command(&program.to_string_lossy());
+    process::output(command.args(["man", "--out"]).arg(folder.join("man")))?;
+    Ok(())
+}
+
+fn completions(repository: &Repository, program: &Path, folder: &Path) -> Result<()> {
+    let folder = folder.join("completions");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    for shell in SHELLS {
+        let mut command = repository.command(&program.to_string_lossy());
+        let script = process::output(command.args(["completions", shell]))?;
+        write(&folder.join(format!("kadenz.{shell}")), &script)?;
+    }
+    Ok(())
+}
+
+fn help(repository: &Repository, program: &Path, words: &[String]) -> Result<String> {
+    let mut command = repository.command(&program.to_string_lossy());
+    process::output(command.args(words).arg("--help").env("COLUMNS", "100"))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

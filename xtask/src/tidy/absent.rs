@@ -44,6 +44,8 @@ const MAY: &[(&str, &str)] = &[
     ("Timestamp::now", "crates/kadenz-record/src/"),
     ("SystemTime::now", "crates/kadenz-rt/src/clock/"),
     ("SystemTime::now", "crates/kadenz-record/src/"),
+    // The name of a new run folder tells its time.
+    ("Zoned::now", "crates/kadenz-cli/src/"),
 ];
 
 /// Rule `absent`.
