@@ -8,7 +8,10 @@ fn main() {
     let findings = kadenz_rt::doctor::examine();
     println!("{} findings in {:?}", findings.len(), start.elapsed());
     for finding in findings {
-        println!("\n[{:?}] {}: {}", finding.severity, finding.id, finding.title);
+        println!(
+            "\n[{:?}] {}: {}",
+            finding.severity, finding.id, finding.title
+        );
         println!("  cost:     {}", finding.cost);
         println!("  evidence: {}", finding.evidence);
         for line in finding.remedy.iter().flat_map(|remedy| remedy.lines()) {

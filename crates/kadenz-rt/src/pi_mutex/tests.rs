@@ -71,6 +71,10 @@ fn a_panic_inside_unlocks() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "that a guard may be forgotten is what is tested"
+)]
 fn a_forgotten_guard_does_no_harm_when_the_mutex_goes() {
     let mutex = PiMutex::new(String::from("value")).unwrap();
     std::mem::forget(mutex.lock());

@@ -60,4 +60,5 @@ fn kernel_says(errno: i32) -> String {
 }
 
 #[cfg(test)]
+#[allow(unsafe_code, reason = "a test gives up its own capabilities")]
 mod tests;

@@ -13,6 +13,8 @@ pub(super) struct Rights {
     pub(super) memlock: Option<u64>,
     /// `kernel.sched_rt_runtime_us` and `kernel.sched_rt_period_us`.
     pub(super) rt_throttle_us: Option<(i64, i64)>,
+    /// Linux 6.12 and later: ordinary threads have a server of their own against starvation.
+    pub(super) has_fair_server: bool,
     /// The cgroup and its `cpu.rt_runtime_us`, where the kernel schedules real time by group.
     pub(super) rt_group: Option<(String, i64)>,
     /// The calling thread lives in a user namespace of its own, where capabilities count for less.
@@ -32,6 +34,7 @@ impl Rights {
             rtprio: limit(Limit::RealTimePriority),
             memlock: limit(Limit::LockedMemory),
             rt_throttle_us: rt_throttle_us(),
+            has_fair_server: has_fair_server(&read("/proc/sys/kernel/osrelease")),
             rt_group: rt_group(&read("/proc/self/cgroup")),
             user_namespace: !maps_every_user(&read("/proc/self/uid_map")),
         }
@@ -57,6 +60,15 @@ fn rt_throttle_us() -> Option<(i64, i64)> {
         number("/proc/sys/kernel/sched_rt_runtime_us")?,
         number("/proc/sys/kernel/sched_rt_period_us")?,
     ))
+}
+
+/// Since Linux 6.12 a deadline server guards ordinary threads (`dl_server`, `fair_server`).
+fn has_fair_server(release: &str) -> bool {
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|part| part.trim().parse::<u32>().ok());
+    let major = numbers.next().unwrap_or(0);
+    (major, numbers.next().unwrap_or(0)) >= (6, 12)
 }
 
 /// The initial user namespace maps all users onto themselves: `0 0 4294967295`.
@@ -103,6 +115,12 @@ mod tests {
         let cgroups = "9:name=systemd:/\n3:cpuset:/\n2:cpu,cpuacct:/user.slice\n0::/\n";
         assert_eq!(cpu_group(cgroups), Some("/user.slice"));
         assert_eq!(cpu_group("0::/user.slice\n"), None);
+    }
+
+    #[test]
+    fn the_fair_server_came_with_6_12() {
+        assert!(has_fair_server("6.12.0-rt\n") && has_fair_server("7.0\n"));
+        assert!(!has_fair_server("6.6.119-generic\n") && !has_fair_server("5.15.0"));
     }
 
     #[test]

@@ -200,18 +200,22 @@ fn denied(policy: Policy, rights: &Rights) -> Note {
 /// What a granted real-time policy still has to fear.
 pub(super) fn throttle(policy: Policy, rights: &Rights) -> Option<Note> {
     let (runtime_us, period_us) = rights.rt_throttle_us?;
-    let throttled = matches!(policy, Policy::Fifo(_) | Policy::RoundRobin(_))
-        && (0..period_us).contains(&runtime_us);
-    throttled.then(|| {
-        let stall_ms = (period_us - runtime_us) / 1000;
-        let period_ms = period_us / 1000;
-        Note::new(
-            format!(
-                "granted, but the RT throttle is on: real-time threads that leave ordinary ones no time are stopped \
-                 for {stall_ms} ms in every {period_ms} ms (kernel.sched_rt_runtime_us = {runtime_us})"
-            ),
-            "sleep in every cycle; or sudo sysctl -w kernel.sched_rt_runtime_us=-1, after which a runaway real-time \
-             thread can hang the machine",
-        )
-    })
+    let by_priority = matches!(policy, Policy::Fifo(_) | Policy::RoundRobin(_));
+    if !by_priority || !(0..period_us).contains(&runtime_us) {
+        return None;
+    }
+    let (stall_ms, period_ms) = ((period_us - runtime_us) / 1000, period_us / 1000);
+    let reason = format!(
+        "granted, but the RT throttle is on: real-time threads that leave ordinary ones no time are stopped for \
+         {stall_ms} ms in every {period_ms} ms (kernel.sched_rt_runtime_us = {runtime_us})"
+    );
+    let fair_server = match rights.has_fair_server {
+        true => " and echo 0 | sudo tee /sys/kernel/debug/sched/fair_server/cpu*/runtime",
+        false => "",
+    };
+    let remedy = format!(
+        "sleep in every cycle; or sudo sysctl -w kernel.sched_rt_runtime_us=-1{fair_server}, after which a runaway \
+         real-time thread can hang the machine"
+    );
+    Some(Note::new(reason, remedy))
 }
