@@ -2,6 +2,7 @@
 //! operating system, so that a run taken on a robot can be read on a laptop.
 
 pub mod html;
+pub mod import;
 pub mod numbers;
 pub mod statistics;
 pub mod summary;

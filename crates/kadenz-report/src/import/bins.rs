@@ -1,0 +1,180 @@
+//! Histograms of bins of a fixed width, as most of the programs keep them.
+
+use kadenz_record::histogram::{Histogram, SignedHistogram};
+use kadenz_record::run::model::Series;
+
+use super::{ReadError, Sink};
+
+/// The bins of one series.
+pub(super) struct Bins {
+    histogram: SignedHistogram,
+    min_ns: Option<i64>,
+    max_ns: Option<i64>,
+}
+
+/// Values that the program counted but has in no bin.
+pub(super) struct Overflow {
+    /// How many.
+    pub(super) count: u64,
+    /// The smallest that any of them can have been.
+    pub(super) limit_ns: i64,
+    /// The largest, if the program tells it.
+    pub(super) max_ns: Option<i64>,
+}
+
+impl Bins {
+    pub(super) fn new() -> Self {
+        Self {
+            histogram: SignedHistogram::new(),
+            min_ns: None,
+            max_ns: None,
+        }
+    }
+
+    /// Adds a bin whose values are all placed at `value_ns`.
+    pub(super) fn add(&mut self, value_ns: i64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let side: &mut Histogram = if value_ns < 0 {
+            &mut self.histogram.early
+        } else {
+            &mut self.histogram.late
+        };
+        side.record_n(value_ns.unsigned_abs(), count);
+        self.min_ns = Some(self.min_ns.map_or(value_ns, |known| known.min(value_ns)));
+        self.max_ns = Some(self.max_ns.map_or(value_ns, |known| known.max(value_ns)));
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.histogram.count()
+    }
+
+    /// The value of the highest bin.
+    pub(super) fn max_ns(&self) -> Option<i64> {
+        self.max_ns
+    }
+
+    /// Places values that are in no bin: one at the maximum that the program tells, the others at
+    /// the smallest value they can have had. So the count and every percentile below them are
+    /// right, and those among them are never too high.
+    fn add_overflow(&mut self, overflow: &Overflow) {
+        let max_ns = overflow
+            .max_ns
+            .filter(|&max_ns| max_ns >= overflow.limit_ns);
+        let at_max = u64::from(max_ns.is_some()).min(overflow.count);
+        self.add(overflow.limit_ns, overflow.count - at_max);
+        self.add(max_ns.unwrap_or(overflow.limit_ns), at_max);
+    }
+
+    /// Writes the bins as a series of one interval.
+    pub(super) fn store(
+        mut self,
+        sink: &mut dyn Sink,
+        series: Series,
+        length_s: f64,
+        overflow: Option<&Overflow>,
+    ) -> Result<(), ReadError> {
+        let name = series.name.clone();
+        let index = sink.open(series, false)?;
+        if let Some(overflow) = overflow {
+            self.add_overflow(overflow);
+            let total = self.count();
+            let share = 100.0 * overflow.count as f64 / total as f64;
+            let us = overflow.limit_ns as f64 / 1e3;
+            let text = format!(
+                "{name}: {} of {total} values ({share:.3} %) were beyond the program's histogram: \
+                 the largest stands at the maximum it reported, the others at {us} us, the least \
+                 they can have been, so percentiles above {:.3} are too low",
+                overflow.count,
+                100.0 - share
+            );
+            sink.warn(
+                "overflow",
+                text,
+                Some("measure again with a larger histogram"),
+            );
+        }
+        sink.interval(index, 0.0, length_s, &self.histogram)?;
+        let counts = sink.counts(index);
+        (counts.min_ns, counts.max_ns) = (self.min_ns, self.max_ns);
+        counts.saturated = overflow.map_or(0, |overflow| overflow.count);
+        Ok(())
+    }
+}
+
+/// Says what every bin says: `width`, and where in it its values are placed.
+pub(super) fn warn_of_bins(sink: &mut dyn Sink, width: &str, place: &str) {
+    let text = format!(
+        "values are {width} bins: each is placed at {place}, so a value may have been one bin off; \
+         the order of the values and their times are not known"
+    );
+    sink.warn("bins", text, None);
+}
+
+/// A number of bins of `width_ns` as nanoseconds.
+pub(super) fn scaled(bins: i64, width_ns: i64) -> Result<i64, String> {
+    let scaled = bins.checked_mul(width_ns);
+    scaled.ok_or_else(|| format!("{bins} times {width_ns} ns is more than any latency"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::{Collected, source::series};
+    use kadenz_record::run::model::Kind;
+
+    #[test]
+    fn what_overflowed_is_counted_where_it_is_certain() {
+        let mut bins = Bins::new();
+        bins.add(10_000, 90);
+        bins.add(-3_000, 1);
+        let overflow = Overflow {
+            count: 9,
+            limit_ns: 60_000,
+            max_ns: Some(1_145_000),
+        };
+        let mut sink = Collected::default();
+        bins.store(
+            &mut sink,
+            series("t", "", Kind::Lateness),
+            1.0,
+            Some(&overflow),
+        )
+        .unwrap();
+        let counts = sink.run.series[0].counts;
+        assert_eq!(
+            (counts.recorded, counts.saturated, counts.early),
+            (100, 9, 1)
+        );
+        assert_eq!(
+            (counts.min_ns, counts.max_ns),
+            (Some(-3_000), Some(1_145_000))
+        );
+        assert_eq!(sink.histograms[0].value_at_quantile(0.99), 60_031);
+        assert!(
+            sink.run.warnings[0]
+                .text
+                .contains("9 of 100 values (9.000 %)")
+        );
+    }
+
+    #[test]
+    fn an_overflow_without_a_maximum_stands_at_the_limit() {
+        let overflow = Overflow {
+            count: 2,
+            limit_ns: 50_000,
+            max_ns: None,
+        };
+        let mut sink = Collected::default();
+        let bins = Bins::new();
+        bins.store(
+            &mut sink,
+            series("t", "", Kind::Lateness),
+            1.0,
+            Some(&overflow),
+        )
+        .unwrap();
+        assert_eq!(sink.run.series[0].counts.max_ns, Some(50_000));
+    }
+}

@@ -1,0 +1,217 @@
+//! `cyclictest --json`.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use kadenz_record::run::model::{Kind, Run};
+use serde::Deserialize;
+
+use super::{CommandLine, NO_HISTOGRAM};
+use crate::import::bins::{Bins, Overflow, scaled};
+use crate::import::source::{series, set_start};
+use crate::import::{Importer, ReadError, Sink, json};
+
+/// Reads `cyclictest --json`.
+pub(in crate::import) struct Json;
+
+/// Two of the keys hold a colon, as the program writes them.
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "cmdline:", alias = "cmdline", default)]
+    command: String,
+    #[serde(rename = "rt_test_version:", alias = "rt_test_version", default)]
+    version: String,
+    start_time: Option<String>,
+    end_time: Option<String>,
+    return_code: Option<i64>,
+    sysinfo: Option<SystemInfo>,
+    #[serde(default)]
+    resolution_in_ns: u64,
+    thread: BTreeMap<String, Thread>,
+}
+
+#[derive(Deserialize)]
+struct SystemInfo {
+    #[serde(default)]
+    sysname: String,
+    release: Option<String>,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    realtime: u64,
+}
+
+#[derive(Deserialize)]
+struct Thread {
+    histogram: Option<BTreeMap<String, u64>>,
+    cycles: u64,
+    max: Option<i64>,
+    cpu: Option<i64>,
+}
+
+impl Importer for Json {
+    fn recognises(&self, head: &str) -> bool {
+        json::has_keys(head, &["file_version", "rt_test_version:"])
+            || json::has_keys(head, &["file_version", "rt_test_version", "thread"])
+    }
+
+    fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
+        let bytes = json::read(source, "JSON of cyclictest")?;
+        let file: File = match json::parse(&bytes) {
+            Ok(file) => file,
+            // The program does not escape its command line; the first error is the better one.
+            Err(error) => json::parse(&escape_command(&bytes)).map_err(|_| error)?,
+        };
+        let command = CommandLine::parse(&file.command);
+        // 0 stands for microseconds.
+        let width_ns = if file.resolution_in_ns == 0 { 1000 } else { 1 };
+        let length_s = describe(sink.run(), &file, &command);
+        let mut threads: Vec<_> = file.thread.iter().collect();
+        threads.sort_by_key(|(number, _)| (number.len(), *number));
+        if threads
+            .iter()
+            .all(|(_, thread)| thread.histogram.iter().all(BTreeMap::is_empty))
+        {
+            return Err(NO_HISTOGRAM);
+        }
+        super::warn(sink, width_ns);
+        for (number, thread) in threads {
+            store(sink, number, thread, &command, width_ns, length_s)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the file tells of the run; how long it lasted, in seconds.
+fn describe(run: &mut Run, file: &File, command: &CommandLine) -> f64 {
+    let time = |text: &Option<String>| -> Option<Timestamp> {
+        Some(rfc2822::parse(text.as_ref()?).ok()?.timestamp())
+    };
+    let (start, end) = (time(&file.start_time), time(&file.end_time));
+    if let Some(start) = start {
+        set_start(run, start);
+    }
+    if let Some(system) = &file.sysinfo {
+        run.host.os = system.sysname.to_ascii_lowercase();
+        run.host.kernel.clone_from(&system.release);
+        run.host.preemption = if system.realtime == 1 {
+            Some("PREEMPT_RT".to_owned())
+        } else {
+            json::preemption(&system.version)
+        };
+    }
+    let mut parameter = |name: &str, value: serde_json::Value| {
+        run.parameters.insert(name.to_owned(), value);
+    };
+    parameter(
+        "source_program",
+        format!("cyclictest {}", file.version).trim_end().into(),
+    );
+    parameter("source_command", file.command.as_str().into());
+    if let Some(code) = file.return_code {
+        parameter("source_exit_code", code.into());
+    }
+    // Whole seconds; for a short measurement the cycles tell it better.
+    let cycles = file
+        .thread
+        .values()
+        .map(|thread| thread.cycles)
+        .max()
+        .unwrap_or(0);
+    let by_cycles = command
+        .interval_us
+        .map(|us| cycles as f64 * us as f64 / 1e6);
+    let by_clock = start
+        .zip(end)
+        .map(|(start, end)| end.duration_since(start).as_secs_f64());
+    match (by_clock, by_cycles) {
+        (Some(seconds), _) if seconds > 5.0 => seconds,
+        (_, Some(seconds)) => seconds,
+        (Some(seconds), None) => seconds.max(0.0),
+        (None, None) => 0.0,
+    }
+}
+
+fn store(
+    sink: &mut dyn Sink,
+    number: &str,
+    thread: &Thread,
+    command: &CommandLine,
+    width_ns: i64,
+    length_s: f64,
+) -> Result<(), ReadError> {
+    let wrong =
+        |field: String, cause: String| ReadError::field(format!("thread.{number}.{field}"), cause);
+    let scale = |field: &str, value: i64| {
+        scaled(value, width_ns).map_err(|cause| wrong(field.to_owned(), cause))
+    };
+    let mut bins = Bins::new();
+    for (bin, &count) in thread.histogram.iter().flatten() {
+        let field = format!("histogram.{bin}");
+        let value = bin
+            .parse()
+            .map_err(|_| wrong(field.clone(), "it is no whole number".into()))?;
+        bins.add(scale(&field, value)?, count);
+    }
+    let missing = thread.cycles.checked_sub(bins.count()).ok_or_else(|| {
+        let cause = format!(
+            "{} is below the {} values in the bins",
+            thread.cycles,
+            bins.count()
+        );
+        wrong("cycles".to_owned(), cause)
+    })?;
+    let max_ns = thread.max.map(|max| scale("max", max)).transpose()?;
+    let limit_ns = match command.limit {
+        Some(limit) => scale("histogram", limit)?,
+        // They are above every bin that has a value.
+        None => bins
+            .max_ns()
+            .map_or(0, |max_ns| max_ns.saturating_add(width_ns)),
+    };
+    let overflow = (missing > 0).then_some(Overflow {
+        count: missing,
+        limit_ns,
+        max_ns,
+    });
+    let on = thread
+        .cpu
+        .map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
+    let description = format!("lateness of thread {number} of cyclictest{on}");
+    let mut series = series(format!("thread{number}"), description, Kind::Lateness);
+    series.expected_interval_ns = command.interval_us.map(|us| us.saturating_mul(1000));
+    if let (Some(max_ns), Some(highest)) = (max_ns, bins.max_ns())
+        && max_ns < highest
+    {
+        return Err(wrong(
+            "max".to_owned(),
+            format!("it is below the highest bin, {highest} ns"),
+        ));
+    }
+    bins.store(sink, series, length_s, overflow.as_ref())
+}
+
+/// Escapes the command line, which stands on a line of its own.
+fn escape_command(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let (open, close) = ("\"cmdline:\": \"", "\",");
+    let escaped = text.split_inclusive('\n').map(|line| {
+        let parts = line.split_once(open).and_then(|(indent, rest)| {
+            let (command, end) = rest.rsplit_once(close)?;
+            Some((indent, command, end))
+        });
+        parts.map_or_else(
+            || line.to_owned(),
+            |(indent, command, end)| {
+                let command = command
+                    .replace('\\', "\\\\")
+                    .replace('"', "\\\"")
+                    .replace('\t', " ");
+                format!("{indent}{open}{command}{close}{end}")
+            },
+        )
+    });
+    escaped.collect::<String>().into_bytes()
+}

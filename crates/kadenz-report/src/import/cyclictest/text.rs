@@ -1,0 +1,178 @@
+//! What `cyclictest -h` prints and `--histfile` writes.
+//!
+//! A row is the bin and a count a thread, `000059 000092\t000032`; with `-H` and several threads
+//! the last column is the sum of the others. Summary lines begin with `#` and have a number a
+//! thread; those of the maximum and the overflows have the sum's column too. Without `-q` status
+//! lines (`T: 0 (1234) P:80 I:1000 C: ...`) stand before, with cursor movements.
+
+use std::io::BufRead;
+
+use kadenz_record::run::model::Kind;
+
+use super::NO_HISTOGRAM;
+use crate::import::bins::{Bins, Overflow, scaled};
+use crate::import::source::{Lines, series};
+use crate::import::{Importer, ReadError, Sink};
+
+/// Columns are threads; no machine has more CPUs for them.
+const MAX_COLUMNS: usize = 1024;
+const WIDTH_NS: i64 = 1000;
+
+/// Reads what `cyclictest -h` prints.
+pub(in crate::import) struct Text;
+
+#[derive(Default)]
+struct Table {
+    columns: Vec<Bins>,
+    /// Bins up to here have a row.
+    limit: i64,
+    min: Vec<u64>,
+    max: Vec<u64>,
+    overflows: Vec<u64>,
+    interval_us: Option<u64>,
+}
+
+impl Importer for Text {
+    fn recognises(&self, head: &str) -> bool {
+        let summary = [
+            "# Min Latencies:",
+            "# Histogram Overflows:",
+            "# /dev/cpu_dma_latency set",
+        ];
+        head.lines().any(|line| {
+            let line = line.trim_end();
+            line == "# Histogram"
+                || summary.iter().any(|start| line.starts_with(start))
+                || (line.starts_with("T:") && line.contains(" Act:"))
+        })
+    }
+
+    fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
+        let mut table = Table::default();
+        let mut lines = Lines::new(source);
+        while let Some((number, line)) = lines.next()? {
+            table
+                .take(line)
+                .map_err(|cause| ReadError::line(number, cause))?;
+        }
+        table.store(sink)
+    }
+}
+
+impl Table {
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let line = line.trim();
+        let summary = [
+            ("# Min Latencies:", &mut self.min),
+            ("# Max Latencies:", &mut self.max),
+            ("# Histogram Overflows:", &mut self.overflows),
+        ];
+        for (start, numbers) in summary {
+            if let Some(rest) = line.strip_prefix(start) {
+                *numbers = rest
+                    .split_whitespace()
+                    .map(number)
+                    .collect::<Result<_, _>>()?;
+                return Ok(());
+            }
+        }
+        if line.contains(" Act:") {
+            self.interval_us = word_after(line, " I:").or(self.interval_us);
+        } else if line.starts_with(|c: char| c.is_ascii_digit()) {
+            self.row(line)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, line: &str) -> Result<(), String> {
+        let mut words = line.split_whitespace();
+        let bin = i64::try_from(number(words.next().unwrap_or(""))?).map_err(|e| e.to_string())?;
+        let value_ns = scaled(bin, WIDTH_NS)?;
+        let first = self.columns.is_empty();
+        let mut column = 0;
+        for word in words {
+            let count = number(word)?;
+            if first && column < MAX_COLUMNS {
+                self.columns.push(Bins::new());
+            }
+            let bins = self
+                .columns
+                .get_mut(column)
+                .ok_or_else(|| too_many(column + 1))?;
+            bins.add(value_ns, count);
+            column += 1;
+        }
+        if column == 0 || column < self.columns.len() {
+            return Err(format!(
+                "{column} counts in a row, {} in the first: a row is a bin and a count a thread",
+                self.columns.len()
+            ));
+        }
+        self.limit = self.limit.max(bin.saturating_add(1));
+        Ok(())
+    }
+
+    fn store(mut self, sink: &mut dyn Sink) -> Result<(), ReadError> {
+        let summed = !self.min.is_empty() && self.columns.len() == self.min.len() + 1;
+        if summed {
+            self.columns.pop();
+        }
+        let told = self
+            .overflows
+            .iter()
+            .take(self.columns.len())
+            .any(|&count| count > 0);
+        if !told && self.columns.iter().all(|bins| bins.count() == 0) {
+            return Err(NO_HISTOGRAM);
+        }
+        super::warn(sink, WIDTH_NS);
+        sink.parameter("source_program", "cyclictest");
+        if self.overflows.is_empty() {
+            let text = "the source ends before its summary: how many values were beyond the \
+                        histogram is not known";
+            sink.warn("truncated", text.to_owned(), None);
+        }
+        let limit_ns = scaled(self.limit, WIDTH_NS).map_err(|e| ReadError::field("bins", e))?;
+        for (thread, bins) in self.columns.into_iter().enumerate() {
+            let max = self
+                .max
+                .get(thread)
+                .and_then(|&max| i64::try_from(max).ok());
+            let max_ns = max.and_then(|max| max.checked_mul(WIDTH_NS));
+            let count = self.overflows.get(thread).copied().unwrap_or(0);
+            let overflow = (count > 0).then_some(Overflow {
+                count,
+                limit_ns,
+                max_ns,
+            });
+            let description = format!("lateness of thread {thread} of cyclictest");
+            let mut series = series(format!("thread{thread}"), description, Kind::Lateness);
+            series.expected_interval_ns = self.interval_us.map(|us| us.saturating_mul(1000));
+            bins.store(sink, series, 0.0, overflow.as_ref())?;
+        }
+        Ok(())
+    }
+}
+
+fn number(word: &str) -> Result<u64, String> {
+    let shown: String = word.chars().take(40).collect();
+    word.parse()
+        .map_err(|_| format!("{shown:?} is no count: a row is a bin and a count a thread"))
+}
+
+fn too_many(column: usize) -> String {
+    if column > MAX_COLUMNS {
+        return format!("more than {MAX_COLUMNS} counts in a row: this is no output of cyclictest");
+    }
+    format!("{column} counts or more in a row, fewer in the first: a row has a count a thread")
+}
+
+/// The number that stands directly behind `mark`.
+fn word_after(line: &str, mark: &str) -> Option<u64> {
+    line.split_once(mark)?
+        .1
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}

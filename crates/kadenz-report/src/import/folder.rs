@@ -1,0 +1,241 @@
+//! A run folder in the making, filled by an importer.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use kadenz_record::histogram::SignedHistogram;
+use kadenz_record::hlog::writer::IntervalLogWriter;
+use kadenz_record::run::disk::{Disk, LocalDisk};
+use kadenz_record::run::folder::EARLY_TAG;
+use kadenz_record::run::model::{Clock, EndedBy, FORMAT_VERSION, Host, Run, Series};
+use kadenz_record::samples::writer::SamplesWriter;
+use kadenz_record::samples::{Sample, SamplesHeader};
+
+use super::sink::{Sink, count_interval, count_sample, free_name};
+use super::slots::Slots;
+use super::{StoreError, source};
+
+const RUN_JSON: &str = "run.json";
+/// Samples that are written as one batch.
+const BATCH: usize = 16_384;
+
+/// A run folder in the making. Dropped before [`Folder::finish`], it takes its files away again.
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Whether the folder itself was made here.
+    made: bool,
+    run: Run,
+    stores: Vec<Store>,
+    /// End of the latest interval or sample, in ns since the start of the run.
+    end_ns: i64,
+    finished: bool,
+}
+
+/// The files of one series.
+struct Store {
+    hlog: IntervalLogWriter<File>,
+    raw: Option<Raw>,
+}
+
+/// The raw samples of one series, on their way to the disk.
+struct Raw {
+    samples: SamplesWriter<File>,
+    batch: Vec<Sample>,
+    slots: Slots,
+}
+
+impl Folder {
+    /// Takes an absent or empty folder and writes the `run.json` of a run that is not complete.
+    pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
+        let made = !path.exists();
+        fs::create_dir_all(path)?;
+        if fs::read_dir(path)?.next().is_some() {
+            return Err(StoreError::NotEmpty);
+        }
+        let folder = Self {
+            path: path.to_owned(),
+            made,
+            run: blank_run(),
+            stores: Vec::new(),
+            end_ns: 0,
+            finished: false,
+        };
+        folder.write_run()?;
+        Ok(folder)
+    }
+
+    fn write_run(&self) -> Result<(), StoreError> {
+        let mut json = serde_json::to_vec_pretty(&self.run)?;
+        json.push(b'\n');
+        Ok(LocalDisk.replace(&self.path.join(RUN_JSON), &json, self.run.complete)?)
+    }
+
+    /// Writes what is held, completes `run.json` and gives back what it says.
+    pub(super) fn finish(mut self) -> Result<Run, StoreError> {
+        let mut strays = 0;
+        for mut store in std::mem::take(&mut self.stores) {
+            if let Some(mut raw) = store.raw.take() {
+                raw.slots
+                    .flush(&mut |start_s, length_s, histogram: &SignedHistogram| {
+                        append(&mut store.hlog, start_s, length_s, histogram)
+                    })?;
+                raw.samples.write(&raw.batch)?;
+                raw.samples.finish()?;
+                strays += raw.slots.strays();
+            }
+        }
+        if strays > 0 {
+            let text = format!(
+                "{strays} values stand in the source after values of a later time: the interval \
+                 log holds them in the interval of those"
+            );
+            (&mut self as &mut dyn Sink).warn("out_of_order", text, None);
+        }
+        if self.run.started_at == source::UNKNOWN_START.to_string() {
+            let text = "the source does not tell when it was measured: 1970 stands for unknown";
+            (&mut self as &mut dyn Sink).warn("start_unknown", text.to_owned(), None);
+        }
+        self.run.duration_ns = self.run.duration_ns.max(self.end_ns.max(0).unsigned_abs());
+        self.run.complete = true;
+        self.run.ended_by = Some(EndedBy::Finished);
+        self.write_run()?;
+        self.finished = true;
+        Ok(std::mem::take(&mut self.run))
+    }
+
+    fn file(&self, name: &str) -> Result<File, StoreError> {
+        Ok(File::create_new(self.path.join(name))?)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        // What cannot be removed stays an incomplete run, which says so by itself.
+        for series in &self.run.series {
+            for file in [&series.files.hlog, &series.files.samples]
+                .into_iter()
+                .flatten()
+            {
+                let _ = fs::remove_file(self.path.join(file));
+            }
+        }
+        let _ = fs::remove_file(self.path.join(RUN_JSON));
+        if self.made {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// A run of which nothing is known yet.
+fn blank_run() -> Run {
+    let unknown = || "unknown".to_owned();
+    Run {
+        version: FORMAT_VERSION,
+        kadenz: env!("CARGO_PKG_VERSION").to_owned(),
+        experiment: "import".to_owned(),
+        started_at: source::UNKNOWN_START.to_string(),
+        host: Host {
+            os: unknown(),
+            ..Host::default()
+        },
+        clock: Clock {
+            name: unknown(),
+            ..Clock::default()
+        },
+        ..Run::default()
+    }
+}
+
+impl Sink for Folder {
+    fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    fn open(&mut self, mut series: Series, raw: bool) -> Result<usize, StoreError> {
+        let name = free_name(&self.run, &series.name)?;
+        let hlog = format!("{name}.hlog");
+        let start: Timestamp = self.run.started_at.parse().unwrap_or_default();
+        let start_s = start.as_microsecond() as f64 / 1e6;
+        let writer = IntervalLogWriter::new(self.file(&hlog)?, start_s)?;
+        series.files.hlog = Some(hlog);
+        series.name.clone_from(&name);
+        "ns".clone_into(&mut series.unit);
+        let mut store = Store {
+            hlog: writer,
+            raw: None,
+        };
+        // From here on a failure finds the files in the run, and takes them away.
+        self.run.series.push(series);
+        if raw {
+            let file = format!("{name}.samples.arrow");
+            let header = SamplesHeader {
+                series: name,
+                unit: "ns".to_owned(),
+                started_at: self.run.started_at.clone(),
+                start_monotonic_ns: 0,
+            };
+            store.raw = Some(Raw {
+                samples: SamplesWriter::new(self.file(&file)?, &header)?,
+                batch: Vec::with_capacity(BATCH),
+                slots: Slots::new(),
+            });
+            let series = self.run.series.last_mut();
+            series.expect("it was pushed above").files.samples = Some(file);
+        }
+        self.stores.push(store);
+        Ok(self.stores.len() - 1)
+    }
+
+    fn sample(&mut self, series: usize, sample: Sample) -> Result<(), StoreError> {
+        count_sample(&mut self.run.series[series].counts, sample.value_ns);
+        self.end_ns = self.end_ns.max(sample.actual_ns);
+        let Store {
+            hlog,
+            raw: Some(raw),
+        } = &mut self.stores[series]
+        else {
+            return Ok(());
+        };
+        raw.batch.push(sample);
+        if raw.batch.len() >= BATCH {
+            raw.samples.write(&raw.batch)?;
+            raw.batch.clear();
+        }
+        let mut append = |start_s, length_s, histogram: &SignedHistogram| {
+            append(hlog, start_s, length_s, histogram)
+        };
+        raw.slots
+            .record(sample.actual_ns, sample.value_ns, &mut append)
+    }
+
+    fn interval(
+        &mut self,
+        series: usize,
+        start_s: f64,
+        length_s: f64,
+        histogram: &SignedHistogram,
+    ) -> Result<(), StoreError> {
+        count_interval(&mut self.run.series[series].counts, histogram);
+        self.end_ns = self.end_ns.max(((start_s + length_s) * 1e9) as i64);
+        append(&mut self.stores[series].hlog, start_s, length_s, histogram)
+    }
+}
+
+/// Appends the lines of one interval as a running measurement does: the late values always, the
+/// early ones if there are any.
+fn append(
+    hlog: &mut IntervalLogWriter<File>,
+    start_s: f64,
+    length_s: f64,
+    histogram: &SignedHistogram,
+) -> Result<(), StoreError> {
+    hlog.append(None, start_s, length_s, &histogram.late)?;
+    if !histogram.early.is_empty() {
+        hlog.append(Some(EARLY_TAG), start_s, length_s, &histogram.early)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! HdrHistogram interval logs, V0 to V2.
+//!
+//! Where the facts come from: `HistogramLogReader` and `HistogramLogWriter` of HdrHistogram 2.2.2,
+//! jHiccup's logs among that project's test resources, and `kadenz_record::hlog`, which reads them.
+//! Values are taken to be nanoseconds, as jHiccup's are; the format does not say. Each tag becomes a
+//! series. In logs of Kadenz a tag `early`, or one that ends in `.early`, holds the magnitudes of the
+//! values below zero of the series beside it. A last line that was cut off is left out.
+
+use std::io::BufRead;
+
+use jiff::Timestamp;
+use kadenz_record::histogram::{Histogram, SignedHistogram};
+use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
+use kadenz_record::run::folder::EARLY_TAG;
+use kadenz_record::run::model::Kind;
+
+use super::source::{series, set_start};
+use super::{Importer, ReadError, Sink, StoreError};
+
+/// Reads interval logs.
+pub(super) struct Hlog;
+
+/// Start times before 2000 are no wall time but some clock's.
+const WALL_S: f64 = 946_684_800.0;
+
+impl Importer for Hlog {
+    fn recognises(&self, head: &str) -> bool {
+        let mut lines = head.lines().map(str::trim_start);
+        lines.any(|line| {
+            [
+                "#[Histogram log format",
+                "#[Logged with",
+                "#[StartTime:",
+                "#[BaseTime:",
+                "\"StartTimestamp\"",
+            ]
+            .iter()
+            .any(|start| line.starts_with(start))
+                || line.contains(",HIST")
+        })
+    }
+
+    fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
+        let mut log = IntervalLog::from_reader(source);
+        let mut writer = Writer::default();
+        while let Some(interval) = log.next() {
+            let interval = interval.map_err(refused)?;
+            if writer.origin.is_none() {
+                writer.begin(sink, &log, &interval);
+            }
+            writer.take(sink, &interval)?;
+        }
+        writer.flush(sink)?;
+        if writer.open.is_empty() {
+            return Err(ReadError::Lacks {
+                what: "interval",
+                remedy: "the log ended before its first",
+            });
+        }
+        if log.truncated() {
+            let text = "the last line of the log was cut off and is left out: whatever wrote it was \
+                        killed";
+            sink.warn("truncated", text.to_owned(), None);
+        }
+        Ok(())
+    }
+}
+
+fn refused(error: ReadLogError) -> ReadError {
+    match error {
+        ReadLogError::Read { source, .. } => ReadError::Io(source),
+        ReadLogError::Malformed { line, cause } => ReadError::line(line, cause.to_string()),
+    }
+}
+
+/// Where the intervals go: a series a tag.
+#[derive(Default)]
+struct Writer {
+    /// Who wrote the log, and so what its values and tags are.
+    origin: Option<Origin>,
+    /// Taken off every relative time, so that none is below zero.
+    shift_s: f64,
+    open: Vec<(Option<String>, usize)>,
+    /// An interval that may still get its early values.
+    pending: Option<Pending>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Kadenz,
+    JHiccup,
+    Other,
+}
+
+struct Pending {
+    tag: Option<String>,
+    series: usize,
+    start_s: f64,
+    length_s: f64,
+    histogram: SignedHistogram,
+}
+
+impl Writer {
+    fn begin<R: BufRead>(&mut self, sink: &mut dyn Sink, log: &IntervalLog<R>, first: &Interval) {
+        let says = |name: &str| log.comments().iter().any(|comment| comment.contains(name));
+        let origin = if says("Kadenz") {
+            Origin::Kadenz
+        } else if says("jHiccup") {
+            Origin::JHiccup
+        } else {
+            let text = "the log does not say the unit of its values: they are taken as nanoseconds";
+            sink.warn("unit", text.to_owned(), None);
+            Origin::Other
+        };
+        self.origin = Some(origin);
+        self.shift_s = first.relative_s.min(0.0);
+        let start_s = first.start_s - first.relative_s + self.shift_s;
+        if start_s >= WALL_S
+            && let Ok(start) = Timestamp::from_millisecond((start_s * 1e3).round() as i64)
+        {
+            set_start(sink.run(), start);
+        }
+        let comments: Vec<&str> = log.comments().iter().take(20).map(String::as_str).collect();
+        sink.parameter("source_comments", comments);
+    }
+
+    fn take(&mut self, sink: &mut dyn Sink, interval: &Interval) -> Result<(), ReadError> {
+        let start_s = interval.relative_s - self.shift_s;
+        if self.is_early(interval, start_s) {
+            if let Some(pending) = &mut self.pending {
+                let early = &mut pending.histogram.early;
+                interval.histogram.decode_into(early).map_err(refused)?;
+            }
+            return Ok(self.flush(sink)?);
+        }
+        self.flush(sink)?;
+        let series = self.series(sink, interval.tag.as_deref())?;
+        let late = interval.histogram.decode().map_err(refused)?;
+        self.pending = Some(Pending {
+            tag: interval.tag.clone(),
+            series,
+            start_s,
+            length_s: interval.length_s,
+            histogram: SignedHistogram {
+                late,
+                early: Histogram::new(),
+            },
+        });
+        Ok(())
+    }
+
+    /// Whether an interval holds the early values of the one before it.
+    fn is_early(&self, interval: &Interval, start_s: f64) -> bool {
+        let (Some(Origin::Kadenz), Some(pending), Some(tag)) =
+            (self.origin, &self.pending, interval.tag.as_deref())
+        else {
+            return false;
+        };
+        let of = match tag.strip_suffix(EARLY_TAG) {
+            Some("") => None,
+            Some(of) => of.strip_suffix('.'),
+            None => return false,
+        };
+        pending.tag.as_deref() == of && pending.start_s == start_s
+    }
+
+    fn series(&mut self, sink: &mut dyn Sink, tag: Option<&str>) -> Result<usize, StoreError> {
+        if let Some((_, index)) = self.open.iter().find(|(known, _)| known.as_deref() == tag) {
+            return Ok(*index);
+        }
+        let kind = match self.origin {
+            Some(Origin::JHiccup) => Kind::Hiccup,
+            Some(Origin::Kadenz) => Kind::Lateness,
+            _ => Kind::Latency,
+        };
+        let untagged = if kind == Kind::Hiccup {
+            "hiccup"
+        } else {
+            "values"
+        };
+        let description = match tag {
+            Some(tag) => format!("values of the log with tag {tag:?}"),
+            None => "values of the log without a tag".to_owned(),
+        };
+        let index = sink.open(series(tag.unwrap_or(untagged), description, kind), false)?;
+        self.open.push((tag.map(str::to_owned), index));
+        Ok(index)
+    }
+
+    fn flush(&mut self, sink: &mut dyn Sink) -> Result<(), StoreError> {
+        let Some(pending) = self.pending.take() else {
+            return Ok(());
+        };
+        sink.interval(
+            pending.series,
+            pending.start_s,
+            pending.length_s,
+            &pending.histogram,
+        )
+    }
+}

@@ -1,0 +1,145 @@
+//! `results.json` of jitterdebugger.
+//!
+//! Where the facts come from: `dump_stats` and `worker` in `jitterdebugger.c` (after version 0.3),
+//! and recordings of version 0.3 (Debian 12) in `conformance/import`. A value is wake-up time less
+//! intended time in whole units of `resolution_in_ns`, the rest cut off; the histogram ends at one
+//! millisecond, and what lies beyond is in `count`, `min` and `max` alone. Intended times are never
+//! passed over. A thread that counted nothing has an `avg` that is no JSON.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use kadenz_record::run::model::{Kind, Run};
+use serde::Deserialize;
+
+use super::bins::{Bins, Overflow, scaled, warn_of_bins};
+use super::source::series;
+use super::{Importer, ReadError, Sink, json};
+
+/// Where the program's histogram ends.
+const LIMIT_NS: i64 = 1_000_000;
+
+/// Reads `results.json` of jitterdebugger.
+pub(super) struct Jitterdebugger;
+
+#[derive(Deserialize)]
+struct File {
+    version: u64,
+    sysinfo: SystemInfo,
+    cpu: BTreeMap<String, Cpu>,
+}
+
+#[derive(Deserialize)]
+struct SystemInfo {
+    #[serde(default)]
+    sysname: String,
+    release: Option<String>,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    cpus_online: u32,
+    resolution_in_ns: i64,
+}
+
+#[derive(Deserialize)]
+struct Cpu {
+    histogram: BTreeMap<String, u64>,
+    count: u64,
+    max: u64,
+}
+
+impl Importer for Jitterdebugger {
+    fn recognises(&self, head: &str) -> bool {
+        json::has_keys(
+            head,
+            &["version", "sysinfo", "cpus_online", "resolution_in_ns"],
+        )
+    }
+
+    fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
+        let bytes = json::read(source, "JSON of jitterdebugger")?;
+        let file: File = match json::parse(&bytes) {
+            Ok(file) => file,
+            Err(error) => json::parse(&mend_averages(&bytes)).map_err(|_| error)?,
+        };
+        if file.version != 3 {
+            let cause = format!("it is {}, but only version 3 is known", file.version);
+            return Err(ReadError::field("version", cause));
+        }
+        let width_ns = file.sysinfo.resolution_in_ns;
+        if !(1..=LIMIT_NS).contains(&width_ns) {
+            let cause = format!("{width_ns} is no resolution: it must be 1 to {LIMIT_NS}");
+            return Err(ReadError::field("sysinfo.resolution_in_ns", cause));
+        }
+        if file.cpu.values().all(|cpu| cpu.count == 0) {
+            return Err(ReadError::Lacks {
+                what: "value",
+                remedy: "the measurement was ended before its first wake-up: measure again",
+            });
+        }
+        describe(sink.run(), &file);
+        if width_ns > 1 {
+            warn_of_bins(sink, &format!("{width_ns} ns"), "its lower end");
+        }
+        let mut cpus: Vec<_> = file.cpu.iter().collect();
+        cpus.sort_by_key(|(number, _)| (number.len(), *number));
+        cpus.into_iter()
+            .try_for_each(|(number, cpu)| store(sink, number, cpu, width_ns))
+    }
+}
+
+fn describe(run: &mut Run, file: &File) {
+    let system = &file.sysinfo;
+    run.host.os = system.sysname.to_ascii_lowercase();
+    run.host.kernel.clone_from(&system.release);
+    run.host.cpus = system.cpus_online;
+    run.host.preemption = super::json::preemption(&system.version);
+    run.parameters
+        .insert("source_program".to_owned(), "jitterdebugger".into());
+}
+
+fn store(sink: &mut dyn Sink, number: &str, cpu: &Cpu, width_ns: i64) -> Result<(), ReadError> {
+    let wrong =
+        |field: &str, cause: String| ReadError::field(format!("cpu.{number}.{field}"), cause);
+    let mut bins = Bins::new();
+    for (bin, &count) in &cpu.histogram {
+        let field = format!("histogram.{bin}");
+        let value = bin
+            .parse()
+            .map_err(|_| wrong(&field, "it is no whole number".to_owned()))?;
+        bins.add(
+            scaled(value, width_ns).map_err(|cause| wrong(&field, cause))?,
+            count,
+        );
+    }
+    let missing = cpu.count.checked_sub(bins.count()).ok_or_else(|| {
+        wrong(
+            "count",
+            format!(
+                "{} is below the {} values in the bins",
+                cpu.count,
+                bins.count()
+            ),
+        )
+    })?;
+    let max_ns = i64::try_from(cpu.max)
+        .ok()
+        .and_then(|max| max.checked_mul(width_ns));
+    let overflow = (missing > 0).then_some(Overflow {
+        count: missing,
+        limit_ns: LIMIT_NS,
+        max_ns,
+    });
+    let description = format!("lateness on CPU {number}, as jitterdebugger measured it");
+    let series = series(format!("cpu{number}"), description, Kind::Lateness);
+    bins.store(sink, series, 0.0, overflow.as_ref())
+}
+
+/// Makes the averages of threads that counted nothing JSON.
+fn mend_averages(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let mended = text
+        .replace("\"avg\": -nan", "\"avg\": 0")
+        .replace("\"avg\": nan", "\"avg\": 0");
+    mended.into_bytes()
+}

@@ -1,0 +1,188 @@
+//! Where an importer puts what it reads.
+
+use kadenz_record::histogram::SignedHistogram;
+use kadenz_record::run::model::{Counts, Run, Series, Warning};
+use kadenz_record::samples::Sample;
+
+use super::StoreError;
+
+/// More series than any program writes; a file that has more is not what it seems.
+pub(super) const MAX_SERIES: usize = 400;
+
+/// Takes what an importer reads: a run folder in the making, or memory.
+pub trait Sink {
+    /// The run, for the importer to fill in: start, machine, parameters, warnings; once a series is
+    /// open, also its description.
+    fn run(&mut self) -> &mut Run;
+
+    /// Opens a series and gives its index in `run().series`. Its name is made fit for a file name
+    /// and its own; `raw` says that its samples come one by one.
+    ///
+    /// # Errors
+    /// When its files cannot be made, or there are too many.
+    fn open(&mut self, series: Series, raw: bool) -> Result<usize, StoreError>;
+
+    /// Takes one sample of a raw series. Times count from the start of the run.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn sample(&mut self, series: usize, sample: Sample) -> Result<(), StoreError>;
+
+    /// Takes the histogram of one interval of a series that is not raw, in order of time.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn interval(
+        &mut self,
+        series: usize,
+        start_s: f64,
+        length_s: f64,
+        histogram: &SignedHistogram,
+    ) -> Result<(), StoreError>;
+}
+
+impl dyn Sink + '_ {
+    /// Adds a warning to the run.
+    pub(super) fn warn(&mut self, id: &str, text: String, remedy: Option<&str>) {
+        let remedy = remedy.map(str::to_owned);
+        self.run().warnings.push(Warning {
+            id: id.to_owned(),
+            text,
+            remedy,
+        });
+    }
+
+    /// Sets a parameter of the run.
+    pub(super) fn parameter(&mut self, name: &str, value: impl Into<serde_json::Value>) {
+        self.run().parameters.insert(name.to_owned(), value.into());
+    }
+
+    /// What was counted in a series.
+    pub(super) fn counts(&mut self, series: usize) -> &mut Counts {
+        &mut self.run().series[series].counts
+    }
+}
+
+/// A sink in memory, for tests, fuzzing and whoever wants no run folder: keeps one histogram a
+/// series and no samples.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// What the importer said of the run; its series have no files.
+    pub run: Run,
+    /// The values of each series, by index.
+    pub histograms: Vec<SignedHistogram>,
+    /// How many intervals each series had.
+    pub intervals: Vec<u64>,
+}
+
+impl Sink for Collected {
+    fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    fn open(&mut self, mut series: Series, _raw: bool) -> Result<usize, StoreError> {
+        series.name = free_name(&self.run, &series.name)?;
+        "ns".clone_into(&mut series.unit);
+        self.run.series.push(series);
+        self.histograms.push(SignedHistogram::new());
+        self.intervals.push(0);
+        Ok(self.histograms.len() - 1)
+    }
+
+    fn sample(&mut self, series: usize, sample: Sample) -> Result<(), StoreError> {
+        count_sample(&mut self.run.series[series].counts, sample.value_ns);
+        self.histograms[series].record(sample.value_ns);
+        Ok(())
+    }
+
+    fn interval(
+        &mut self,
+        series: usize,
+        _start_s: f64,
+        _length_s: f64,
+        histogram: &SignedHistogram,
+    ) -> Result<(), StoreError> {
+        count_interval(&mut self.run.series[series].counts, histogram);
+        self.histograms[series].add(histogram);
+        self.intervals[series] += 1;
+        Ok(())
+    }
+}
+
+/// Counts one value, as a recorder would.
+pub(super) fn count_sample(counts: &mut Counts, value_ns: i64) {
+    counts.recorded += 1;
+    counts.early += u64::from(value_ns < 0);
+    let beyond = kadenz_record::histogram::Layout::STANDARD.highest();
+    counts.saturated += u64::from(value_ns.unsigned_abs() > beyond);
+    extend(counts, value_ns, value_ns);
+}
+
+/// Counts the values of an interval; the extremes are as exact as the histogram is.
+pub(super) fn count_interval(counts: &mut Counts, histogram: &SignedHistogram) {
+    if histogram.is_empty() {
+        return;
+    }
+    counts.recorded = counts.recorded.saturating_add(histogram.count());
+    counts.early = counts.early.saturating_add(histogram.early.count());
+    extend(counts, histogram.min(), histogram.max());
+}
+
+fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {
+    counts.min_ns = Some(counts.min_ns.map_or(min_ns, |known| known.min(min_ns)));
+    counts.max_ns = Some(counts.max_ns.map_or(max_ns, |known| known.max(max_ns)));
+}
+
+/// A name made of what a series name may hold, and not yet taken in the run.
+pub(super) fn free_name(run: &Run, wanted: &str) -> Result<String, StoreError> {
+    if run.series.len() >= MAX_SERIES {
+        return Err(StoreError::TooManySeries { limit: MAX_SERIES });
+    }
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    let mut name: String = wanted.chars().take(80).map(plain).collect();
+    if name.is_empty() || name.starts_with(['.', '-']) {
+        name.insert(0, 's');
+    }
+    let taken = |name: &str| {
+        run.series
+            .iter()
+            .any(|series| series.name.eq_ignore_ascii_case(name))
+    };
+    let mut free = name.clone();
+    let mut number = 2;
+    while taken(&free) {
+        free = format!("{name}-{number}");
+        number += 1;
+    }
+    Ok(free)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_fit_and_told_apart() {
+        let mut sink = Collected::default();
+        for name in ["a b", "A/b", "..", "", "ünï", "a-b"] {
+            let series = Series {
+                name: name.to_owned(),
+                ..Series::default()
+            };
+            sink.open(series, false).unwrap();
+        }
+        let names: Vec<&str> = sink
+            .run
+            .series
+            .iter()
+            .map(|series| series.name.as_str())
+            .collect();
+        assert_eq!(names, ["a-b", "A-b-2", "s..", "s", "s-n-", "a-b-3"]);
+    }
+}

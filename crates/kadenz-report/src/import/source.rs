@@ -1,0 +1,175 @@
+//! The file that is imported: gunzipped if need be, cut into lines of bounded length.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use jiff::Timestamp;
+use kadenz_record::run::model::{Kind, Run, Series};
+
+use super::{Format, ReadError};
+
+/// How much of a file is looked at to tell its format.
+const HEAD: usize = 64 << 10;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The longest line that any of the formats has is a row of a cyclictest with a thread a CPU.
+const MAX_LINE: u64 = 1 << 20;
+
+/// Stands for a start that the source does not tell.
+pub(super) const UNKNOWN_START: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// A file that is imported.
+pub(super) struct Source {
+    reader: BufReader<Box<dyn Read>>,
+}
+
+impl Source {
+    /// Opens a file, looking through gzip.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut file = BufReader::with_capacity(HEAD, File::open(path)?);
+        let zipped = file.fill_buf()?.starts_with(&GZIP);
+        let reader: Box<dyn Read> = if zipped {
+            Box::new(MultiGzDecoder::new(file))
+        } else {
+            Box::new(file)
+        };
+        Ok(Self {
+            reader: BufReader::with_capacity(HEAD, reader),
+        })
+    }
+
+    /// The first bytes, as text.
+    pub(super) fn head(&mut self) -> io::Result<String> {
+        let mut head = Vec::new();
+        self.reader
+            .by_ref()
+            .take(HEAD as u64)
+            .read_to_end(&mut head)?;
+        Ok(String::from_utf8_lossy(&head).into_owned())
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buf)
+    }
+}
+
+impl BufRead for Source {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.reader.consume(amount);
+    }
+}
+
+/// Says in `run` where it comes from.
+pub(super) fn describe(run: &mut Run, path: &Path, format: Format) {
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    run.parameters.insert("source_file".to_owned(), name.into());
+    run.parameters
+        .insert("source_format".to_owned(), format.name().into());
+    let path = path.display().to_string();
+    let words = ["kadenz", "import", "--format", format.name(), &path];
+    run.command = words.map(str::to_owned).to_vec();
+}
+
+/// Says in `run` when it began, if the source tells a time that can be one.
+pub(super) fn set_start(run: &mut Run, start: Timestamp) {
+    run.started_at = start.to_string();
+}
+
+/// A series as importers make it: without tuning, counts or files.
+pub(super) fn series(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    kind: Kind,
+) -> Series {
+    Series {
+        name: name.into(),
+        description: description.into(),
+        kind,
+        ..Series::default()
+    }
+}
+
+/// The lines of a text, numbered from 1, without their line breaks, in one buffer.
+pub(super) struct Lines<'a> {
+    source: &'a mut dyn BufRead,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(source: &'a mut dyn BufRead) -> Self {
+        Self {
+            source,
+            line: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// The next line and its number; what is no UTF-8 in it is an error.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, ReadError> {
+        self.line.clear();
+        let read = self
+            .source
+            .take(MAX_LINE)
+            .read_until(b'\n', &mut self.line)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if self.line.ends_with(b"\n") {
+            self.line.pop();
+        } else if read as u64 == MAX_LINE {
+            let cause = "it is longer than 1 MiB: this is no text file of this format";
+            return Err(ReadError::line(self.number, cause));
+        }
+        if self.line.ends_with(b"\r") {
+            self.line.pop();
+        }
+        match std::str::from_utf8(&self.line) {
+            Ok(line) => Ok(Some((self.number, line))),
+            Err(error) => Err(ReadError::line(
+                self.number,
+                format!("byte {} is not UTF-8 text", error.valid_up_to() + 1),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_numbered_and_bounded() {
+        let mut text: &[u8] = b"a\r\n\nlast";
+        let mut lines = Lines::new(&mut text);
+        assert_eq!(lines.next().unwrap(), Some((1, "a")));
+        assert_eq!(lines.next().unwrap(), Some((2, "")));
+        assert_eq!(lines.next().unwrap(), Some((3, "last")));
+        assert_eq!(lines.next().unwrap(), None);
+
+        let endless = vec![b'x'; 2 << 20];
+        let mut endless = endless.as_slice();
+        let error = Lines::new(&mut endless).next().unwrap_err();
+        assert!(error.to_string().starts_with("line 1: it is longer"));
+
+        let mut binary: &[u8] = b"ok\n\xff\n";
+        let mut lines = Lines::new(&mut binary);
+        lines.next().unwrap();
+        assert_eq!(
+            lines.next().unwrap_err().to_string(),
+            "line 2: byte 1 is not UTF-8 text"
+        );
+    }
+}
