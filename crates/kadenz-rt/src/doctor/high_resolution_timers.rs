@@ -76,17 +76,10 @@ fn off(machine: &Machine<'_>, evidence: &str) -> Finding {
 
 /// Whether it is one nanosecond, and the evidence.
 #[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "a system call")]
 fn resolution() -> Option<(bool, String)> {
-    let mut resolution = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer leads to a timespec that lives through the call.
-    let result = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut resolution) };
-    let (seconds, nanoseconds) = (resolution.tv_sec, resolution.tv_nsec);
-    let text = format!("clock_getres(CLOCK_MONOTONIC): {seconds} s {nanoseconds} ns");
-    (result == 0).then_some((seconds == 0 && nanoseconds == 1, text))
+    let resolution = crate::os::linux::clock::monotonic_resolution()?;
+    let text = format!("clock_getres(CLOCK_MONOTONIC): {resolution:?}");
+    Some((resolution == std::time::Duration::from_nanos(1), text))
 }
 
 #[cfg(not(target_os = "linux"))]

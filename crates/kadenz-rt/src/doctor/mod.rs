@@ -31,6 +31,7 @@ mod interrupts;
 mod isolated_cpus;
 mod kernel_build;
 mod kernel_log;
+mod kernel_tracing;
 mod ksm;
 mod load;
 mod memory_lock;
@@ -59,7 +60,7 @@ mod thermal;
 mod tick;
 mod time_synchronisation;
 mod timer_migration;
-mod tracing;
+
 mod transparent_hugepages;
 mod virtualisation;
 mod vm_statistics;
@@ -128,7 +129,7 @@ pub fn checks() -> &'static [&'static dyn Check] {
         &mitigations::Mitigations,
         &split_lock::SplitLock,
         &kernel_build::KernelBuild,
-        &tracing::Tracing,
+        &kernel_tracing::KernelTracing,
         &serial_console::SerialConsole,
         &kernel_log::KernelLog,
     ]

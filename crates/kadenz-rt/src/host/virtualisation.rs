@@ -132,13 +132,18 @@ fn from_dmi(root: &Root) -> Option<Layer> {
     readings.into_iter().next()
 }
 
-/// The name that the hypervisor gives at CPUID leaf 0x4000_0000.
-#[cfg(target_arch = "x86_64")]
+/// The name that the hypervisor gives at CPUID leaf 0x4000_0000; a fake root is not asked.
 fn cpuid_name(root: &Root) -> Option<Layer> {
-    if !root.is_live() {
-        return None;
-    }
-    let signature = cpuid_signature()?;
+    if root.is_live() { cpuid() } else { None }
+}
+
+/// The hypervisor beneath, as the processor tells it; always `None` on other processors than
+/// x86_64.
+pub(super) fn cpuid() -> Option<Layer> {
+    #[cfg(target_arch = "x86_64")]
+    let signature = crate::os::x86_64::hypervisor_signature()?;
+    #[cfg(not(target_arch = "x86_64"))]
+    let signature = Option::<String>::None?;
     let known = [
         ("KVMKVMKVM", "kvm"),
         ("VMwareVMware", "vmware"),
@@ -146,7 +151,7 @@ fn cpuid_name(root: &Root) -> Option<Layer> {
         ("XenVMMXenVMM", "xen"),
         ("VBoxVBoxVBox", "virtualbox"),
         ("TCGTCGTCGTCG", "qemu (emulated)"),
-        ("bhyve bhyve ", "bhyve"),
+        ("bhyve bhyve", "bhyve"),
         ("ACRNACRNACRN", "acrn"),
     ];
     let name = known.iter().find(|(word, _)| signature == *word);
@@ -155,36 +160,6 @@ fn cpuid_name(root: &Root) -> Option<Layer> {
         name,
         evidence: format!("CPUID leaf 0x40000000: {signature}"),
     })
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn cpuid_name(_: &Root) -> Option<Layer> {
-    None
-}
-
-#[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "CPUID is an instruction")]
-#[allow(
-    unused_unsafe,
-    reason = "later compilers than the oldest supported call CPUID safe"
-)]
-fn cpuid_signature() -> Option<String> {
-    use std::arch::x86_64::__cpuid;
-    // SAFETY: every x86_64 processor has CPUID with leaf 1.
-    let features = unsafe { __cpuid(1) };
-    if features.ecx & (1 << 31) == 0 {
-        return None;
-    }
-    // SAFETY: bit 31 of leaf 1's ecx says that a hypervisor answers this leaf.
-    let leaf = unsafe { __cpuid(0x4000_0000) };
-    let bytes: Vec<u8> = [leaf.ebx, leaf.ecx, leaf.edx]
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
-    let signature = String::from_utf8_lossy(&bytes)
-        .trim_matches('\0')
-        .to_owned();
-    (!signature.is_empty()).then_some(signature)
 }
 
 fn container(root: &Root) -> Option<Layer> {

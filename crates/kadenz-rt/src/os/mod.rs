@@ -12,6 +12,13 @@ mod portable;
 #[cfg(windows)]
 pub(crate) mod windows;
 
+#[cfg(target_os = "macos")]
+pub(crate) mod macos_sysctl;
+#[cfg(windows)]
+pub(crate) mod windows_facts;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86_64;
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::clock::{MONOTONIC_NAME, monotonic_ns, monotonic_raw_ns};
 #[cfg(target_os = "linux")]

@@ -1,5 +1,7 @@
 //! Reading clocks.
 
+use std::time::Duration;
+
 use libc::{clockid_t, timespec};
 
 /// The sleep clock's name as runs record it.
@@ -23,6 +25,17 @@ pub(crate) fn monotonic_raw_ns() -> u64 {
 #[inline]
 pub(crate) fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Resolution of `CLOCK_MONOTONIC`.
+pub(crate) fn monotonic_resolution() -> Option<Duration> {
+    let mut time = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a live timespec for the call to write to.
+    let result = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut time) };
+    (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 #[inline]

@@ -2,12 +2,12 @@
 
 use super::{Check, Finding, Machine, Severity};
 
-pub(super) struct Tracing;
+pub(super) struct KernelTracing;
 
 const ID: &str = "kernel-tracing";
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-impl Check for Tracing {
+impl Check for KernelTracing {
     fn id(&self) -> &'static str {
         ID
     }

@@ -1,0 +1,100 @@
+//! Questions to network drivers: the ioctls behind the programs `ethtool` and `iwconfig`.
+//!
+//! Values and layouts: `ethtool.h`, `sockios.h` and `wireless.h` of the kernel's user interface.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+const SIOCETHTOOL: u32 = 0x8946;
+const SIOCGIWPOWER: u32 = 0x8b2d;
+
+/// The questions; each names the structure that goes with it.
+pub(crate) mod command {
+    /// `struct ethtool_coalesce`.
+    pub(crate) const GET_COALESCE: u32 = 0x0e;
+    /// `struct ethtool_value`.
+    pub(crate) const GET_FLAGS: u32 = 0x25;
+    /// `struct ethtool_value`.
+    pub(crate) const GET_GRO: u32 = 0x2b;
+    /// `struct ethtool_eee`.
+    pub(crate) const GET_EEE: u32 = 0x44;
+}
+
+/// `struct ifreq` with a pointer in its union; the union is 24 bytes on 64-bit systems and 16 on
+/// 32-bit ones, and this is never shorter.
+#[repr(C)]
+struct PointerRequest {
+    name: [u8; 16],
+    data: *mut u32,
+    rest: [usize; 3],
+}
+
+/// `struct iwreq` with a `struct iw_param` in its union of 16 bytes.
+#[repr(C)]
+struct PowerRequest {
+    name: [u8; 16],
+    value: i32,
+    fixed: u8,
+    disabled: u8,
+    flags: u16,
+    rest: [u64; 2],
+}
+
+/// A network interface whose driver can be asked. Asking needs no rights.
+pub(crate) struct Interface {
+    socket: OwnedFd,
+    name: [u8; 16],
+}
+
+impl Interface {
+    /// `None` when the name is too long for the kernel, or sockets are refused.
+    pub(crate) fn open(interface: &str) -> Option<Self> {
+        let mut name = [0; 16];
+        // The last byte stays zero.
+        name[..15]
+            .get_mut(..interface.len())?
+            .copy_from_slice(interface.as_bytes());
+        // SAFETY: the call takes numbers only.
+        let number =
+            unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+        if number < 0 {
+            return None;
+        }
+        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
+        let socket = unsafe { OwnedFd::from_raw_fd(number) };
+        Some(Self { socket, name })
+    }
+
+    /// Sends `words`, which begins with a command of [`command`], and holds the answer after it.
+    /// `N` must be the number of words of the command's structure. False when the driver does not
+    /// answer this.
+    pub(crate) fn ask<const N: usize>(&self, words: &mut [u32; N]) -> bool {
+        let data = words.as_mut_ptr();
+        let mut request = PointerRequest {
+            name: self.name,
+            data,
+            rest: [0; 3],
+        };
+        // SAFETY: the request is laid out like `struct ifreq`, its name ends with a zero, and its
+        // pointer leads to the words of the command's structure, alive through the call.
+        let result =
+            unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+        result == 0
+    }
+
+    /// Whether Wi-Fi power save is on; `None` when this is no Wi-Fi or the driver does not tell.
+    pub(crate) fn power_save(&self) -> Option<bool> {
+        let mut request = PowerRequest {
+            name: self.name,
+            value: 0,
+            fixed: 0,
+            disabled: 0,
+            flags: 0,
+            rest: [0; 2],
+        };
+        // SAFETY: the request is not shorter than `struct iwreq` and begins like it; this command
+        // writes the `iw_param` in it and follows no pointer.
+        let result =
+            unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCGIWPOWER as _, &raw mut request) };
+        (result == 0).then_some(request.disabled == 0)
+    }
+}
