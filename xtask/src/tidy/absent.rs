@@ -8,18 +8,13 @@ use crate::repository::SourceFile;
 const ABSENT: &[(&str, &[&str], &str)] = &[
     (
         "crates/kadenz-record/src/",
-        &["std::net", "std::process", "tracing"],
+        &["std::net", "std::process"],
         "the notebook writes files and nothing else",
     ),
     (
         "crates/kadenz-report/src/",
-        &["std::net", "std::process", "kadenz_rt", "tracing"],
+        &["std::net", "std::process", "kadenz_rt"],
         "a report reads the run's files and nothing else",
-    ),
-    (
-        "crates/kadenz-rt/src/",
-        &["std::net", "tracing", "println", "eprintln"],
-        "the floor never logs: its code runs on the real-time path",
     ),
     (
         "crates/",
@@ -84,6 +79,9 @@ fn find<'a>(
     })
 }
 
+/// Waiting this long is giving up on what hangs, not a limit for what is slow.
+const GIVING_UP_S: u64 = 30;
+
 /// Rule `timed-asserts`: a busy machine is no defect of the code under test.
 pub fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
     let own = |file: &&SourceFile| file.is("rs") && file.path.starts_with("crates/");
@@ -91,13 +89,7 @@ pub fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
     for file in files.iter().filter(own) {
         let code = scan::code_only(&file.text);
         for (at, line) in code.lines().enumerate() {
-            let asserts = line.contains("assert!(") && line.contains("elapsed()");
-            if asserts
-                && line
-                    .split("elapsed()")
-                    .nth(1)
-                    .is_some_and(|it| it.contains('<'))
-            {
+            if limits_time(line) {
                 let place = format!("{}:{}", file.path, at + 1);
                 let text = "a test must not assert a maximum run time; benchmarks do that";
                 findings.push(Finding::error(place, text));
@@ -105,6 +97,20 @@ pub fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+fn limits_time(line: &str) -> bool {
+    let Some((before, after)) = line.split_once("elapsed()") else {
+        return false;
+    };
+    let seconds = after
+        .split("from_secs(")
+        .nth(1)
+        .and_then(|it| it.split(')').next());
+    let gives_up = seconds
+        .and_then(|it| it.parse().ok())
+        .is_some_and(|it: u64| it >= GIVING_UP_S);
+    before.contains("assert!(") && after.trim_start().starts_with('<') && !gives_up
 }
 
 #[cfg(test)]
@@ -120,7 +126,10 @@ mod tests {
                 "//! kadenz_rt is not ours.\nuse kadenz_rt::clock;\n",
             ),
             file("crates/kadenz-lab/src/lib.rs", "use kadenz_rt::clock;\n"),
-            file("crates/kadenz-rt/tests/a.rs", "eprintln!(1);\n"),
+            file(
+                "crates/kadenz-report/tests/a.rs",
+                "use std::process::Command;\n",
+            ),
         ];
         assert_eq!(
             places(&check(&files)),
@@ -157,7 +166,8 @@ mod tests {
 
     #[test]
     fn a_test_with_a_time_limit_is_found_and_a_lower_bound_is_not() {
-        let text = "assert!(start.elapsed() < LIMIT);\nassert!(start.elapsed() >= LEAST);\n";
+        let text = "assert!(start.elapsed() < LIMIT);\nassert!(start.elapsed() >= LEAST);\n\
+                    assert!(start.elapsed() < Duration::from_secs(60), \"hangs\");\n";
         let files = [file("crates/kadenz-rt/tests/sleep.rs", text)];
         assert_eq!(
             places(&timed_asserts(&files)),

@@ -63,6 +63,11 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
         "only the program decides where a log goes",
     ),
     (
+        "tracing",
+        &["kadenz-lab", "kadenz-cli"],
+        "what runs on the real-time path never logs",
+    ),
+    (
         "libc",
         &["kadenz-rt"],
         "operating-system code lives on the floor",

@@ -102,7 +102,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "absent",
-        about: "what a room must not have: network, wall clocks, logging, endless queues",
+        about: "what a room must not have: network, wall clocks, endless queues",
         check: |house| absent::check(&house.files),
     },
     Rule {
