@@ -1,0 +1,236 @@
+//! Recordings of the real programs, imported as runs: what the program counted and printed is what
+//! the run says.
+
+use std::path::{Path, PathBuf};
+
+use kadenz_record::run::folder::RunReader;
+use kadenz_record::run::model::{Counts, Kind, Run};
+use kadenz_report::import::{self, Format};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../conformance/import")
+        .join(name)
+}
+
+/// Imports a fixture, whose format must be recognised; gives the run as its folder tells it.
+fn imported(name: &str, format: Format) -> (tempfile::TempDir, Run) {
+    let path = fixture(name);
+    assert_eq!(import::detect(&path).unwrap(), format, "{name}");
+    let folder = tempfile::tempdir().unwrap();
+    let run = import::import(&path, format, folder.path()).unwrap();
+    let reader = RunReader::open(folder.path()).unwrap();
+    assert!(reader.complete());
+    assert_eq!(reader.run(), &run);
+    assert_eq!(run.experiment, "import");
+    assert_eq!(run.parameters["source_file"], name);
+    (folder, run)
+}
+
+fn counts(recorded: u64, early: u64, saturated: u64, min_ns: i64, max_ns: i64) -> Counts {
+    Counts {
+        recorded,
+        early,
+        saturated,
+        min_ns: Some(min_ns),
+        max_ns: Some(max_ns),
+        ..Counts::default()
+    }
+}
+
+fn warning<'a>(run: &'a Run, id: &str) -> &'a str {
+    let found = run.warnings.iter().find(|warning| warning.id == id);
+    &found
+        .unwrap_or_else(|| panic!("no warning {id}: {:?}", run.warnings))
+        .text
+}
+
+/// The values of a series' samples file, in order.
+fn samples(folder: &Path, series: &str) -> Vec<i64> {
+    let reader = RunReader::open(folder).unwrap();
+    let mut values = Vec::new();
+    let mut file = reader.samples(series).unwrap();
+    file.for_each_value(|chunk| values.extend_from_slice(chunk))
+        .unwrap();
+    values
+}
+
+#[test]
+fn cyclictest_text() {
+    let (_folder, run) = imported("cyclictest.txt", Format::CyclictestText);
+    assert_eq!(run.series.len(), 2);
+    assert_eq!(run.series[0].counts, counts(1000, 0, 0, 4_000, 374_000));
+    assert_eq!(run.series[1].counts, counts(1000, 0, 0, 5_000, 76_000));
+    assert_eq!(run.series[0].kind, Kind::Lateness);
+    assert!(warning(&run, "bins").contains("microsecond bins: each is placed at"));
+    assert!(warning(&run, "coordinated_omission").contains("passes over"));
+    assert!(warning(&run, "start_unknown").contains("1970"));
+}
+
+#[test]
+fn cyclictest_json_tells_more() {
+    let (_folder, run) = imported("cyclictest.json", Format::CyclictestJson);
+    assert_eq!(run.series[0].counts, counts(1000, 0, 0, 4_000, 374_000));
+    assert_eq!(run.series[0].expected_interval_ns, Some(1_000_000));
+    assert_eq!(run.started_at, "2026-11-21T21:13:40Z");
+    assert_eq!(run.duration_ns, 1_000_000_000);
+    assert_eq!(run.host.os, "linux");
+    assert_eq!(run.host.preemption.as_deref(), Some("PREEMPT_DYNAMIC"));
+    assert_eq!(run.parameters["source_program"], "cyclictest 2.40");
+}
+
+/// 544 of 600 values are in no bin; the JSON has to be mended first.
+#[test]
+fn overflows_of_cyclictest_are_counted() {
+    let formats = [
+        ("txt", Format::CyclictestText),
+        ("json", Format::CyclictestJson),
+    ];
+    for (ending, format) in formats {
+        let (_folder, run) = imported(&format!("cyclictest-overflow.{ending}"), format);
+        assert_eq!(run.series.len(), 2, "the column of sums is no thread");
+        assert_eq!(run.series[0].counts, counts(600, 0, 544, 22_000, 2_435_000));
+        assert_eq!(run.series[1].counts, counts(600, 0, 597, 31_000, 1_532_000));
+        let text = warning(&run, "overflow");
+        assert!(
+            text.contains("thread0: 544 of 600 values (90.667 %)"),
+            "{text}"
+        );
+        assert!(text.contains("others at 60 us"), "{text}");
+    }
+}
+
+#[test]
+fn cyclictest_in_nanoseconds() {
+    let (_folder, run) = imported("cyclictest-nanoseconds.json", Format::CyclictestJson);
+    assert_eq!(run.series[0].counts, counts(300, 0, 9, 57_792, 17_614_369));
+    assert!(run.warnings.iter().all(|warning| warning.id != "bins"));
+}
+
+#[test]
+fn a_summary_is_no_histogram() {
+    let path = fixture("cyclictest-no-histogram.txt");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let format = import::detect(&path).unwrap();
+    let error = import::import(&path, format, &out).unwrap_err().to_string();
+    assert!(
+        error.contains("it holds no histogram; cyclictest keeps one with -h"),
+        "{error}"
+    );
+    assert!(!out.exists(), "a failed import leaves nothing behind");
+}
+
+#[test]
+fn irtt_has_three_series_in_order() {
+    let (folder, run) = imported("irtt.json", Format::Irtt);
+    let names: Vec<&str> = run
+        .series
+        .iter()
+        .map(|series| series.name.as_str())
+        .collect();
+    assert_eq!(names, ["rtt", "send-delay", "receive-delay"]);
+    assert_eq!(run.series[0].counts, counts(50, 0, 0, 19_201, 181_935));
+    assert_eq!(run.series[1].counts, counts(50, 0, 0, 6_828, 123_943));
+    assert_eq!(run.series[2].counts, counts(50, 0, 0, 9_963, 86_273));
+    assert_eq!(run.series[0].expected_interval_ns, Some(20_000_000));
+    assert_eq!(samples(folder.path(), "rtt").iter().sum::<i64>(), 5_324_933);
+    assert_eq!(samples(folder.path(), "rtt")[0], 47_076);
+    assert!(
+        run.started_at.starts_with("2026-11-21T20:35:42.962467887"),
+        "{}",
+        run.started_at
+    );
+    assert!(warning(&run, "one_way_clocks").contains("two wall clocks"));
+    assert!(run.warnings.iter().all(|warning| warning.id != "lost"));
+}
+
+#[test]
+fn what_irtt_lost_is_told() {
+    let (_folder, run) = imported("irtt-lossy.json.gz", Format::Irtt);
+    assert_eq!(run.series[0].counts, counts(41, 0, 0, 240_798, 36_071_009));
+    let text = warning(&run, "lost");
+    assert!(text.starts_with("9 of 50 round trips were lost"), "{text}");
+    assert!(
+        text.contains("5 on the way to the server, 4 on the way back, 0 unknown"),
+        "{text}"
+    );
+    assert!(warning(&run, "duplicates").starts_with("3 replies"));
+    assert!(warning(&run, "late").starts_with("5 replies"));
+    assert_eq!(run.parameters["packets_lost_to_server"], 5);
+    assert_eq!(run.parameters["packets_late"], 5);
+}
+
+#[test]
+fn jitterdebugger() {
+    let (_folder, run) = imported("jitterdebugger.json", Format::Jitterdebugger);
+    assert_eq!(run.series[0].name, "cpu0");
+    assert_eq!(run.series[0].counts, counts(500, 0, 0, 7_000, 73_000));
+    assert_eq!(run.series[1].counts, counts(500, 0, 0, 8_000, 665_000));
+    assert_eq!(run.host.cpus, 2);
+
+    let (_folder, run) = imported("jitterdebugger-overflow.json", Format::Jitterdebugger);
+    assert_eq!(run.series[0].counts, counts(500, 0, 33, 8_000, 33_587_000));
+    assert!(warning(&run, "overflow").contains("33 of 500 values"));
+
+    let (_folder, run) = imported("jitterdebugger-nanoseconds.json", Format::Jitterdebugger);
+    assert_eq!(run.series[0].counts, counts(300, 0, 0, 8_584, 33_890));
+}
+
+#[test]
+fn sockperf_gives_what_it_printed() {
+    let (folder, run) = imported("sockperf.csv", Format::Sockperf);
+    assert_eq!(run.series[0].name, "latency");
+    assert_eq!(run.series[0].counts, counts(108, 0, 0, 4_302, 5_670_826));
+    assert_eq!(run.series[0].expected_interval_ns, Some(5_000_000));
+    assert_eq!(
+        samples(folder.path(), "latency").iter().sum::<i64>(),
+        45_318_920
+    );
+    assert!(warning(&run, "half_round_trip").contains("half of each round trip"));
+
+    let (_folder, run) = imported("sockperf-rtt.csv", Format::Sockperf);
+    assert_eq!(run.series[0].name, "rtt");
+    assert_eq!(run.series[0].counts, counts(53, 0, 0, 12_016, 12_056_559));
+    assert_eq!(run.series[0].expected_interval_ns, Some(10_000_000));
+}
+
+#[test]
+fn bmwcarit_has_values_below_zero() {
+    let (_folder, run) = imported("bmwcarit-cyclic.log", Format::Bmwcarit);
+    assert_eq!(
+        (run.series[0].name.as_str(), run.series[0].kind),
+        ("jitter", Kind::Jitter)
+    );
+    assert_eq!(run.series[0].counts, counts(500, 199, 0, -41_000, 41_000));
+    assert_eq!(run.series[0].expected_interval_ns, Some(1_000_000));
+
+    for (name, early, min_ns, max_ns) in [
+        ("measured", 2, -4_000, 180_000),
+        ("reported", 2, -7_000, 178_000),
+    ] {
+        let file = format!("bmwcarit-oneshot-{name}.log");
+        let (_folder, run) = imported(&file, Format::Bmwcarit);
+        assert_eq!(run.series[0].name, name);
+        assert_eq!(run.series[0].counts, counts(300, early, 0, min_ns, max_ns));
+        assert_eq!(run.parameters["timeout_us"], 1000);
+    }
+}
+
+/// -1 us in these logs is a message that never came, not a value.
+#[test]
+fn missing_messages_of_bmwcarit_are_no_values() {
+    let (_folder, run) = imported("bmwcarit-communication.log", Format::Bmwcarit);
+    assert_eq!(run.series[0].counts, counts(197, 0, 0, 52_000, 211_000));
+    assert!(warning(&run, "lost").starts_with("3 of 200 messages never came"));
+}
+
+#[test]
+fn csv_samples_keep_their_order_and_tell_the_start() {
+    let (folder, run) = imported("samples.csv", Format::Csv);
+    assert_eq!(run.started_at, "2026-11-21T20:35:42Z");
+    assert_eq!(run.duration_ns, 1_990_000_000);
+    let values = samples(folder.path(), "values");
+    assert_eq!((values.len(), values[0], values[150]), (200, 52_852, -300));
+    assert_eq!(run.series[0].counts.early, 1);
+}
