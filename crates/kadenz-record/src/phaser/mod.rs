@@ -245,3 +245,6 @@ impl ReaderTurn<'_> {
         self.resting = previous;
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -195,3 +195,6 @@ fn add_counts(totals: &mut Counts, interval: &Counts) {
     totals.min_ns = [totals.min_ns, interval.min_ns].into_iter().flatten().min();
     totals.max_ns = totals.max_ns.max(interval.max_ns);
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

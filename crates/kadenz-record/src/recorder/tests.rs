@@ -1,0 +1,143 @@
+//! Small enough for Miri; `tests/loom.rs` looks at every interleaving.
+
+use std::thread;
+
+use super::{pair, shared};
+use crate::{histogram::SignedHistogram, run::model::Counts};
+
+const VALUES: i64 = if cfg!(miri) { 30 } else { 100_000 };
+const HOUR: i64 = 3_600_000_000_000;
+
+/// Values of all magnitudes, some early, one in ten a miss.
+fn value(n: i64) -> i64 {
+    let magnitude = (n * 7919) % 1000;
+    if n % 10 == 0 {
+        1_000_000 + n
+    } else if n % 3 == 0 {
+        -magnitude - 1
+    } else {
+        magnitude
+    }
+}
+
+const DEADLINE: u64 = 999_999;
+
+fn directly(values: impl Iterator<Item = i64>) -> SignedHistogram {
+    let mut histogram = SignedHistogram::new();
+    values.for_each(|value| histogram.record(value));
+    histogram
+}
+
+#[test]
+fn counts_are_exact() {
+    let (mut writer, mut reader) = pair(Some(100));
+    for value in [7, -3, 101, 102, 100, 103, HOUR, HOUR + 1, -HOUR - 1] {
+        writer.record(value);
+    }
+    assert_eq!(reader.counts(), Counts::default());
+    let mut interval = SignedHistogram::new();
+    let counts = reader.flip_into(&mut interval);
+    let expected = Counts {
+        recorded: 9,
+        dropped: 0,
+        early: 2,
+        saturated: 2,
+        misses: 5,
+        longest_miss_run: 3,
+        min_ns: Some(-HOUR - 1),
+        max_ns: Some(HOUR + 1),
+    };
+    assert_eq!(counts, expected);
+    assert_eq!(reader.counts(), expected);
+    assert_eq!(interval.count(), 9);
+}
+
+#[test]
+fn a_run_of_misses_goes_on_over_a_flip() {
+    let (mut writer, mut reader) = pair(Some(100));
+    let (recorder, mut other) = shared(Some(100));
+    let mut interval = SignedHistogram::new();
+    for values in [&[101, 101][..], &[101, 5, 101], &[101]] {
+        values.iter().for_each(|value| writer.record(*value));
+        values.iter().for_each(|value| recorder.record(*value));
+        assert_eq!(
+            reader.flip_into(&mut interval),
+            other.flip_into(&mut interval)
+        );
+    }
+    assert_eq!(reader.counts().longest_miss_run, 3);
+    assert_eq!(reader.counts().misses, 5);
+}
+
+#[test]
+fn without_a_deadline_nothing_is_missed() {
+    for deadline in [None, Some(u64::MAX)] {
+        let (mut writer, mut reader) = pair(deadline);
+        writer.record(i64::MAX);
+        assert_eq!(reader.flip_into(&mut SignedHistogram::new()).misses, 0);
+    }
+}
+
+#[test]
+fn an_interval_holds_nothing_stale() {
+    let (mut writer, mut reader) = pair(None);
+    let mut interval = directly([1, 2, 3].into_iter());
+    writer.record(-40);
+    writer.record(-50);
+    reader.flip_into(&mut interval);
+    assert_eq!(interval, directly([-40, -50].into_iter()));
+    reader.flip_into(&mut interval);
+    assert!(interval.is_empty());
+    writer.record(60);
+    let counts = reader.flip_into(&mut interval);
+    assert_eq!(interval, directly([60].into_iter()));
+    assert_eq!((counts.min_ns, counts.max_ns), (Some(60), Some(60)));
+    assert_eq!(
+        (reader.counts().min_ns, reader.counts().max_ns),
+        (Some(-50), Some(60))
+    );
+}
+
+#[test]
+fn a_lone_writer_loses_nothing_over_flips() {
+    let (mut writer, mut reader) = pair(Some(DEADLINE));
+    let writing = thread::spawn(move || (0..VALUES).for_each(|n| writer.record(value(n))));
+    let (mut sum, mut interval) = (SignedHistogram::new(), SignedHistogram::new());
+    while !writing.is_finished() {
+        reader.flip_into(&mut interval);
+        sum.add(&interval);
+        thread::yield_now();
+    }
+    reader.flip_into(&mut interval);
+    sum.add(&interval);
+    assert_eq!(sum, directly((0..VALUES).map(value)));
+    let counts = reader.counts();
+    assert_eq!(counts.recorded, VALUES.unsigned_abs());
+    assert_eq!(counts.misses, VALUES.unsigned_abs() / 10);
+    assert_eq!(counts.early, sum.early.count());
+    assert_eq!(counts.min_ns, (0..VALUES).map(value).min());
+    assert_eq!(counts.max_ns, (0..VALUES).map(value).max());
+}
+
+#[test]
+fn several_writers_lose_nothing_over_flips() {
+    let (recorder, mut reader) = shared(Some(DEADLINE));
+    let writers = [0, 1].map(|_| {
+        let recorder = recorder.clone();
+        thread::spawn(move || (0..VALUES).for_each(|n| recorder.record(value(n))))
+    });
+    let (mut sum, mut interval) = (SignedHistogram::new(), SignedHistogram::new());
+    while !writers.iter().all(thread::JoinHandle::is_finished) {
+        reader.flip_into(&mut interval);
+        sum.add(&interval);
+        thread::yield_now();
+    }
+    reader.flip_into(&mut interval);
+    sum.add(&interval);
+    assert_eq!(sum, directly((0..VALUES).chain(0..VALUES).map(value)));
+    let counts = reader.counts();
+    assert_eq!(counts.recorded, 2 * VALUES.unsigned_abs());
+    assert_eq!(counts.misses, 2 * (VALUES.unsigned_abs() / 10));
+    assert_eq!(counts.min_ns, (0..VALUES).map(value).min());
+    assert_eq!(counts.max_ns, (0..VALUES).map(value).max());
+}
