@@ -3,7 +3,12 @@
 
 pub mod html;
 pub mod import;
+pub mod json;
 pub mod numbers;
 pub mod statistics;
 pub mod summary;
+pub mod terminal;
 pub mod verdict;
+
+#[cfg(test)]
+mod testing;

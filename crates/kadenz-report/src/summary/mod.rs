@@ -1,12 +1,18 @@
 //! What one run says, series by series: the common ground of every table, report, export and
 //! comparison.
 
+mod log;
+mod read;
+
 use std::path::PathBuf;
 
+use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Run, Series, Warning};
 
 use crate::statistics::{Cluster, Percent, Percentile, SampleFacts, SignedBucket};
 use crate::verdict::Verdict;
+
+pub use read::{SummariseError, SummaryOptions};
 
 /// What one run says.
 #[derive(Clone, Debug, Default)]
@@ -42,11 +48,14 @@ pub struct SeriesSummary {
     pub max_in_stddevs: Option<f64>,
     /// The percentiles that the sample can carry, ascending.
     pub percentiles: Vec<Percentile>,
+    /// All values, early ones apart.
+    pub histogram: SignedHistogram,
     /// How often each value was recorded, ascending; recorded buckets only.
     pub distribution: Vec<SignedBucket>,
     /// One point an interval of the log, in order of time.
     pub intervals: Vec<IntervalPoint>,
-    /// Sum of all hiccups, without those that omission correction added; only for hiccups.
+    /// Sum of all hiccups, without those that omission correction added; only for hiccups whose
+    /// resolution is known as their expected interval.
     pub hiccup_total_ns: Option<f64>,
     /// The deadline, where the user stated one.
     pub verdict: Option<Verdict>,

@@ -25,7 +25,7 @@ pub struct Verdict {
     pub rate: f64,
     /// One-sided 95 % upper bound of the miss rate (Clopper and Pearson); 1 without samples.
     pub upper_bound_95: f64,
-    /// Most misses in a row.
+    /// Most misses in a row; 0 without a miss, and where only a histogram tells of them.
     pub longest_run: u64,
     /// Misses per hour of measuring; absent when the duration is unknown.
     pub misses_per_hour: Option<f64>,

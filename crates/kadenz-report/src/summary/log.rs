@@ -1,0 +1,150 @@
+//! The interval log of a series: its total and a point an interval, each payload read once.
+
+use std::io::BufRead;
+
+use kadenz_record::histogram::{Histogram, Layout, SignedHistogram};
+use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
+use kadenz_record::run::folder::EARLY_TAG;
+
+use super::IntervalPoint;
+use crate::statistics::{Percent, SignedBucket, percentile};
+
+/// What an interval log holds.
+#[derive(Debug, Default)]
+pub(super) struct LogFacts {
+    pub(super) total: SignedHistogram,
+    pub(super) intervals: Vec<IntervalPoint>,
+    /// How many lines could not be understood, and why the first could not.
+    pub(super) damaged: Option<(u64, ReadLogError)>,
+    /// Lines with a tag that is none of Kadenz's; they are left out.
+    pub(super) foreign: u64,
+    /// Whether the last line was cut off.
+    pub(super) truncated: bool,
+}
+
+/// Reads a log to its end. Lines that cannot be understood are counted and passed over.
+pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>) -> LogFacts {
+    let mut facts = LogFacts::default();
+    let mut scratch = Histogram::new();
+    let mut pending = Pending::default();
+    for interval in &mut log {
+        let taken =
+            interval.and_then(|interval| take(&mut facts, &mut pending, &mut scratch, &interval));
+        if let Err(error) = taken {
+            let (number, _) = facts.damaged.get_or_insert((0, error));
+            *number += 1;
+        }
+    }
+    facts.intervals.extend(pending.point());
+    facts.truncated = log.truncated();
+    facts
+}
+
+fn take(
+    facts: &mut LogFacts,
+    pending: &mut Pending,
+    scratch: &mut Histogram,
+    interval: &Interval,
+) -> Result<(), ReadLogError> {
+    let early = match interval.tag.as_deref() {
+        None => false,
+        Some(EARLY_TAG) => true,
+        Some(_) => {
+            facts.foreign += 1;
+            return Ok(());
+        }
+    };
+    interval.histogram.decode_into(scratch)?;
+    if !pending.is_of(interval, early) {
+        facts.intervals.extend(pending.point());
+        pending.begin(interval);
+    }
+    let total = if early {
+        &mut facts.total.early
+    } else {
+        &mut facts.total.late
+    };
+    make_room(total, scratch.layout());
+    if early {
+        pending.early = true;
+        pending.cells.splice(0..0, mirrored(scratch));
+    }
+    for bucket in scratch.buckets() {
+        total.record_n(bucket.low, bucket.count);
+        if !early {
+            pending.cells.push(SignedBucket {
+                low_ns: bucket.low as i64,
+                high_ns: bucket.high as i64,
+                count: bucket.count,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn mirrored(histogram: &Histogram) -> impl Iterator<Item = SignedBucket> + '_ {
+    histogram.buckets().rev().map(|bucket| SignedBucket {
+        low_ns: -(bucket.high as i64),
+        high_ns: -(bucket.low as i64),
+        count: bucket.count,
+    })
+}
+
+/// Lets `total` hold what was recorded in `layout`: an empty one takes its digits, so that a coarse
+/// log stays coarse and no value is told lower than it may have been; a full one grows.
+fn make_room(total: &mut Histogram, layout: &Layout) {
+    let own = *total.layout();
+    let (lowest, digits) = if total.is_empty() {
+        (layout.lowest(), layout.digits())
+    } else {
+        (own.lowest(), own.digits())
+    };
+    let highest = own.highest().max(layout.highest());
+    if (lowest, highest, digits) == (own.lowest(), own.highest(), own.digits()) {
+        return;
+    }
+    if let Ok(wider) = Layout::new(lowest, highest, digits) {
+        let narrow = std::mem::replace(total, Histogram::with_layout(wider));
+        total.add(&narrow);
+    }
+}
+
+/// The interval whose lines are being read: the late values, and the early ones if there are any.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Start and length; absent before the first line.
+    time: Option<(f64, f64)>,
+    early: bool,
+    /// Ascending.
+    cells: Vec<SignedBucket>,
+}
+
+impl Pending {
+    /// Whether a line belongs to the interval: an early one at the same time does.
+    fn is_of(&self, interval: &Interval, early: bool) -> bool {
+        early && !self.early && self.time == Some((interval.relative_s, interval.length_s))
+    }
+
+    fn begin(&mut self, interval: &Interval) {
+        self.time = Some((interval.relative_s, interval.length_s));
+        self.early = false;
+        self.cells.clear();
+    }
+
+    fn point(&self) -> Option<IntervalPoint> {
+        let (start_s, length_s) = self.time?;
+        let (min_ns, max_ns) = match (self.cells.first(), self.cells.last()) {
+            (Some(first), Some(last)) => (first.low_ns, last.high_ns),
+            _ => (0, 0),
+        };
+        Some(IntervalPoint {
+            start_s,
+            length_s,
+            count: crate::statistics::count(&self.cells),
+            min_ns,
+            max_ns,
+            p50_ns: percentile(&self.cells, Percent::P50, max_ns),
+            p99_ns: percentile(&self.cells, Percent::P99, max_ns),
+        })
+    }
+}

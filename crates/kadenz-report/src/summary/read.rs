@@ -1,0 +1,365 @@
+//! From a run folder to its summary.
+
+use std::path::{Path, PathBuf};
+
+use kadenz_record::histogram::SignedHistogram;
+use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
+use kadenz_record::run::model::{Kind, Series, Warning};
+use kadenz_record::samples::reader::ReadSamplesError;
+use thiserror::Error;
+
+use super::{IntervalPoint, SeriesSummary, Summary, log};
+use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
+use crate::verdict::Verdict;
+
+/// Why a run could not be summarised.
+#[derive(Debug, Error)]
+pub enum SummariseError {
+    /// The run itself could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenRunError),
+    /// Neither the interval log nor the samples of a series could be read.
+    #[error("run {}: {source}", folder.display())]
+    Series {
+        /// The run folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: OpenSeriesError,
+    },
+}
+
+/// How to read a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SummaryOptions {
+    /// A deadline to judge by instead of the one stated when the run was taken. Without raw
+    /// samples the misses are then known to the histogram's 0.1 % only, and their longest run not
+    /// at all.
+    pub deadline_ns: Option<u64>,
+    /// Whether to read raw samples, where there are any: for extremes with their index, jitter and
+    /// early clusters. It takes about 30 ns a sample.
+    pub samples: bool,
+}
+
+impl Default for SummaryOptions {
+    fn default() -> Self {
+        Self {
+            deadline_ns: None,
+            samples: true,
+        }
+    }
+}
+
+impl Summary {
+    /// Reads a run folder, complete or not. What is damaged or missing in it becomes a warning.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kadenz_record::run::folder::{RunWriter, SeriesSpec};
+    /// use kadenz_record::run::model::{EndedBy, Run, Series};
+    /// use kadenz_record::samples::Sample;
+    /// use kadenz_report::statistics::Percent;
+    /// use kadenz_report::summary::Summary;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("kadenz-summary-{}", std::process::id()));
+    /// let mut writer = RunWriter::create(&folder, Run::default())?;
+    /// let series = Series { name: "wakeup".into(), deadline_ns: Some(400_000), ..Series::default() };
+    /// let mut recorder = writer.series(SeriesSpec { series, raw: true })?;
+    /// let running = writer.start(Duration::from_secs(1))?;
+    /// for sequence in 0..1000 {
+    ///     recorder.record(Sample { sequence, value_ns: 50_000, ..Sample::default() });
+    /// }
+    /// running.finish(EndedBy::Finished)?;
+    ///
+    /// let summary = Summary::of_run(&folder)?;
+    /// let wakeup = &summary.series[0];
+    /// assert_eq!(wakeup.percentile(Percent::P99_9), Some(50_000));
+    /// assert!(wakeup.verdict.expect("a deadline was stated").kept());
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SummariseError`] if there is no run, or a series of which nothing can be read.
+    pub fn of_run(folder: impl AsRef<Path>) -> Result<Self, SummariseError> {
+        Self::of_run_with(folder, SummaryOptions::default())
+    }
+
+    /// As [`Summary::of_run`], with options.
+    ///
+    /// # Errors
+    /// As [`Summary::of_run`].
+    pub fn of_run_with(
+        folder: impl AsRef<Path>,
+        options: SummaryOptions,
+    ) -> Result<Self, SummariseError> {
+        let reader = RunReader::open(folder)?;
+        let mut summary = Self {
+            folder: reader.dir().to_owned(),
+            run: reader.run().clone(),
+            series: Vec::new(),
+            warnings: reader.run().warnings.clone(),
+        };
+        for series in &reader.run().series {
+            let mut reading = Reading {
+                reader: &reader,
+                options,
+                warnings: Vec::new(),
+            };
+            let of_series = reading
+                .series(series)
+                .map_err(|source| SummariseError::Series {
+                    folder: reader.dir().to_owned(),
+                    source,
+                })?;
+            summary.series.push(of_series);
+            summary.warnings.append(&mut reading.warnings);
+        }
+        Ok(summary)
+    }
+
+    /// Several runs, in the order given.
+    ///
+    /// # Errors
+    /// As [`Summary::of_run`], for the first that fails.
+    pub fn of_runs<P: AsRef<Path>>(
+        folders: impl IntoIterator<Item = P>,
+    ) -> Result<Vec<Self>, SummariseError> {
+        folders.into_iter().map(Self::of_run).collect()
+    }
+}
+
+/// Reads the series of one run.
+struct Reading<'a> {
+    reader: &'a RunReader,
+    options: SummaryOptions,
+    warnings: Vec<Warning>,
+}
+
+impl Reading<'_> {
+    fn series(&mut self, described: &Series) -> Result<SeriesSummary, OpenSeriesError> {
+        let mut series = described.clone();
+        let restated = self
+            .options
+            .deadline_ns
+            .filter(|ns| series.deadline_ns != Some(*ns));
+        series.deadline_ns = self.options.deadline_ns.or(series.deadline_ns);
+        let log = self.log(&series);
+        let wanted = self.options.samples || log.is_err();
+        let samples = match wanted.then(|| self.samples(&series)).flatten() {
+            Some(Err(error)) if log.is_ok() => {
+                self.warn(
+                    "samples_unreadable",
+                    format!("series {}: {error}", series.name),
+                );
+                None
+            }
+            samples => samples.transpose()?,
+        };
+        let (histogram, intervals) = match (log, &samples) {
+            (Ok(log), _) => log,
+            (Err(error), Some(meter)) => {
+                self.warn("log_unreadable", format!("series {}: {error}", series.name));
+                (meter.histogram().clone(), Vec::new())
+            }
+            (Err(error), None) => return Err(error),
+        };
+        self.check_counts(&series, &histogram);
+        if restated.is_some() {
+            recount_misses(&mut series, &histogram, samples.as_ref());
+        }
+        let run = self.reader.run();
+        let duration_ns = if run.duration_ns > 0 {
+            run.duration_ns
+        } else {
+            end_of(&intervals)
+        };
+        let mut summary = SeriesSummary::new(series, histogram, intervals, duration_ns);
+        if let Some(meter) = samples {
+            summary.take_samples(&meter);
+        }
+        Ok(summary)
+    }
+
+    fn log(
+        &mut self,
+        series: &Series,
+    ) -> Result<(SignedHistogram, Vec<IntervalPoint>), OpenSeriesError> {
+        let facts = log::read(self.reader.hlog(&series.name)?);
+        let name = &series.name;
+        if let Some((number, first)) = &facts.damaged {
+            let text = format!("series {name}: {number} lines are left out of the log; {first}");
+            self.warn("log_damaged", text);
+        }
+        if facts.foreign > 0 {
+            let text = format!(
+                "series {name}: {} lines with foreign tags are left out",
+                facts.foreign
+            );
+            self.warn("log_foreign_tags", text);
+        }
+        if facts.truncated && self.reader.complete() {
+            let text =
+                format!("series {name}: the last line of the log was cut off and is left out");
+            self.warn("log_truncated", text);
+        }
+        Ok((facts.total, facts.intervals))
+    }
+
+    /// The samples of a series; absent if none were kept.
+    fn samples(&mut self, series: &Series) -> Option<Result<SampleMeter, OpenSeriesError>> {
+        series.files.samples.as_ref()?;
+        let mut file = match self.reader.samples(&series.name) {
+            Ok(file) => file,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut meter = SampleMeter::new(series);
+        let whole = self.reader.complete() && series.counts.dropped == 0;
+        let mut read = || -> Result<bool, ReadSamplesError> {
+            // The first chunk tells where the sequence starts; after it, values alone suffice if
+            // none was dropped.
+            if let Some(samples) = file.next_samples()? {
+                meter.take_samples(samples);
+            }
+            let extent = if whole {
+                file.for_each_value(|values| meter.take_values(values))?
+            } else {
+                file.for_each_chunk(|samples| meter.take_samples(samples))?
+            };
+            Ok(extent.truncated)
+        };
+        let name = &series.name;
+        match read() {
+            Ok(truncated) if truncated && self.reader.complete() => {
+                let text = format!("series {name}: the samples file was cut off; its rest is read");
+                self.warn("samples_truncated", text);
+            }
+            Ok(_) => {}
+            Err(error) => self.warn("samples_damaged", format!("series {name}: {error}")),
+        }
+        Some(Ok(meter))
+    }
+
+    /// The recorder counted what it recorded; the log must hold as much.
+    fn check_counts(&mut self, series: &Series, histogram: &SignedHistogram) {
+        let (recorded, logged) = (series.counts.recorded, histogram.count());
+        if self.reader.complete() && recorded != logged {
+            let text = format!(
+                "series {}: {recorded} values were recorded, but its files hold {logged}",
+                series.name
+            );
+            self.warn("counts_differ", text);
+        }
+    }
+
+    fn warn(&mut self, id: &str, text: String) {
+        self.warnings.push(Warning {
+            id: id.to_owned(),
+            text,
+            remedy: None,
+        });
+    }
+}
+
+/// Judges by another deadline than the recorder did.
+fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Option<&SampleMeter>) {
+    let limit = series
+        .deadline_ns
+        .map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
+    let whole = meter.filter(|meter| meter.histogram().count() == histogram.count());
+    (series.counts.misses, series.counts.longest_miss_run) = match whole {
+        Some(meter) => meter.misses(),
+        None => (histogram.count_above(limit), 0),
+    };
+}
+
+/// When the last interval ended, in nanoseconds since the run's start.
+fn end_of(intervals: &[IntervalPoint]) -> u64 {
+    let end_s = intervals
+        .iter()
+        .map(|point| point.start_s + point.length_s)
+        .fold(0.0, f64::max);
+    (end_s * 1e9) as u64
+}
+
+impl SeriesSummary {
+    /// The summary of a series from its histogram and its intervals, without raw samples. Exact
+    /// extremes and misses are taken from the counts of `series`; `duration_ns` is how long was
+    /// measured, 0 if unknown.
+    #[must_use]
+    pub fn new(
+        series: Series,
+        histogram: SignedHistogram,
+        intervals: Vec<IntervalPoint>,
+        duration_ns: u64,
+    ) -> Self {
+        let count = histogram.count();
+        let distribution = distribution(&histogram);
+        let any = count > 0;
+        let min_ns = any.then(|| series.counts.min_ns.unwrap_or_else(|| histogram.min()));
+        let max_ns = any.then(|| series.counts.max_ns.unwrap_or_else(|| histogram.max()));
+        let (mean_ns, stddev_ns) = (
+            any.then(|| histogram.mean()),
+            any.then(|| histogram.stddev()),
+        );
+        let verdict = series.deadline_ns.map(|limit| {
+            let counts = &series.counts;
+            Verdict::new(
+                limit,
+                count,
+                counts.misses,
+                counts.longest_miss_run,
+                duration_ns,
+            )
+        });
+        let signed = matches!(series.kind, Kind::Lateness | Kind::Jitter);
+        let early_clusters = if signed {
+            early_clusters(&distribution, series.expected_interval_ns)
+        } else {
+            Vec::new()
+        };
+        let hiccups = series
+            .expected_interval_ns
+            .filter(|_| series.kind == Kind::Hiccup);
+        Self {
+            count,
+            min_ns,
+            max_ns,
+            mean_ns,
+            stddev_ns,
+            max_in_stddevs: max_in_stddevs(max_ns, mean_ns, stddev_ns),
+            percentiles: max_ns.map_or_else(Vec::new, |max| percentiles(&distribution, max)),
+            hiccup_total_ns: hiccups.map(|resolution| hiccup_total(&distribution, resolution)),
+            verdict,
+            early_clusters,
+            samples: None,
+            series,
+            histogram,
+            distribution,
+            intervals,
+        }
+    }
+
+    /// Adds what raw samples tell; if none is missing, mean and deviation become exact.
+    pub(crate) fn take_samples(&mut self, meter: &SampleMeter) {
+        let facts = meter.facts();
+        if facts.count == self.count && facts.count > 0 {
+            self.mean_ns = Some(facts.mean_ns);
+            self.stddev_ns = Some(facts.stddev_ns);
+            self.max_in_stddevs = max_in_stddevs(self.max_ns, self.mean_ns, self.stddev_ns);
+        }
+        if let Some(jitter) = &facts.jitter {
+            self.early_clusters.clone_from(&jitter.early_clusters);
+        }
+        self.samples = Some(facts);
+    }
+}
+
+/// The blog's last column: `(max - mean) / stddev`.
+fn max_in_stddevs(
+    max_ns: Option<i64>,
+    mean_ns: Option<f64>,
+    stddev_ns: Option<f64>,
+) -> Option<f64> {
+    let stddev = stddev_ns.filter(|&stddev| stddev > 0.0)?;
+    Some((max_ns? as f64 - mean_ns?) / stddev)
+}

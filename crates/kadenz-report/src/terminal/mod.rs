@@ -1,0 +1,210 @@
+//! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
+
+mod overview;
+mod sheet;
+mod text;
+
+use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
+use comfy_table::{Cell, Color, ContentArrangement, Table};
+use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
+
+pub use overview::overview;
+pub use sheet::sheet;
+
+use crate::numbers;
+use crate::summary::Summary;
+use crate::verdict::answer;
+use text::{indented, wrap};
+
+/// Width that is assumed where there is no terminal to ask.
+const PLAIN_WIDTH: u16 = 100;
+/// Narrower than this no table is readable; it then runs over the edge.
+const LEAST_WIDTH: u16 = 32;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns there are.
+    pub width: u16,
+    /// Lines and colours; without them tables are Markdown.
+    pub rich: bool,
+}
+
+impl Style {
+    /// Markdown, 100 columns wide: for files, pipes and tests.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self {
+            width: PLAIN_WIDTH,
+            rich: false,
+        }
+    }
+
+    /// What suits standard output: rich on a terminal of its width, else plain.
+    #[must_use]
+    pub fn of_stdout() -> Self {
+        let table = Table::new();
+        match table.width().filter(|_| table.is_tty()) {
+            Some(width) => Self {
+                width: width.max(LEAST_WIDTH),
+                rich: true,
+            },
+            None => Self::plain(),
+        }
+    }
+
+    /// An empty table in this style.
+    pub(crate) fn table(self) -> Table {
+        let mut table = Table::new();
+        table.set_width(self.width);
+        if self.rich {
+            table.load_style(UTF8_FULL_CONDENSED).enforce_styling();
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+        } else {
+            table.load_style(ASCII_MARKDOWN).force_no_tty();
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+        table
+    }
+}
+
+/// Good and bad in colour.
+pub(crate) fn coloured(cell: Cell, good: bool) -> Cell {
+    cell.fg(if good { Color::Green } else { Color::Red })
+}
+
+/// All that a run says: what was measured where, the answer in words, the series, the warnings.
+///
+/// ```
+/// use kadenz_report::summary::Summary;
+/// use kadenz_report::terminal::{Style, summary};
+///
+/// let text = summary(&Summary::default(), Style::plain());
+/// assert!(text.contains("no series"));
+/// ```
+#[must_use]
+pub fn summary(summary: &Summary, style: Style) -> String {
+    let mut parts = vec![heading(summary, style)];
+    parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
+    if summary.series.is_empty() {
+        parts.push("This run holds no series.".to_owned());
+    } else {
+        parts.push(sheet(&summary.series, style));
+    }
+    parts.extend(refused(summary, style));
+    parts.extend(warnings(&summary.warnings, style));
+    parts.join("\n\n")
+}
+
+/// Several runs: each by itself, then the table of all.
+#[must_use]
+pub fn summaries(runs: &[Summary], style: Style) -> String {
+    let mut parts: Vec<String> = runs.iter().map(|run| summary(run, style)).collect();
+    if runs.len() > 1 {
+        parts.push(overview(runs, style));
+    }
+    parts.join("\n\n")
+}
+
+/// Which run, when, how long, and on what.
+fn heading(summary: &Summary, style: Style) -> String {
+    let run = &summary.run;
+    let mut first = format!(
+        "{} of {}",
+        or_unknown(&run.experiment),
+        or_unknown(&run.started_at)
+    );
+    if run.duration_ns > 0 {
+        first += &format!(", {}", numbers::span(run.duration_ns as f64));
+    }
+    if !run.complete {
+        first += ", incomplete";
+    }
+    first += &format!(" ({})", summary.folder.display());
+    let mut lines = vec![wrap(&first, style.width)];
+    let machine = machine(&run.host, run);
+    if !machine.is_empty() {
+        lines.push(wrap(&machine.join(", "), style.width));
+    }
+    lines.join("\n")
+}
+
+fn or_unknown(text: &str) -> &str {
+    if text.is_empty() { "unknown" } else { text }
+}
+
+fn machine(host: &Host, run: &Run) -> Vec<String> {
+    let told =
+        |words: &str, value: &Option<String>| value.as_ref().map(|value| format!("{words}{value}"));
+    let clock = (!run.clock.name.is_empty()).then(|| {
+        let cost = numbers::span(run.clock.read_cost_ns);
+        format!("clock {} ({cost} a reading)", run.clock.name)
+    });
+    [
+        told("", &host.cpu),
+        told("", &host.os_release),
+        told("kernel ", &host.kernel),
+        told("", &host.preemption),
+        told("governor ", &host.governor),
+        host.virtualisation
+            .as_ref()
+            .filter(|v| *v != "none")
+            .map(|v| format!("virtualised: {v}")),
+        clock,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What was asked of the machine and not granted, once however many series asked.
+fn refused(summary: &Summary, style: Style) -> Option<String> {
+    let mut seen: Vec<&TuningMeasure> = Vec::new();
+    for measure in summary
+        .series
+        .iter()
+        .flat_map(|series| &series.series.tuning)
+    {
+        if !measure.ok && !seen.contains(&measure) {
+            seen.push(measure);
+        }
+    }
+    let line = |measure: &&TuningMeasure| {
+        let TuningMeasure {
+            name,
+            requested,
+            granted,
+            ..
+        } = measure;
+        let reason = measure
+            .reason
+            .as_ref()
+            .map_or_else(String::new, |r| format!(" ({r})"));
+        let first = format!("not granted: {name} {requested}, in force is {granted}{reason}");
+        with_remedy(&first, measure.remedy.as_deref(), style)
+    };
+    (!seen.is_empty()).then(|| seen.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn warnings(warnings: &[Warning], style: Style) -> Option<String> {
+    let line = |warning: &Warning| {
+        with_remedy(
+            &format!("warning: {}", warning.text),
+            warning.remedy.as_deref(),
+            style,
+        )
+    };
+    (!warnings.is_empty()).then(|| warnings.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn with_remedy(first: &str, remedy: Option<&str>, style: Style) -> String {
+    let mut text = wrap(first, style.width);
+    if let Some(remedy) = remedy {
+        text.push('\n');
+        text += &indented(&format!("remedy: {remedy}"), style.width);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use kadenz_record::run::model::{Kind, Series};
+
+use super::*;
+use crate::testing::{blog, named, run_of, sampled, series_of};
+
+/// The table at the end of the blog; its last row writes the thousands with points.
+#[test]
+fn the_blog_s_table_is_reproduced() {
+    let table = overview(&blog(), Style::plain());
+    assert_eq!(
+        table,
+        "\
+|                                 |    samples |     mean |   stddev |      max | (max-mean)/stddev |
+|---------------------------------|------------|----------|----------|----------|-------------------|
+| Windows 10: hiccup              | 80,304,595 | 550.0 us | 370.0 us | 17.17 ms |              44.9 |
+| OSX 10.9.5: hiccup              | 65,282,969 | 320.0 us | 30.00 us | 12.65 ms |               411 |
+| Ubuntu 16.04: hiccup            | 78,039,162 | 100.0 us | 10.00 us | 3.030 ms |               293 |
+| Scientific Linux 6.6-rt: hiccup | 79,753,643 | 80.00 us | 10.00 us | 150.0 us |                 7 |"
+    );
+}
+
+fn judged(name: &str, values: &[(i64, u64)]) -> crate::summary::SeriesSummary {
+    series_of(
+        Series {
+            deadline_ns: Some(400_000),
+            ..named(name, Kind::Lateness)
+        },
+        values,
+    )
+}
+
+#[test]
+fn a_sheet_has_what_the_sample_carries_and_no_more() {
+    let sheet = sheet(
+        &[judged("wakeup", &[(50_000, 4_990), (900_000, 10)])],
+        Style::plain(),
+    );
+    assert_eq!(
+        sheet,
+        "\
+|                   |            wakeup |
+|-------------------|-------------------|
+| samples           |             5,000 |
+| min               |          50.00 us |
+| mean              |          51.70 us |
+| stddev            |          37.97 us |
+| 50 %              |          50.02 us |
+| 90 %              |          50.02 us |
+| 99 %              |     (50) 50.02 us |
+| 99.9 %            |      (5) 900.0 us |
+| max               |          900.0 us |
+| (max-mean)/stddev |              22.3 |
+| deadline          |            400 us |
+| misses            |                10 |
+| miss rate         |             0.2 % |
+| at most (95 %)    | 3.4 in a thousand |
+| longest run       |                10 |
+| misses per hour   |               600 |
+| kept              |                no |
+
+(n): only n samples lie beyond this percentile; beyond the others lie 100 or more."
+    );
+}
+
+#[test]
+fn narrow_terminals_get_more_tables_instead_of_broken_ones() {
+    let series: Vec<_> = ["nanosleep", "timerfd", "spin", "poll"]
+        .map(|name| judged(name, &[(50_000, 60_000)]))
+        .to_vec();
+    for width in [40_u16, 60, 80, 200] {
+        let text = sheet(&series, Style { width, rich: false });
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(
+            longest <= usize::from(width) || width == 40,
+            "{longest} at {width}\n{text}"
+        );
+        for name in ["nanosleep", "timerfd", "spin", "poll"] {
+            assert_eq!(
+                text.matches(&format!(" {name} ")).count(),
+                1,
+                "{name} at {width}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_rich_reaches_a_pipe() {
+    let run = run_of("r", vec![judged("wakeup", &[(50_000, 600), (900_000, 2)])]);
+    let plain = summary(&run, Style::plain());
+    assert!(plain.is_ascii(), "{plain}");
+    let rich = summary(
+        &run,
+        Style {
+            width: 100,
+            rich: true,
+        },
+    );
+    assert!(rich.contains('\u{1b}'), "no colour in {rich}");
+}
+
+#[test]
+fn the_thesis_s_findings_are_shown() {
+    let values: Vec<i64> = (0..9000)
+        .map(|i| {
+            if i % 8 == 0 {
+                -880_000 - 50 * (i % 100)
+            } else {
+                125_000 + 90 * (i % 70)
+            }
+        })
+        .collect();
+    let run = run_of("r", vec![sampled(named("jitter", Kind::Jitter), &values)]);
+    let text = summary(&run, Style::plain());
+    assert!(text.contains("early clusters"), "{text}");
+    assert!(text.contains("12.5 % at -882 us"), "{text}");
+    assert!(text.contains("frequency kept"), "{text}");
+    assert!(
+        text.contains("jitter, lowest [index]: -885 us [96"),
+        "{text}"
+    );
+}
+
+#[test]
+fn warnings_and_refusals_stand_with_their_remedy() {
+    let mut series = judged("wakeup", &[(50_000, 600)]);
+    series.series.tuning.push(TuningMeasure {
+        name: "policy".into(),
+        requested: "SCHED_FIFO 80".into(),
+        granted: "SCHED_OTHER".into(),
+        ok: false,
+        reason: Some("no right".into()),
+        remedy: Some("ulimit -r 99".into()),
+    });
+    let mut run = run_of("r", vec![series.clone(), series]);
+    run.warnings.push(Warning {
+        id: "virtual_machine".into(),
+        text: "This is a virtual machine.".into(),
+        remedy: Some("measure on the metal".into()),
+    });
+    let text = summary(&run, Style::plain());
+    let refused = "not granted: policy SCHED_FIFO 80, in force is SCHED_OTHER (no right)\n  remedy: ulimit -r 99";
+    assert_eq!(text.matches(refused).count(), 1, "{text}");
+    assert!(text.ends_with("warning: This is a virtual machine.\n  remedy: measure on the metal"));
+}
