@@ -74,7 +74,9 @@ fn mend(machine: &Machine<'_>) -> String {
     };
     format!(
         "in the measuring program: hold {LIMIT} at 0 (tuning cpu_dma_latency)\nnow: sudo cpupower \
-         idle-set -D {SHALLOW_US}\nfor good: {}",
+         idle-set -D {}\nfor good: {}",
+        // The program disables states of this latency and above.
+        SHALLOW_US + 1,
         remedy::kernel_parameter(machine, parameter)
     )
 }
@@ -122,8 +124,8 @@ fn without_states(machine: &Machine<'_>) -> Finding {
             "the host decides how deep idle CPUs sleep",
         )
         .cost(
-            "an idle virtual CPU leaves the machine, and the host must run it again: its \
-                 wake-up is added to ours, tens of microseconds and more",
+            "an idle virtual CPU leaves the machine and the host must schedule it again: the \
+                 host's own wake-up latency is added to ours",
         )
         .evidence("/sys/devices/system/cpu/cpuidle/current_driver: none, in a virtual machine")
         .remedy(remedy::kernel_parameter(machine, "idle=poll"));

@@ -52,9 +52,9 @@ fn locked_pages(machine: &Machine<'_>) -> Option<Finding> {
     Some(
         Finding::new(ID, Severity::Note, "compaction may move locked pages")
             .cost(
-                "a locked page that is being moved costs a minor page fault when it is touched \
-                 (kernel documentation sysctl/vm, compact_unevictable_allowed; PREEMPT_RT kernels \
-                 have 0 for that reason)",
+                "a locked page that is being moved costs a minor page fault when it is touched, and the \
+                 task is held up meanwhile (kernel documentation sysctl/vm, \
+                 compact_unevictable_allowed; PREEMPT_RT kernels have 0 for that reason)",
             )
             .evidence(evidence)
             .remedy(remedy::sysctl("vm.compact_unevictable_allowed", "0")),

@@ -37,8 +37,8 @@ fn judge(machine: &Machine<'_>) -> Finding {
     }
     Finding::new(ID, Severity::Costs, "little memory is left")
         .cost(
-            "an allocation has to wait until the kernel has written or dropped other pages, which can \
-             take milliseconds, and the out-of-memory killer may end a process",
+            "an allocation has to wait until the kernel has written or dropped other pages, which is \
+             a wait for the disk, and the out-of-memory killer may end a process",
         )
         .evidence(evidence)
         .remedy("end what uses the memory (ps aux --sort=-rss | head), or add memory")

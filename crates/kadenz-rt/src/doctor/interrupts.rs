@@ -70,27 +70,16 @@ fn judge(machine: &Machine<'_>, text: &str) -> Finding {
     });
     Finding::new(ID, severity, title)
         .cost(
-            "a handler delays the loop by as long as it runs, microseconds to tens of microseconds, \
-             and without threaded handlers no priority helps (kernel documentation irq-affinity; \
-             paper real-time Linux EtherCAT humanoid, 3.1)",
+            "a handler delays the loop by as long as it runs, and where handlers are not threads no \
+             priority helps (kernel documentation irq-affinity; paper real-time Linux EtherCAT \
+             humanoid, 3.1, moves them off the loop's CPU)",
         )
         .evidence(format!("{PATH}: {}", named.collect::<Vec<_>>().join("; ")))
         .remedy(mend(machine))
 }
 
 fn mend(machine: &Machine<'_>) -> String {
-    let others = machine.cpu_to_shield().map_or_else(
-        || "0".to_owned(),
-        |shielded| {
-            let others: Vec<u32> = machine
-                .cpus
-                .iter()
-                .copied()
-                .filter(|cpu| *cpu != shielded)
-                .collect();
-            cpu_list::format_list(&others)
-        },
-    );
+    let others = machine.other_cpus();
     remedy::now_and_for_good(
         &format!(
             "for i in /proc/irq/[0-9]*; do echo {others} | sudo tee $i/smp_affinity_list; done"

@@ -32,7 +32,7 @@ fn judge(machine: &Machine<'_>) -> Finding {
     if let Err(why) = machine.root.read(PATH) {
         return Finding::unknown(ID, "isolated CPUs", &why);
     }
-    let Some(cpu) = machine.cpu_to_shield() else {
+    let Some(cpu) = machine.loop_cpus() else {
         return Finding::new(ID, Severity::Note, "there is no CPU to set apart")
             .cost("the loop shares the only CPU with everything else")
             .evidence(format!(
@@ -40,9 +40,9 @@ fn judge(machine: &Machine<'_>) -> Finding {
             ));
     };
     let now = format!(
-        "systemd-run --uid=$USER -p AllowedCPUs={cpu} ... and for the others: sudo systemctl \
-         set-property --runtime system.slice AllowedCPUs=0-{}",
-        cpu.saturating_sub(1)
+        "for s in system user; do sudo systemctl set-property --runtime $s.slice AllowedCPUs={}; \
+         done; sudo systemd-run --scope --slice=kadenz -p AllowedCPUs={cpu} <program>",
+        machine.other_cpus()
     );
     let parameter = format!("isolcpus=managed_irq,domain,{cpu}");
     Finding::new(ID, Severity::Costs, "no CPU is set apart for the loop")

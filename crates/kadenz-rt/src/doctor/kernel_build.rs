@@ -48,10 +48,9 @@ fn judge(machine: &Machine<'_>) -> Finding {
         "the kernel has heavy debugging built in",
     )
     .cost(
-        "every lock and every allocation in the kernel is checked: all system calls take longer, \
-             and sections without preemption or interrupts grow, by far more than real-time tuning \
-             wins back (wiki of the Real-Time Linux project, HOWTO build an application: no \
-             CONFIG_DEBUG options in production)",
+        "every lock and every allocation in the kernel is checked: hundreds of microseconds with \
+             interrupts off in the lock validator are not uncommon (EVL project, core/caveat), and \
+             all system calls take longer",
     )
     .evidence(format!("{}: {}", build.path, found.join(", ")))
     .remedy("boot the distribution's kernel without debugging")

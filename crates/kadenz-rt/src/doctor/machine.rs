@@ -74,14 +74,36 @@ impl<'a> Machine<'a> {
         cpus
     }
 
-    /// The CPU to propose for the real-time loop: the last one that is online, as the first ones
-    /// serve most interrupts. `None` on a machine with one CPU, or where that is not known.
+    /// The CPUs of the real-time loop as a list: those set apart, else the last one online, as the
+    /// first ones serve most interrupts. `None` on a machine with one CPU, or where that is not
+    /// known.
     #[must_use]
-    pub fn cpu_to_shield(&self) -> Option<u32> {
+    pub fn loop_cpus(&self) -> Option<String> {
+        let isolated = self.isolated_cpus();
+        if !isolated.is_empty() {
+            return Some(cpu_list::format_list(&isolated));
+        }
         if self.cpus.len() < 2 {
             None
         } else {
-            self.cpus.last().copied()
+            self.cpus.last().map(u32::to_string)
+        }
+    }
+
+    /// The other CPUs as a list: where everything else should run.
+    #[must_use]
+    pub fn other_cpus(&self) -> String {
+        let of_loop = cpu_list::parse_list(&self.loop_cpus().unwrap_or_default());
+        let others: Vec<u32> = self
+            .cpus
+            .iter()
+            .copied()
+            .filter(|cpu| !of_loop.contains(cpu))
+            .collect();
+        if others.is_empty() {
+            "0".to_owned()
+        } else {
+            cpu_list::format_list(&others)
         }
     }
 

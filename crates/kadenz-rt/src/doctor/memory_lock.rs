@@ -40,8 +40,8 @@ fn judge(machine: &Machine<'_>) -> Finding {
             let title = format!("this process may lock {} KiB only", bytes / 1024);
             Finding::new(ID, Severity::Costs, title)
                 .cost(
-                    "mlockall fails with ENOMEM (mlock(2)): pages can be taken away, and touching \
-                     one again waits for the disk, which is milliseconds",
+                    "mlockall fails with ENOMEM (mlock(2)): pages can be taken away, and touching one \
+                     again waits for the disk (thesis of J. Sticha, 2.3.3)",
                 )
                 .evidence(evidence)
                 .remedy(limits::remedy("memlock", "unlimited"))

@@ -45,8 +45,8 @@ fn judge(machine: &Machine<'_>) -> Finding {
     )
     .cost(
         "every entry into the kernel and every switch between processes takes longer, by an \
-             amount that depends on the processor: below a microsecond to a few microseconds a \
-             wake-up; `kadenz timer cyclic`, booted with and without, tells",
+             amount that depends on the processor and its flaws: measure it with `kadenz timer \
+             cyclic`, booted with and without",
     )
     .evidence(format!("{FOLDER}: {}", active.join(", ")))
     .remedy(format!(

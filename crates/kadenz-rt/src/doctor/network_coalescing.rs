@@ -2,7 +2,7 @@
 
 use super::ethtool::Coalesce;
 use super::nic::{self, Nic};
-use super::{Check, Finding, Machine, Severity, remedy};
+use super::{Check, Finding, Machine, Severity};
 
 pub(super) struct NetworkCoalescing;
 
@@ -71,14 +71,10 @@ fn judge(nic: &Nic, coalesce: Option<Coalesce>) -> Finding {
     Finding::new(ID, Severity::Costs, format!("{name} gathers interrupts"))
         .cost(format!("{wait} (ethtool(8), --coalesce)"))
         .evidence(evidence)
-        .remedy(remedy::now_and_for_good(
-            &format!(
-                "sudo ethtool -C {name} adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0"
-            ),
-            &nic::for_good(
-                nic,
-                "RxCoalesceSec=0\\nTxCoalesceSec=0\\nUseAdaptiveRxCoalesce=no",
-            ),
+        .remedy(nic::remedy(
+            nic,
+            "coalescing",
+            &format!("-C {name} adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0"),
         ))
 }
 

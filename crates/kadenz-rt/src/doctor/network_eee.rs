@@ -62,9 +62,7 @@ fn judge(nic: &Nic, eee: Option<EnergyEfficient>) -> Finding {
              to wake (IEEE 802.3az, as switch makers state it), at every hop that saves energy too",
         )
         .evidence(evidence)
-        .remedy(format!(
-            "now: sudo ethtool --set-eee {name} eee off\nfor good: the same line from a unit at boot"
-        ))
+        .remedy(nic::remedy(nic, "eee", &format!("--set-eee {name} eee off")))
 }
 
 #[cfg(test)]

@@ -76,9 +76,10 @@ fn merging(nic: &Nic, settings: Settings) -> Finding {
              raw EtherCAT is not merged (kernel documentation segmentation-offloads)",
     )
     .evidence(evidence)
-    .remedy(format!(
-        "now: sudo ethtool -K {name} gro off lro off\nfor good: {}",
-        nic::for_good(nic, "GenericReceiveOffload=no\\nLargeReceiveOffload=no")
+    .remedy(nic::remedy(
+        nic,
+        "offloads",
+        &format!("-K {name} gro off lro off"),
     ))
 }
 

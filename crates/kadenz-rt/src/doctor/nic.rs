@@ -1,6 +1,6 @@
 //! Network interfaces with hardware behind them, and what their drivers say of themselves.
 
-use super::{Machine, ethtool};
+use super::{Machine, ethtool, remedy};
 
 const FOLDER: &str = "/sys/class/net";
 
@@ -48,11 +48,12 @@ pub(super) fn number(machine: &Machine<'_>, nic: &Nic, file: &str) -> Option<(i6
     Some((machine.root.read_number(&path).ok()?, path))
 }
 
-/// The form of a lasting setting: a link file of systemd, read when the interface appears.
-pub(super) fn for_good(nic: &Nic, line: &str) -> String {
-    let name = &nic.name;
-    format!(
-        "printf '[Match]\\nOriginalName={name}\\n[Link]\\n{line}\\n' | sudo tee \
-         /etc/systemd/network/10-kadenz-{name}.link"
-    )
+/// What mends a setting of the program `ethtool`, now and for good.
+pub(super) fn remedy(nic: &Nic, what: &str, arguments: &str) -> String {
+    let now = format!("sudo ethtool {arguments}");
+    let at_boot = remedy::at_boot(
+        &format!("{what}-{}", nic.name),
+        &format!("ethtool {arguments}"),
+    );
+    remedy::now_and_for_good(&now, &at_boot)
 }

@@ -47,8 +47,8 @@ fn judge(machine: &Machine<'_>) -> Finding {
         )
         .cost(
             "the kernel unmaps pages now and then and moves them at the page fault that follows \
-                 (kernel documentation sysctl/kernel, numa_balancing): faults of microseconds and \
-                 more in memory that was locked and touched",
+                 (kernel documentation sysctl/kernel, numa_balancing): faults in memory that was \
+                 locked and touched",
         )
         .evidence(format!("{PATH}: {value}"))
         .remedy(remedy::sysctl("kernel.numa_balancing", "0")),

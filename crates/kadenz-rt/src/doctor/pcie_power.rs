@@ -38,8 +38,9 @@ fn judge(machine: &Machine<'_>, text: &str) -> Finding {
         format!("PCI Express links save power by the policy {policy}"),
     )
     .cost(
-        "a link that sleeps must wake before a network or field bus card answers: the card's own \
-             figure is `Exit Latency L1` in lspci -vv, from below 1 us to more than 64 us",
+        "a link that sleeps must wake before a network or field bus card answers: each card \
+             states how long in lspci -vv, `Exit Latency L1` (PCI Express, Link Capabilities: from \
+             below 1 us to more than 64 us)",
     )
     .evidence(evidence)
     .remedy(remedy::now_and_for_good(

@@ -56,20 +56,24 @@ fn judge(machine: &Machine<'_>) -> Finding {
         .remedy(remedy(machine, seen.model))
 }
 
-fn cost(model: Model) -> &'static str {
-    match model {
-        Model::RealTime => "nothing",
+const FIGURES: &str = "(thesis of J. Sticha, figure 2.2: up to 15 ms without PREEMPT_RT against 30 \
+                       us with it on one and the same board)";
+
+fn cost(model: Model) -> String {
+    let wait = match model {
+        Model::RealTime => return "nothing".to_owned(),
         Model::Full | Model::Dynamic(Some(DynamicMode::Full | DynamicMode::Lazy)) => {
-            "a wake-up waits while the kernel holds a spin lock or serves an interrupt: usually \
-             tens of microseconds, under disk or network load milliseconds (thesis of J. Sticha, \
-             figure 2.2: up to 15 ms without PREEMPT_RT against 30 us with it, same board)"
+            "a wake-up waits while the kernel holds a spin lock or serves an interrupt"
+        }
+        Model::Dynamic(None) => {
+            "a wake-up waits while the kernel holds a spin lock, or, where the choice was none or \
+             voluntary, until another process's system call returns or yields"
         }
         Model::Dynamic(_) | Model::NoneOrVoluntary => {
-            "a wake-up waits until a system call of another process returns or yields: several \
-             milliseconds (thesis of J. Sticha, section 2.3 and figure 2.2: up to 15 ms without \
-             PREEMPT_RT against 30 us with it, same board)"
+            "a wake-up waits until another process's system call returns or yields"
         }
-    }
+    };
+    format!("{wait} {FIGURES}")
 }
 
 fn remedy(machine: &Machine<'_>, model: Model) -> String {
@@ -84,10 +88,14 @@ fn remedy(machine: &Machine<'_>, model: Model) -> String {
         "install a kernel built with CONFIG_PREEMPT_RT=y (in mainline since Linux 6.12) and reboot"
     };
     match model {
-        Model::Dynamic(Some(DynamicMode::None | DynamicMode::Voluntary) | None) => {
-            let full = remedy::kernel_parameter(machine, "preempt=full");
-            format!("best: {install}\nsecond best: {full}")
-        }
+        Model::Dynamic(None) => format!(
+            "best: {install}\nto see the choice: sudo mount -t debugfs debugfs /sys/kernel/debug; \
+             sudo cat /sys/kernel/debug/sched/preempt"
+        ),
+        Model::Dynamic(Some(DynamicMode::None | DynamicMode::Voluntary)) => format!(
+            "best: {install}\nnow: echo full | sudo tee /sys/kernel/debug/sched/preempt\nfor good: {}",
+            remedy::kernel_parameter(machine, "preempt=full")
+        ),
         _ => install.to_owned(),
     }
 }

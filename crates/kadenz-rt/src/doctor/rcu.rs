@@ -38,12 +38,11 @@ fn callbacks(machine: &Machine<'_>) -> Finding {
     };
     let finding = Finding::new(ID, severity, "RCU callbacks run on the loop's CPU too")
         .cost(
-            "the kernel frees memory there in soft interrupts or rcuc threads, in batches of \
-             microseconds and more after heavy file or network work (kernel documentation \
-             kernel-per-CPU-kthreads)",
+            "the kernel frees memory there in soft interrupts or rcuc threads, in batches that grow \
+             with file and network work (kernel documentation kernel-per-CPU-kthreads)",
         )
         .evidence("/proc/cmdline: neither rcu_nocbs= nor nohz_full=");
-    match machine.cpu_to_shield() {
+    match machine.loop_cpus() {
         Some(cpu) => finding.remedy(remedy::kernel_parameter(
             machine,
             &format!("rcu_nocbs={cpu}"),
@@ -60,8 +59,8 @@ fn expedited(machine: &Machine<'_>) -> Option<Finding> {
     Some(
         Finding::new(ID, Severity::Costs, "RCU grace periods are expedited")
             .cost(
-                "each of them interrupts all CPUs at once (kernel parameter rcupdate.rcu_expedited), \
-                 also the one that the loop runs on",
+                "each of them interrupts other CPUs, which degrades real-time latency (kernel parameter \
+                 rcupdate.rcu_expedited)",
             )
             .evidence(format!("{EXPEDITED}: {value}"))
             .remedy(remedy::sysfs(EXPEDITED, "0")),

@@ -42,3 +42,21 @@ pub(super) fn kernel_parameter(machine: &Machine<'_>, parameter: &str) -> String
         format!("add {parameter} to the kernel's command line in the boot loader, then reboot")
     }
 }
+
+/// A command that has to run at every boot, as a unit of systemd called `kadenz-<name>`.
+pub(super) fn at_boot(name: &str, command: &str) -> String {
+    let unit = format!("kadenz-{name}.service");
+    let text = [
+        "[Unit]".to_owned(),
+        "After=network.target".to_owned(),
+        "[Service]".to_owned(),
+        "Type=oneshot".to_owned(),
+        format!("ExecStart=/bin/sh -c \"{command}\""),
+        "[Install]".to_owned(),
+        "WantedBy=multi-user.target".to_owned(),
+    ];
+    let text = text.join("\\n");
+    format!(
+        "printf '{text}\\n' | sudo tee /etc/systemd/system/{unit} && sudo systemctl enable {unit}"
+    )
+}

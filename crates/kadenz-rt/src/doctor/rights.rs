@@ -52,7 +52,8 @@ fn priority(machine: &Machine<'_>) -> Finding {
         Some(highest) if highest < 80 => {
             let title = format!("this user may use real-time priority up to {highest} only");
             Finding::new(ID, Severity::Note, title)
-                .cost("interrupt threads run at 50 by default: a loop below them waits for them")
+                .cost("interrupt threads run at 50 by default (kernel/irq/manage.c, sched_set_fifo): a loop \
+                     at 50 or below waits for them")
                 .evidence(evidence)
                 .remedy(limits::remedy("rtprio", "98"))
         }

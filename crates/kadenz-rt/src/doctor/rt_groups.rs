@@ -93,5 +93,5 @@ fn unified(evidence: &str) -> Finding {
              refused",
     )
     .evidence(evidence.to_owned())
-    .remedy("boot with rt_group_sched=0 (Linux 6.16 and later), or run in the root group")
+    .remedy("run in the root group, or boot with rt_group_sched=0 where the kernel knows it")
 }

@@ -96,10 +96,13 @@ fn fair_server(machine: &Machine<'_>) -> Finding {
         period / 1_000_000
     ))
     .evidence(evidence)
-    .remedy(
-        "now: for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee \
-             $f; done\nfor good: run the same line from a unit at boot, or sleep in every cycle",
-    )
+    .remedy(remedy::now_and_for_good(
+        "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done",
+        &remedy::at_boot(
+            "fair-server",
+            "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $f; done",
+        ),
+    ))
 }
 
 /// The server with the longest run time: (runtime, period, file), in nanoseconds.

@@ -33,9 +33,12 @@ fn judge(machine: &Machine<'_>) -> Finding {
     Finding::new(ID, Severity::Costs, "two hardware threads share each core")
         .cost(
             "whatever runs on the sibling takes execution units and cache from the loop: its code \
-             takes longer by an amount that depends on the neighbour, up to about twice as long, and \
-             to shield a CPU its sibling must be shielded too",
+             takes longer by an amount that depends on the neighbour, and to shield a CPU its \
+             sibling must be shielded too",
         )
         .evidence(format!("{ACTIVE}: {active}{siblings}"))
-        .remedy(remedy::now_and_for_good(&format!("echo off | sudo tee {CONTROL}"), &parameter))
+        .remedy(remedy::now_and_for_good(
+            &format!("echo off | sudo tee {CONTROL}"),
+            &parameter,
+        ))
 }

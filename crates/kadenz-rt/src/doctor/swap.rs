@@ -46,9 +46,9 @@ fn judge(machine: &Machine<'_>) -> Finding {
         .collect();
     let compressed = names.iter().all(|name| name.contains("zram"));
     let wait = if compressed {
-        "touching it again unpacks it, microseconds to tens of microseconds a page"
+        "touching it again has to unpack it"
     } else {
-        "touching it again waits for the disk, which is milliseconds"
+        "touching it again waits for the disk"
     };
     let fstab = "sudo swapoff -a && sudo sed -i '/[[:space:]]swap[[:space:]]/s/^/#/' /etc/fstab";
     Finding::new(ID, Severity::Costs, "memory can be swapped out")

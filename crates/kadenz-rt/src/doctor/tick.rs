@@ -57,14 +57,23 @@ fn ticking(machine: &Machine<'_>, hz: &str, evidence: &str) -> Finding {
         "every busy CPU is interrupted by the tick",
     )
     .cost(format!(
-        "{hz} short interruptions a second, microseconds each (kernel documentation no_hz); they \
-             matter to loops that compute through the whole cycle, hardly to one that sleeps"
+        "{hz} short interruptions a second (kernel documentation no_hz); they matter to loops \
+             that compute through the whole cycle, hardly to one that sleeps; how long they are \
+             here, the floor series of a run shows"
     ))
     .evidence(evidence);
-    match machine.cpu_to_shield() {
+    match machine.loop_cpus() {
         Some(cpu) => {
             let parameter = format!("nohz_full={cpu} rcu_nocbs={cpu}");
-            finding.remedy(remedy::kernel_parameter(machine, &parameter))
+            let mend = remedy::kernel_parameter(machine, &parameter);
+            // The file is there only where the kernel can do it.
+            let able = machine.root.has(PATH);
+            let first = if able {
+                ""
+            } else {
+                "with a kernel built with CONFIG_NO_HZ_FULL=y: "
+            };
+            finding.remedy(format!("{first}{mend}"))
         }
         None => finding,
     }

@@ -33,9 +33,8 @@ fn judge(machine: &Machine<'_>, value: i64) -> Finding {
     Finding::new(ID, severity, "timers may move to another CPU")
         .cost(
             "the timer that wakes a loop on an idle or nohz_full CPU may be served by another one, \
-             which then wakes the loop across CPUs: microseconds usually, more when that CPU is busy \
-             with interrupts off (kernel/time/hrtimer.c; NVIDIA's guide to its real-time kernel sets \
-             it to 0)",
+             which then has to wake the loop's CPU, and does so late when it has interrupts off \
+             itself (kernel/time/hrtimer.c; NVIDIA's guide to its real-time kernel sets it to 0)",
         )
         .evidence(format!("{PATH}: {value}"))
         .remedy(remedy::sysctl("kernel.timer_migration", "0"))

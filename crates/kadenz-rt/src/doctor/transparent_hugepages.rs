@@ -42,9 +42,9 @@ fn judge(machine: &Machine<'_>) -> Finding {
             "transparent huge pages are on everywhere",
         )
         .cost(
-            "khugepaged moves a program's pages behind its back, locked ones too, and a page \
-                 fault may stall to compact memory (kernel documentation transhuge: compact_stall \
-                 in /proc/vmstat counts it); the blog on latency metrics booted with never",
+            "khugepaged moves pages behind a program's back, and a page fault may stall to compact \
+                 memory (kernel documentation transhuge: compact_stall in /proc/vmstat counts it); \
+                 the blog on latency metrics booted with never",
         )
         .evidence(evidence)
         .remedy(remedy::now_and_for_good(

@@ -36,10 +36,10 @@ fn hypervisor(layer: &virtualisation::Layer) -> Finding {
         format!("this is a virtual machine ({})", layer.name),
     )
     .cost(
-        "the host takes the CPU away whenever it likes, for milliseconds, and nothing inside \
-             sees why: no number measured here holds for the bare machine, and a maximum says more \
-             of the host than of this system (Kadenz's development machine, a small shared virtual \
-             machine: gaps of 2 to 8 ms several times in 5 s in a spinning SCHED_FIFO thread)",
+        "the host takes the CPU away whenever it likes and nothing inside sees why: no number \
+             measured here holds for the bare machine, and a maximum says more of the host than of \
+             this system (a SCHED_FIFO thread spinning on a small shared virtual machine met gaps \
+             of 2 to 8 ms several times in 5 s)",
     )
     .evidence(layer.evidence.clone())
     .remedy(

@@ -30,8 +30,8 @@ impl Check for VmStatistics {
 fn note(seconds: i64) -> Finding {
     Finding::new(ID, Severity::Note, "memory statistics are gathered often")
         .cost(format!(
-            "every {seconds} s a kernel worker runs on each CPU that touched memory; it preempts \
-             ordinary threads for microseconds, real-time ones not (kernel documentation \
+            "every {seconds} s a kernel worker runs for a moment on each CPU that touched memory; it \
+             preempts ordinary threads, real-time ones not (kernel documentation \
              kernel-per-CPU-kthreads, vmstat_update)"
         ))
         .evidence(format!("{PATH}: {seconds} s"))

@@ -26,8 +26,8 @@ fn hard(machine: &Machine<'_>, threshold: i64) -> Finding {
         Ok(0) => Finding::fine(ID, "the hard lockup detector is off", format!("{NMI}: 0")),
         Ok(value) => Finding::new(ID, Severity::Note, "the hard lockup detector is on")
             .cost(format!(
-                "a non-maskable interrupt about every {threshold} s on each busy CPU, which no \
-                 priority holds off: microseconds (kernel documentation lockup-watchdogs)"
+                "a short non-maskable interrupt about every {threshold} s on each busy CPU, which no \
+                 priority holds off (kernel documentation lockup-watchdogs)"
             ))
             .evidence(format!("{NMI}: {value}; {THRESHOLD}: {threshold}"))
             .remedy(remedy::sysctl("kernel.nmi_watchdog", "0")),
@@ -40,8 +40,8 @@ fn soft(machine: &Machine<'_>, threshold: i64) -> Finding {
         Ok(0) => Finding::fine(ID, "the soft lockup detector is off", format!("{SOFT}: 0")),
         Ok(value) => Finding::new(ID, Severity::Note, "the soft lockup detector is on")
             .cost(format!(
-                "every {:.1} s a timer wakes a thread that stands above SCHED_FIFO 99 on each CPU: \
-                 microseconds (kernel documentation lockup-watchdogs)",
+                "every {:.1} s a timer wakes, for a moment, a thread that stands above SCHED_FIFO 99 on \
+                 each CPU (kernel documentation lockup-watchdogs)",
                 threshold as f64 * 2.0 / 5.0
             ))
             .evidence(format!("{SOFT}: {value}; {THRESHOLD}: {threshold}"))

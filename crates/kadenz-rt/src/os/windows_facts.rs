@@ -1,4 +1,7 @@
-//! Facts of Windows. The declarations follow the documentation of the functions they name.
+//! Facts of Windows. What `windows-sys` lacks is declared as Microsoft documents it.
+
+use windows_sys::Win32::System::Power::{GetSystemPowerStatus, SYSTEM_POWER_STATUS};
+use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
 
 /// `OSVERSIONINFOW`.
 #[repr(C)]
@@ -11,35 +14,10 @@ struct Version {
     service_pack: [u16; 128],
 }
 
-/// `MEMORYSTATUSEX`.
-#[repr(C)]
-struct MemoryStatus {
-    length: u32,
-    load: u32,
-    total_physical: u64,
-    rest: [u64; 6],
-}
-
-/// `SYSTEM_POWER_STATUS`.
-#[repr(C)]
-struct PowerStatus {
-    line: u8,
-    battery: u8,
-    percent: u8,
-    saver: u8,
-    seconds: [u32; 2],
-}
-
 #[link(name = "ntdll")]
 unsafe extern "system" {
     fn RtlGetVersion(version: *mut Version) -> i32;
     fn NtQueryTimerResolution(coarsest: *mut u32, finest: *mut u32, current: *mut u32) -> i32;
-}
-
-#[link(name = "kernel32")]
-unsafe extern "system" {
-    fn GlobalMemoryStatusEx(status: *mut MemoryStatus) -> i32;
-    fn GetSystemPowerStatus(status: *mut PowerStatus) -> i32;
 }
 
 /// Major, minor and build number.
@@ -60,31 +38,22 @@ pub(crate) fn version() -> Option<(u32, u32, u32)> {
 
 /// Physical memory in bytes.
 pub(crate) fn memory_bytes() -> Option<u64> {
-    let length = u32::try_from(size_of::<MemoryStatus>()).ok()?;
-    let mut status = MemoryStatus {
-        length,
-        load: 0,
-        total_physical: 0,
-        rest: [0; 6],
+    let mut status = MEMORYSTATUSEX {
+        dwLength: u32::try_from(size_of::<MEMORYSTATUSEX>()).ok()?,
+        ..MEMORYSTATUSEX::default()
     };
     // SAFETY: the pointer leads to a structure of the length it states, alive through the call.
     let result = unsafe { GlobalMemoryStatusEx(&raw mut status) };
-    (result != 0).then_some(status.total_physical)
+    (result != 0).then_some(status.ullTotalPhys)
 }
 
 /// Whether the machine runs on battery; `None` when Windows does not know.
 pub(crate) fn on_battery() -> Option<bool> {
-    let mut status = PowerStatus {
-        line: 255,
-        battery: 0,
-        percent: 0,
-        saver: 0,
-        seconds: [0; 2],
-    };
+    let mut status = SYSTEM_POWER_STATUS::default();
     // SAFETY: the pointer leads to a structure that lives through the call.
     let result = unsafe { GetSystemPowerStatus(&raw mut status) };
     // 0 battery, 1 mains, 255 unknown.
-    (result != 0 && status.line <= 1).then_some(status.line == 0)
+    (result != 0 && status.ACLineStatus <= 1).then_some(status.ACLineStatus == 0)
 }
 
 /// The timer interrupt's interval in units of 100 ns: coarsest, finest and current.
