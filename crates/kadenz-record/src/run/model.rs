@@ -104,12 +104,23 @@ pub struct Clock {
     /// `CLOCK_MONOTONIC`, `CLOCK_MONOTONIC_RAW`, `TSC`, ...
     pub name: String,
     /// Smallest step seen between two readings.
+    #[serde(serialize_with = "finite")]
     pub resolution_ns: f64,
     /// Cost of one reading.
+    #[serde(serialize_with = "finite")]
     pub read_cost_ns: f64,
     /// Cost of recording one value, measured on this machine in this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record_cost_ns: Option<f64>,
+}
+
+/// JSON knows no infinity, and a reader would stumble over what stands there instead.
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde calls"
+)]
+fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(if value.is_finite() { *value } else { 0.0 })
 }
 
 /// One named stream of values.
@@ -193,7 +204,7 @@ pub struct SeriesFiles {
 pub struct Counts {
     /// Values recorded, early ones included.
     pub recorded: u64,
-    /// Values taken but not written to the samples file, because the ring was full.
+    /// Samples taken but not in the samples file: the ring was full, or the disk.
     pub dropped: u64,
     /// Values below zero.
     pub early: u64,
