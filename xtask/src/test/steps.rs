@@ -42,26 +42,27 @@ pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     }
     let mut success = true;
     for it in &crates {
-        let has_file = repository.path(&it.folder).join("tests/loom.rs").is_file();
-        for place in if has_file {
-            &["--lib", "--test=loom"][..]
-        } else {
-            &["--lib"]
-        } {
-            let mut command = isolated(repository, "cargo", "loom");
-            command
-                .env("RUSTFLAGS", "--cfg loom")
-                .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-            command.args(["test", "-p", &it.name, place]);
-            command.args(if *place == "--lib" {
-                &["--", "loom"][..]
-            } else {
-                &[]
-            });
-            success &= watch(&mut command, tally)?;
+        success &= watch(
+            &mut loom_command(repository, it, &["--lib", "--", "loom"]),
+            tally,
+        )?;
+        if repository.path(&it.folder).join("tests/loom.rs").is_file() {
+            success &= watch(&mut loom_command(repository, it, &["--test=loom"]), tally)?;
         }
     }
     Ok(Outcome::of(success, "a loom test"))
+}
+
+/// Models run long; only they are worth optimising, and not all that the crate is built on.
+fn loom_command(repository: &Repository, of: &Crate, arguments: &[&str]) -> Command {
+    let mut command = isolated(repository, "cargo", "loom");
+    command.env("RUSTFLAGS", "--cfg loom");
+    for package in [of.name.as_str(), "loom", "generator"] {
+        let level = format!("profile.dev.package.{package}.opt-level=2");
+        command.args(["--config", &level]);
+    }
+    command.args(["test", "-p", &of.name]).args(arguments);
+    command
 }
 
 /// The tests of the sharing modules in Miri, on a nightly toolchain.
