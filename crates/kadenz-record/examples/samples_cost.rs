@@ -92,7 +92,7 @@ fn sample(sequence: u64, chance: &mut Chance) -> Sample {
     let stalled = noise >> 50 == 0;
     let value_ns =
         (noise % 60_000).cast_signed() - 2_000 + if stalled { 3_000_000 } else { 30_000 };
-    let value_ns = if noise % 30 == 0 {
+    let value_ns = if noise.is_multiple_of(30) {
         -(value_ns / 100)
     } else {
         value_ns
