@@ -1,6 +1,8 @@
 //! Recordings of the real programs, imported as runs: what the program counted and printed is what
 //! the run says.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
 use std::path::{Path, PathBuf};
 
 use kadenz_record::run::folder::RunReader;

@@ -1,0 +1,124 @@
+//! Percentile distributions as HdrHistogram prints them, for its plotters.
+//!
+//! Source of the form: `outputPercentileDistribution` of HdrHistogram 2.2.2. For a series without
+//! values below zero the output is equal to Java's, given the same interval log.
+
+use std::io::Write;
+
+use kadenz_record::histogram::{Layout, SignedHistogram};
+
+use super::java::fixed;
+use super::{ExportError, SeriesReader, percentiles};
+
+/// Unit of the values in a percentile distribution, which does not say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// What HdrHistogram's tools and jHiccup write.
+    #[default]
+    Milliseconds,
+    /// For latencies below a millisecond.
+    Microseconds,
+    /// Kadenz's own.
+    Nanoseconds,
+}
+
+impl Unit {
+    fn in_ns(self) -> f64 {
+        match self {
+            Self::Milliseconds => 1e6,
+            Self::Microseconds => 1e3,
+            Self::Nanoseconds => 1.0,
+        }
+    }
+}
+
+pub(super) fn write(
+    series: &SeriesReader<'_>,
+    unit: Unit,
+    out: &mut dyn Write,
+) -> Result<(), ExportError> {
+    Ok(write_distribution(
+        &series.distribution()?,
+        unit.in_ns(),
+        out,
+    )?)
+}
+
+fn write_distribution(
+    histogram: &SignedHistogram,
+    unit_ns: f64,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let layout = histogram.late.layout();
+    let digits = usize::from(layout.digits());
+    let value = |ns: f64| fixed(ns / unit_ns, digits);
+    writeln!(
+        out,
+        "{:>12} {:>14} {:>10} {:>14}\n",
+        "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
+    )?;
+    for row in percentiles::rows(histogram) {
+        let (quantile, count) = (row.percentile / 100.0, row.count);
+        let value = value(row.value_ns as f64);
+        write!(out, "{value:>12} {} {count:>10}", fixed(quantile, 12))?;
+        if row.percentile == 100.0 {
+            writeln!(out)?;
+        } else {
+            writeln!(out, " {:>14}", fixed(1.0 / (1.0 - quantile), 2))?;
+        }
+    }
+    let (mean, deviation) = (value(histogram.mean()), value(histogram.stddev()));
+    writeln!(
+        out,
+        "#[Mean    = {mean:>12}, StdDeviation   = {deviation:>12}]"
+    )?;
+    let (max, count) = (value(histogram.max() as f64), histogram.count());
+    writeln!(out, "#[Max     = {max:>12}, Total count    = {count:>12}]")?;
+    let (buckets, sub_buckets) = buckets(layout);
+    writeln!(
+        out,
+        "#[Buckets = {buckets:>12}, SubBuckets     = {sub_buckets:>12}]"
+    )
+}
+
+/// How many buckets a layout has, and of how many sub-buckets each.
+fn buckets(layout: &Layout) -> (usize, usize) {
+    let sub_buckets = (2 * 10_usize.pow(u32::from(layout.digits()))).next_power_of_two();
+    (layout.len() / (sub_buckets / 2) - 1, sub_buckets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_that_of_hdrhistogram() {
+        let mut histogram = SignedHistogram::new();
+        for value_ns in [50_000, 60_000, 70_000, 2_000_000] {
+            histogram.record(value_ns);
+        }
+        let mut text = Vec::new();
+        write_distribution(&histogram, 1e6, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let expected = "\x20      Value     Percentile TotalCount 1/(1-Percentile)
+
+       0.050 0.000000000000          1           1.00
+       0.050 0.100000000000          1           1.11
+       0.050 0.200000000000          1           1.25
+       0.060 0.300000000000          2           1.43
+       0.060 0.400000000000          2           1.67
+       0.060 0.500000000000          2           2.00
+       0.070 0.550000000000          3           2.22
+       0.070 0.600000000000          3           2.50
+       0.070 0.650000000000          3           2.86
+       0.070 0.700000000000          3           3.33
+       0.070 0.750000000000          3           4.00
+       2.001 0.775000000000          4           4.44
+       2.001 1.000000000000          4
+#[Mean    =        0.545, StdDeviation   =        0.840]
+#[Max     =        2.001, Total count    =            4]
+#[Buckets =           32, SubBuckets     =         2048]
+";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,240 @@
+//! Runs for other programs.
+//!
+//! A format is one file here. Those of single values want raw samples; those of distributions are
+//! made from the interval log, which every series has.
+//!
+//! | format | holds | of a run with several series |
+//! |---|---|---|
+//! | `hlog` | interval log 1.3, for jHiccup's and HdrHistogram's viewers | one log, each series a tag |
+//! | `hgrm` | percentile distribution in milliseconds, as HdrHistogram prints it | a folder, a file a series |
+//! | `csv` | samples, or buckets where no samples were kept | a folder, a file a series |
+//! | `parquet` | samples | a folder, a file a series |
+//! | `gnuplot` | script and data: percentile curve, histogram with log counts | one script with all |
+//!
+//! ```
+//! use kadenz_report::{export, import};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let csv = folder.path().join("wakeups.csv");
+//! std::fs::write(&csv, "time_ns,value_ns\n0,52000\n1000000,61000\n")?;
+//! let run = folder.path().join("run");
+//! import::import(&csv, import::Format::Csv, &run)?;
+//!
+//! let out = folder.path().join("wakeups.hgrm");
+//! export::export(&run, Some("values"), "hgrm".parse()?, &out)?;
+//! let text = std::fs::read_to_string(&out)?;
+//! assert!(text.contains("#[Max     =        0.061, Total count    =            2]"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use kadenz_record::run::folder::RunReader;
+use thiserror::Error;
+
+mod csv;
+mod error;
+mod gnuplot;
+mod hgrm;
+mod hlog;
+mod java;
+mod parquet;
+mod percentiles;
+mod series;
+
+pub use self::error::ExportError;
+pub use self::hgrm::Unit;
+
+use self::series::SeriesReader;
+
+/// A file format that a run can be exported to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// HdrHistogram interval log 1.3.
+    Hlog,
+    /// Percentile distribution as HdrHistogram prints it, values in the given unit.
+    Hgrm(Unit),
+    /// Text: samples, or buckets where no samples were kept.
+    Csv,
+    /// Apache Parquet: samples.
+    Parquet,
+    /// A script for gnuplot with the data in it.
+    Gnuplot,
+}
+
+impl Format {
+    /// Every format, `hgrm` in the unit that HdrHistogram's own tools use.
+    pub const ALL: [Self; 5] = [
+        Self::Hlog,
+        Self::Hgrm(Unit::Milliseconds),
+        Self::Csv,
+        Self::Parquet,
+        Self::Gnuplot,
+    ];
+
+    /// The ending of a file of this format, without the dot.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Hlog => "hlog",
+            Self::Hgrm(_) => "hgrm",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Gnuplot => "gp",
+        }
+    }
+
+    /// Whether a file holds all series of a run.
+    fn joins_series(self) -> bool {
+        matches!(self, Self::Hlog | Self::Gnuplot)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hlog => "hlog",
+            Self::Hgrm(Unit::Milliseconds) => "hgrm",
+            Self::Hgrm(Unit::Microseconds) => "hgrm-us",
+            Self::Hgrm(Unit::Nanoseconds) => "hgrm-ns",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Gnuplot => "gnuplot",
+        })
+    }
+}
+
+/// A name that is no format.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{name:?} is no format to export to; known are hlog, hgrm (milliseconds), hgrm-us, hgrm-ns, \
+     csv, parquet, gnuplot"
+)]
+pub struct ParseFormatError {
+    name: String,
+}
+
+impl FromStr for Format {
+    type Err = ParseFormatError;
+
+    /// Takes what [`Format`] displays as.
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let more = [
+            Self::Hgrm(Unit::Microseconds),
+            Self::Hgrm(Unit::Nanoseconds),
+        ];
+        let mut all = Self::ALL.into_iter().chain(more);
+        let found = all.find(|format| format.to_string() == name);
+        found.ok_or_else(|| ParseFormatError {
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// What an export wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// What the user should know of them: what was left out, or stands in for something else.
+    pub notes: Vec<String>,
+}
+
+/// Exports one series of a run, or all of them, to `out`; a file that is there is replaced.
+///
+/// With a series named, or only one in the run, `out` is a file. Else it is a file too for formats
+/// that hold several series (see the table above), and a folder for the others.
+///
+/// # Errors
+/// [`ExportError`] when the run or the series cannot be read, has no samples where the format wants
+/// them, or `out` cannot be written.
+pub fn export(
+    run: &Path,
+    series: Option<&str>,
+    format: Format,
+    out: &Path,
+) -> Result<Exported, ExportError> {
+    let reader = RunReader::open(run)?;
+    let chosen: Vec<SeriesReader<'_>> = match series {
+        Some(name) => vec![SeriesReader::find(&reader, name)?],
+        None => SeriesReader::all(&reader),
+    };
+    if chosen.is_empty() {
+        return Err(ExportError::NoSeries {
+            run: run.to_owned(),
+        });
+    }
+    let mut exported = Exported::default();
+    if !reader.complete() {
+        let note = "the run was not ended: what is exported may lack its last interval";
+        exported.notes.push(note.to_owned());
+    }
+    if chosen.len() == 1 || format.joins_series() {
+        write_file(&chosen, format, out, &mut exported)?;
+        return Ok(exported);
+    }
+    fs::create_dir_all(out).map_err(|source| unwritable(out, source))?;
+    for series in &chosen {
+        let file = out.join(format!("{}.{}", series.name(), format.ending()));
+        write_file(std::slice::from_ref(series), format, &file, &mut exported)?;
+    }
+    Ok(exported)
+}
+
+/// Writes one file beside its place, then moves it there: an export that fails changes nothing.
+fn write_file(
+    series: &[SeriesReader<'_>],
+    format: Format,
+    out: &Path,
+    exported: &mut Exported,
+) -> Result<(), ExportError> {
+    let io = |source| unwritable(out, source);
+    let mut name = out
+        .file_name()
+        .ok_or_else(|| ExportError::NoFileName {
+            out: out.to_owned(),
+        })?
+        .to_owned();
+    name.push(".new");
+    let new = out.with_file_name(name);
+    let written = File::create(&new).map_err(io).and_then(|file| {
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        write(series, format, out, &mut file, &mut exported.notes)?;
+        file.flush().map_err(io)?;
+        fs::rename(&new, out).map_err(io)
+    });
+    if let Err(error) = written {
+        let _ = fs::remove_file(&new);
+        return Err(error.at(out));
+    }
+    exported.files.push(out.to_owned());
+    Ok(())
+}
+
+fn write(
+    series: &[SeriesReader<'_>],
+    format: Format,
+    path: &Path,
+    out: &mut (dyn Write + Send),
+    notes: &mut Vec<String>,
+) -> Result<(), ExportError> {
+    match (format, series) {
+        (Format::Hlog, series) => hlog::write(series, out, notes),
+        (Format::Gnuplot, series) => gnuplot::write(series, path, out),
+        (_, []) => Ok(()),
+        (Format::Hgrm(unit), [one, ..]) => hgrm::write(one, unit, out),
+        (Format::Csv, [one, ..]) => csv::write(one, out, notes),
+        (Format::Parquet, [one, ..]) => parquet::write(one, out, notes),
+    }
+}
+
+fn unwritable(path: &Path, source: std::io::Error) -> ExportError {
+    ExportError::Write {
+        path: path.to_owned(),
+        source,
+    }
+}
