@@ -2,8 +2,9 @@
 
 #![allow(
     dead_code,
+    clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "each test takes what it needs, and a panic is its answer"
+    reason = "each test takes what it needs, a panic is its answer, and skips must be seen"
 )]
 
 use std::path::{Path, PathBuf};
