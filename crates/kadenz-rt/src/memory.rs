@@ -11,9 +11,13 @@ mod linux;
 mod refused;
 
 #[cfg(target_os = "linux")]
+use crate::os::linux::memory::stack_left;
+#[cfg(target_os = "linux")]
 pub(crate) use linux::locked_kb;
 #[cfg(target_os = "linux")]
 pub use linux::{LockedMemory, faults, lock};
+#[cfg(not(target_os = "linux"))]
+use refused::stack_left;
 #[cfg(not(target_os = "linux"))]
 pub use refused::{LockedMemory, faults, lock};
 
@@ -48,12 +52,29 @@ pub enum LockMemoryError {
 }
 
 /// Touches the next [`STACK_PREFAULT`] bytes of the calling thread's stack, so that the loop does
-/// not fault on them. The thread needs that much stack left.
-#[inline(never)]
+/// not fault on them; less where the stack has less left, or where the system does not tell (outside
+/// Linux).
 pub fn prefault_stack() {
-    let mut pages = [0_u8; STACK_PREFAULT];
-    // The compiler may not leave out writes to what it cannot see the use of.
-    std::hint::black_box(&mut pages);
+    let usable = stack_left().map_or(0, |left| left.saturating_sub(STACK_RESERVE));
+    touch_stack(usable.min(STACK_PREFAULT));
+}
+
+/// Bytes of stack that are not touched: what the touching itself and a signal handler need.
+const STACK_RESERVE: usize = 64 * 1024;
+
+/// Bytes of stack that one call touches, a little more with its frame.
+const STACK_CHUNK: usize = 16 * 1024;
+
+#[inline(never)]
+fn touch_stack(bytes: usize) {
+    let mut chunk = [0_u8; STACK_CHUNK];
+    // The compiler may not leave out writes to what it cannot see the use of, nor end the frame
+    // before the deeper ones.
+    std::hint::black_box(&mut chunk);
+    if let Some(rest) = bytes.checked_sub(STACK_CHUNK) {
+        touch_stack(rest);
+    }
+    std::hint::black_box(&mut chunk);
 }
 
 /// Takes `bytes` from the heap, touches them and gives them back, so that allocations of that many
@@ -68,4 +89,24 @@ pub fn prefault_heap(bytes: usize) {
         page[0] = 1;
     }
     std::hint::black_box(&mut pages);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_stack_is_touched_no_further_than_it_reaches() {
+        for kilobytes in [64, 128, 256, 1024, 4096] {
+            let small = std::thread::Builder::new().stack_size(kilobytes * 1024);
+            small.spawn(prefault_stack).unwrap().join().unwrap();
+        }
+    }
+
+    #[test]
+    fn heap_of_any_size_can_be_touched() {
+        for bytes in [0, 1, 4096, 4097, 1 << 20] {
+            prefault_heap(bytes);
+        }
+    }
 }

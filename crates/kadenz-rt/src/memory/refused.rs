@@ -19,3 +19,8 @@ pub fn lock(_future: bool) -> Result<LockedMemory, LockMemoryError> {
 pub fn faults() -> Option<Faults> {
     None
 }
+
+/// Not known here.
+pub(super) const fn stack_left() -> Option<usize> {
+    None
+}

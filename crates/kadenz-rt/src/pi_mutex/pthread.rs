@@ -61,7 +61,7 @@ impl RawMutex {
     }
 
     /// The protocol a new mutex gets, as the C library holds it.
-    #[cfg(test)]
+    #[cfg(all(test, target_os = "linux"))]
     pub(super) fn protocol() -> libc::c_int {
         let attributes = Attributes::create().unwrap();
         let mut protocol = -1;

@@ -154,7 +154,7 @@ fn a_waiter_of_high_priority_lifts_the_owner() {
     if !waiter.join().unwrap() {
         crate::testing::skip(
             "a_waiter_of_high_priority_lifts_the_owner",
-            "the right to SCHED_FIFO (CAP_SYS_NICE or RLIMIT_RTPRIO)",
+            "the right to SCHED_FIFO; run as root or `sudo prlimit --pid $$ --rtprio=99`",
         );
         return;
     }

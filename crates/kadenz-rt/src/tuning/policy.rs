@@ -134,7 +134,18 @@ fn span(word: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_word_is_read_or_refused_without_panic(
+            word in "(fifo:|rr:|deadline:)?[0-9a-zA-Z./:\u{b5}-]{0,24}",
+        ) {
+            let _ = word.parse::<Policy>();
+        }
+    }
 
     #[test]
     fn policies_are_read_as_users_write_them() {

@@ -49,8 +49,6 @@ pub(crate) fn keep_freed_memory(_keep: bool) -> bool {
 pub(crate) struct ThreadUsage {
     pub(crate) minor_faults: u64,
     pub(crate) major_faults: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
 }
 
 /// Reads the calling thread's counts.
@@ -66,7 +64,27 @@ pub(crate) fn thread_usage() -> ThreadUsage {
     ThreadUsage {
         minor_faults: count(usage.ru_minflt),
         major_faults: count(usage.ru_majflt),
-        voluntary_switches: count(usage.ru_nvcsw),
-        involuntary_switches: count(usage.ru_nivcsw),
     }
+}
+
+/// Bytes of stack below the caller that the calling thread may still use; `None` where the C
+/// library does not tell.
+pub(crate) fn stack_left() -> Option<usize> {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: the attributes are there to be initialised; the calling thread exists.
+    let outcome =
+        unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) };
+    if outcome != 0 {
+        return None;
+    }
+    let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the call above initialised the attributes; they are destroyed once, after use.
+    let outcome = unsafe {
+        let outcome =
+            libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut size);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        outcome
+    };
+    let here = (&raw const outcome).addr();
+    (outcome == 0).then(|| here.saturating_sub(lowest.addr()))
 }

@@ -1,7 +1,6 @@
 //! C, timer slack and the latency of idle CPUs.
 
 use super::*;
-use crate::testing::skip;
 
 #[test]
 fn affinity_is_granted_and_put_back() {
@@ -90,10 +89,7 @@ fn the_latency_of_idle_cpus_is_held_or_explained() {
             assert!(granted_us <= 20);
         } else {
             assert!(measure.remedy.is_some());
-            skip(
-                "the_latency_of_idle_cpus_is_held_or_explained",
-                measure.reason.as_deref().unwrap(),
-            );
+            skip_for("the_latency_of_idle_cpus_is_held_or_explained", measure);
         }
     });
 }

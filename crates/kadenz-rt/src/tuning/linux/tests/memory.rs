@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 use super::*;
 use crate::memory::{faults, locked_kb};
-use crate::testing::skip;
 
 /// Locked memory belongs to the process, so its tests take turns.
 static MEMORY: Mutex<()> = Mutex::new(());
@@ -20,8 +19,7 @@ fn memory_is_locked_until_the_last_guard_goes() {
         let first = apply(&wish);
         let measure = measure(&first, "memory_lock");
         if !measure.ok {
-            let reason = measure.reason.as_deref().unwrap();
-            return skip("memory_is_locked_until_the_last_guard_goes", reason);
+            return skip_for("memory_is_locked_until_the_last_guard_goes", measure);
         }
         assert!(locked_kb() > 0);
         let second = apply(&wish);

@@ -7,6 +7,7 @@ use std::thread;
 
 use super::super::{Applied, CpuSet, Measure, Policy, Tuning, apply};
 use crate::os::linux::sched;
+use crate::testing::skip;
 
 const NEEDS_RIGHTS: &str =
     "the right to real-time scheduling; run as root or `sudo prlimit --pid $$ --rtprio=99`";
@@ -57,4 +58,10 @@ fn give_up_capabilities() {
     // SAFETY: both structures are live and laid out as capset(2) demands; thread 0 is the caller.
     let outcome = unsafe { libc::syscall(libc::SYS_capset, &raw const header, &raw const none) };
     assert_eq!(outcome, 0);
+}
+
+/// Skips a test for what the measure says is missing.
+fn skip_for(test: &str, measure: &Measure) {
+    let (reason, remedy) = (measure.reason.as_deref(), measure.remedy.as_deref());
+    skip(test, &format!("{}; {}", reason.unwrap(), remedy.unwrap()));
 }

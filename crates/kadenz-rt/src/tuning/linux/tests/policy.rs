@@ -3,7 +3,6 @@
 use std::thread;
 
 use super::*;
-use crate::testing::skip;
 
 #[test]
 fn the_ordinary_policy_is_always_granted() {
@@ -82,10 +81,7 @@ fn a_deadline_reservation_is_granted_or_explained() {
             assert_eq!(in_force().0, sched::SCHED_DEADLINE);
         } else {
             assert!(measure.reason.is_some() && measure.remedy.is_some());
-            skip(
-                "a_deadline_reservation_is_granted_or_explained",
-                measure.reason.as_deref().unwrap(),
-            );
+            skip_for("a_deadline_reservation_is_granted_or_explained", measure);
         }
         drop(applied);
         assert_eq!(in_force().0, libc::SCHED_OTHER as u32);
@@ -102,7 +98,7 @@ fn a_deadline_thread_held_to_one_cpu_is_told_why_not() {
         if thread::available_parallelism().unwrap().get() < 2 {
             return skip(
                 "a_deadline_thread_held_to_one_cpu_is_told_why_not",
-                "a second CPU",
+                "a second CPU; run on a larger machine",
             );
         }
         let wish = Tuning {
