@@ -23,13 +23,7 @@ pub(super) fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), MalformedLi
         .map_err(|error| MalformedLine::Base64(error.to_string()))
 }
 
-/// How many bytes `text` stands for.
+/// How many bytes `text` stands for, which has no padding.
 pub(super) fn decoded_length(text: &[u8]) -> usize {
-    let padding = text
-        .iter()
-        .rev()
-        .take(2)
-        .take_while(|byte| **byte == b'=')
-        .count();
-    (text.len() - padding) / 4 * 3 + (text.len() - padding) % 4 * 3 / 4
+    text.len() / 4 * 3 + text.len() % 4 * 3 / 4
 }

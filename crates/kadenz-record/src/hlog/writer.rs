@@ -49,7 +49,9 @@ fn java_date(seconds: f64) -> String {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EncodeLineError {
     /// The tag would end its field.
-    #[error("tag {0:?} holds a comma, a space or a line break, which end a tag: leave them out")]
+    #[error(
+        "tag {0:?} holds a comma, a space, a tab or a line break, which end a tag: leave them out"
+    )]
     Tag(String),
     /// A time that is no number of seconds.
     #[error("start {start_s} s, length {length_s} s: both must be finite numbers of seconds")]
@@ -93,7 +95,7 @@ impl LineEncoder {
         }
         self.line.clear();
         if let Some(tag) = tag {
-            if tag.contains([',', ' ', '\r', '\n']) {
+            if tag.contains([',', ' ', '\t', '\r', '\n']) {
                 return Err(EncodeLineError::Tag(tag.to_owned()));
             }
             self.line += &format!("Tag={tag},");

@@ -185,7 +185,7 @@ impl Header {
                 counts_len_known: false,
             });
         };
-        check_ratio(f64::from_bits(last))?;
+        check_ratio(last)?;
         if offset.unsigned_abs() as usize > layout.len() {
             return Err(DecodeError::NormalizingOffset(offset));
         }
@@ -221,11 +221,12 @@ fn word_size(cookie: u32) -> Result<usize, DecodeError> {
     }
 }
 
-fn check_ratio(ratio: f64) -> Result<(), DecodeError> {
-    if ratio == 1.0 {
-        Ok(())
-    } else {
-        Err(DecodeError::Ratio(ratio))
+/// The ratio, a double. There are writers that leave it out, and some that write the integer 1.
+fn check_ratio(bits: u64) -> Result<(), DecodeError> {
+    match f64::from_bits(bits) {
+        1.0 => Ok(()),
+        _ if bits <= 1 => Ok(()),
+        ratio => Err(DecodeError::Ratio(ratio)),
     }
 }
 

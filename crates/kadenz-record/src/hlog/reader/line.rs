@@ -9,6 +9,9 @@ use crate::hlog::{
     codec::{DecodeError, complete_length},
 };
 
+/// No histogram takes fewer bytes, in any form.
+const SHORTEST_PAYLOAD: usize = 16;
+
 /// The fields of an interval's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
@@ -91,19 +94,34 @@ pub(super) struct Fields<'a> {
     pub(super) tag: Option<String>,
     pub(super) timestamp_s: f64,
     pub(super) length_s: f64,
-    /// The histogram, Base64, whole as far as its first bytes tell.
+    /// The histogram, Base64 without padding, whole as far as its first bytes tell.
     pub(super) payload: &'a [u8],
 }
 
 /// Understands a line, given without its line break.
 pub(super) fn parse(line: &[u8]) -> Result<Line<'_>, MalformedLine> {
-    let line = line.trim_ascii();
+    let line = trim(line);
     Ok(match line {
         [] => Line::Blank,
         [b'#', text @ ..] => Line::Comment(comment(text)),
         _ if is_legend(line) => Line::Legend,
         _ => Line::Interval(interval(line)?),
     })
+}
+
+/// What separates fields, and may stand at the ends of a line.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+fn trim(mut line: &[u8]) -> &[u8] {
+    while let Some((_, rest)) = line.split_first().filter(|(first, _)| is_space(**first)) {
+        line = rest;
+    }
+    while let Some((_, rest)) = line.split_last().filter(|(last, _)| is_space(**last)) {
+        line = rest;
+    }
+    line
 }
 
 fn is_legend(line: &[u8]) -> bool {
@@ -131,7 +149,7 @@ fn comment(text: &[u8]) -> Comment<'_> {
 
 fn interval(line: &[u8]) -> Result<Fields<'_>, MalformedLine> {
     let mut fields = line
-        .split(|byte| byte.is_ascii_whitespace() || *byte == b',')
+        .split(|byte| is_space(*byte) || *byte == b',')
         .filter(|field| !field.is_empty())
         .peekable();
     let tag = fields
@@ -153,6 +171,7 @@ fn interval(line: &[u8]) -> Result<Fields<'_>, MalformedLine> {
     // The maximum follows from the histogram; its column only has to be there.
     seconds(Field::IntervalMax)?;
     let payload = fields.next().ok_or(MalformedLine::Ends(Field::Histogram))?;
+    let payload = without_padding(payload);
     if let Some(extra) = fields.next() {
         return Err(MalformedLine::Extra(excerpt(extra)));
     }
@@ -163,6 +182,12 @@ fn interval(line: &[u8]) -> Result<Fields<'_>, MalformedLine> {
         length_s,
         payload,
     })
+}
+
+/// Padding says nothing, and may be what a cut-off line lacks.
+fn without_padding(base64: &[u8]) -> &[u8] {
+    let end = base64.iter().rposition(|byte| *byte != b'=');
+    &base64[..end.map_or(0, |last| last + 1)]
 }
 
 fn number(text: &[u8]) -> Option<f64> {
@@ -180,13 +205,12 @@ fn is_beginning(text: &[u8]) -> bool {
 /// decoding it.
 fn check_whole(payload: &[u8]) -> Result<(), MalformedLine> {
     let mut start = Vec::with_capacity(9);
-    // Eight bytes and a third, so that no group of characters is cut.
-    base64::decode(&payload[..payload.len().min(12)], &mut start)?;
+    // Whole groups of characters, up to three.
+    base64::decode(&payload[..payload.len().min(12) / 4 * 4], &mut start)?;
     let have = base64::decoded_length(payload);
-    let need = if start.len() < 8 {
-        8
-    } else {
-        complete_length(&start)?
+    let need = match start.len() {
+        ..8 => SHORTEST_PAYLOAD,
+        _ => complete_length(&start)?,
     };
     if have < need {
         return Err(DecodeError::TooShort { have, need }.into());
