@@ -1,2 +1,55 @@
-//! The program `kadenz`.
-fn main() {}
+//! The program `kadenz`, a file a command.
+//!
+//! Measuring commands make a run folder and say in words what it means; the other commands read
+//! run folders. Everything a script may rely on is behind `--json`, on standard output; words for
+//! people, progress and warnings go to standard error or to standard output without `--json`.
+
+mod commands;
+mod options;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+
+/// Can this machine keep your robot's beat?
+///
+/// Kadenz measures what a computer takes from a robot's deadlines and says it in words, tables and
+/// reports that rest on percentiles instead of means.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kadenz",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(after_help = "\
+Examples:
+  kadenz check --rate 1kHz --deadline 400us    one minute, one answer
+  kadenz doctor                                what spoils real time here, and how to mend it
+  kadenz hiccup --duration 24h --out night     jHiccup's measurement overnight
+  kadenz report night --output night.html      everything on one page
+
+Exit codes: 0 kept, 1 a limit was missed, 2 the command could not do its work.
+`RUST_LOG=debug kadenz ...` says more on standard error; never from a measuring thread.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
+    output::start_tracing();
+    match commands::run(cli.command) {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            output::error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

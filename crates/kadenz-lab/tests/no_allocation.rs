@@ -2,6 +2,8 @@
 //!
 //! The counter counts by thread, so the writer thread of the run may allocate as it likes.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
 use std::time::Duration;
 
 use kadenz_lab::crew::Station;

@@ -1,6 +1,6 @@
 //! Hiccups as an experiment: idle or beside a program, on chosen CPUs.
 
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use kadenz_record::run::folder::{Progress, RunWriter, RunningRun};
@@ -24,6 +24,9 @@ pub struct HiccupExperiment {
     pub start_delay: Duration,
     /// The program to measure beside.
     pub program: Option<Command>,
+    /// A second process that measures the same, idle (jHiccup's `-c`): it is given a standard
+    /// input and must end when that closes.
+    pub control: Option<Command>,
     /// How to measure.
     pub measuring: Measuring,
 }
@@ -52,6 +55,7 @@ pub fn experiment(
 ) -> Result<HiccupOutcome, ExperimentError> {
     let mut run = session::begin(&experiment.measuring.session)?;
     let members = members(&experiment, &mut run)?;
+    let control = experiment.control.map(Control::start).transpose()?;
     let mut companion = experiment.program.map(Companion::start).transpose()?;
     wait(experiment.start_delay, stop);
     let ongoing = session::start(run, experiment.measuring.session.interval)?;
@@ -72,6 +76,9 @@ pub fn experiment(
         }
         None => None,
     };
+    if let Some(control) = control {
+        control.end(&ongoing.running);
+    }
     Ok(HiccupOutcome {
         run: ongoing.finish(ended_by)?,
         program,
@@ -184,6 +191,35 @@ impl Companion {
             });
         }
         Some(status)
+    }
+}
+
+/// The control process. It ends when its standard input closes, so also when this process dies.
+struct Control(Child);
+
+impl Control {
+    fn start(mut command: Command) -> Result<Self, ExperimentError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command
+            .stdin(Stdio::piped())
+            .spawn()
+            .map_err(|error| ExperimentError::Program { program, error })?;
+        Ok(Self(child))
+    }
+
+    /// Closes its standard input and waits until its run is complete.
+    fn end(mut self, running: &RunningRun) {
+        drop(self.0.stdin.take());
+        let trouble = match self.0.wait() {
+            Ok(status) if status.success() => return,
+            Ok(status) => format!("the control process ended with {status}"),
+            Err(error) => format!("the control process could not be waited for: {error}"),
+        };
+        running.add_warning(Warning {
+            id: "control_failed".to_owned(),
+            text: trouble,
+            remedy: None,
+        });
     }
 }
 

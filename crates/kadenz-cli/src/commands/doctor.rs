@@ -1,0 +1,130 @@
+//! `kadenz doctor`.
+
+use clap::{Args, ValueEnum};
+use kadenz_rt::doctor::{self, Finding, Severity};
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// What spoils real time on this machine, each with what it costs, how it was seen and the command
+/// that mends it. Changes nothing and needs no rights; with more rights less stays unknown.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz doctor                      what costs or spoils real time here
+  kadenz doctor --all                also what is fine, and what is not known
+  kadenz doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
+  kadenz doctor --fail-on spoils     exit code 1 for CI")]
+pub(crate) struct Options {
+    /// Show what is fine, too
+    #[arg(long)]
+    all: bool,
+
+    /// Exit with 1 if there is a finding as bad as this
+    #[arg(long, value_name = "SEVERITY")]
+    fail_on: Option<Level>,
+
+    /// Print the findings as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Level {
+    /// Anything that costs something
+    Costs,
+    /// Only what spoils
+    Spoils,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    version: u32,
+    findings: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    id: &'a str,
+    severity: &'static str,
+    title: &'a str,
+    cost: &'a str,
+    evidence: &'a str,
+    remedy: Option<&'a str>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut findings = doctor::examine();
+    // Worst first; findings of one severity stay in the order of the checks.
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    if options.json {
+        output::json(&Report {
+            version: 1,
+            findings: findings.iter().map(row).collect(),
+        })?;
+    } else {
+        output::say(&page(&findings, options.all));
+    }
+    let limit = options.fail_on.map(|level| match level {
+        Level::Costs => Severity::Costs,
+        Level::Spoils => Severity::Spoils,
+    });
+    let failed =
+        limit.is_some_and(|limit| findings.iter().any(|finding| finding.severity >= limit));
+    Ok(if failed {
+        Outcome::Missed
+    } else {
+        Outcome::Kept
+    })
+}
+
+fn row(finding: &Finding) -> Row<'_> {
+    Row {
+        id: finding.id,
+        severity: word(finding.severity),
+        title: &finding.title,
+        cost: &finding.cost,
+        evidence: &finding.evidence,
+        remedy: finding.remedy.as_deref(),
+    }
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Spoils => "spoils",
+        Severity::Costs => "costs",
+        Severity::Note => "note",
+        Severity::Fine => "fine",
+    }
+}
+
+/// The findings as a page of text.
+fn page(findings: &[Finding], all: bool) -> String {
+    let mut text = String::new();
+    let shown = |finding: &&Finding| all || finding.severity > Severity::Note;
+    for finding in findings.iter().filter(shown) {
+        let mut lines = vec![format!("{:<7}{}", word(finding.severity), finding.title)];
+        lines.push(format!("       costs   {}", finding.cost));
+        lines.push(format!("       seen    {}", finding.evidence));
+        if let Some(remedy) = &finding.remedy {
+            lines.push(format!(
+                "       remedy  {}",
+                remedy.replace('\n', "\n               ")
+            ));
+        }
+        text.push_str(&lines.join("\n"));
+        text.push_str("\n\n");
+    }
+    let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+    text.push_str(&format!(
+        "{} spoil real time, {} cost something, {} to note, {} fine",
+        count(Severity::Spoils),
+        count(Severity::Costs),
+        count(Severity::Note),
+        count(Severity::Fine),
+    ));
+    if !all {
+        text.push_str(" (--all shows everything)");
+    }
+    text
+}

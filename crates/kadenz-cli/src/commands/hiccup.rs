@@ -1,0 +1,185 @@
+//! `kadenz hiccup`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use kadenz_lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
+use kadenz_lab::measuring::Measuring;
+use kadenz_lab::stop::Stop;
+use kadenz_rt::tuning::Policy;
+
+use super::interrupt::stop_on_interrupt;
+use super::outcome::{self, Telling};
+use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};
+use crate::output::Outcome;
+
+/// How long does this machine hold a sleeping thread back?
+///
+/// jHiccup's measurement: a thread sleeps for the resolution, again and again, and records how
+/// much longer that took than the shortest sleep seen (series `hiccup`) and than intended (series
+/// `lateness`); both are corrected for coordinated omission. The machine may be idle, or busy with
+/// a program that is started beside.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz hiccup --resolution 1ms --interval 1s --duration 48h     the blog's two days
+  kadenz hiccup --policy fifo:98 --duration 10min                 the same at real-time priority
+  kadenz hiccup -- ./my_controller --robot arm                    beside a program, while it runs
+  kadenz hiccup --control -- ./my_controller                      and an idle process beside both
+  kadenz hiccup --cpus 0-3 --duration 1min                        a thread on each CPU
+
+The interval logs (*.hlog in the run folder) open in jHiccup's viewers.")]
+pub(crate) struct Options {
+    /// How long each sleep is meant to be (jHiccup -r)
+    #[arg(long, value_name = "SPAN", default_value = "1ms")]
+    resolution: Span,
+
+    /// How long to measure [default: 1min, or until the program ends]
+    #[arg(long, value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Wait before measuring, so that a program can start up (jHiccup -d)
+    #[arg(long, value_name = "SPAN", default_value = "0s")]
+    start_delay: Span,
+
+    /// Measure a second time in a process of its own, into the run folder `<DIR>-control`: what is
+    /// in both is the machine's, what is in one only is the program's (jHiccup -c)
+    #[arg(long, short = 'c')]
+    control: bool,
+
+    /// End when standard input closes (how a control process is ended)
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+
+    /// Program to start and measure beside, with its arguments
+    #[arg(last = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+
+    #[command(flatten)]
+    clock: ClockOption,
+
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut measuring = options.measure.measuring(&Defaults {
+        experiment: "hiccup",
+        policy: Policy::Other,
+        samples: false,
+        deadline: None,
+        clock: options.clock.clock,
+    })?;
+    anyhow::ensure!(
+        options.resolution.as_ns() > 0,
+        "`--resolution 0s` would not sleep at all; jHiccup's own is 1ms"
+    );
+    let plan = plan(options, &mut measuring);
+    let stop = stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        stop_when_stdin_closes(stop.clone());
+    }
+    let folder = measuring.session.out.clone();
+    let control_folder = options.control.then(|| control_folder(&folder));
+    let experiment_plan = HiccupExperiment {
+        plan,
+        cpus: options
+            .measure
+            .cpus
+            .as_ref()
+            .map(CpuList::to_vec)
+            .unwrap_or_default(),
+        start_delay: options.start_delay.0,
+        program: program(options),
+        control: control_folder
+            .as_deref()
+            .map(|folder| control(folder, options)),
+        measuring,
+    };
+    let result = {
+        let mut progress = Progress::new("measuring hiccups", plan.duration);
+        experiment(experiment_plan, &stop, &mut progress)
+    };
+    let outcome = outcome::finished(result, &folder)?;
+    let told = outcome::tell(&Telling {
+        folder: &folder,
+        json: options.measure.json,
+        report: false,
+        also: control_folder.as_slice(),
+        deciding: None,
+    })?;
+    let program_failed = outcome.program.is_some_and(|status| !status.success());
+    Ok(if program_failed {
+        Outcome::Incomplete
+    } else {
+        told
+    })
+}
+
+fn plan(options: &Options, measuring: &mut Measuring) -> HiccupPlan {
+    let minute = std::time::Duration::from_secs(60);
+    let endless = options.until_stdin_closes || !options.program.is_empty();
+    let duration = options
+        .duration
+        .map(|span| span.0)
+        .or((!endless).then_some(minute));
+    let parameters = &mut measuring.session.parameters;
+    parameters.insert(
+        "resolution".to_owned(),
+        options.resolution.to_string().into(),
+    );
+    if let Some(duration) = duration {
+        parameters.insert("duration".to_owned(), Span(duration).to_string().into());
+    }
+    if !options.program.is_empty() {
+        parameters.insert("program".to_owned(), options.program.clone().into());
+    }
+    HiccupPlan {
+        resolution: options.resolution.0,
+        duration,
+    }
+}
+
+fn program(options: &Options) -> Option<Command> {
+    let (program, arguments) = options.program.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if options.measure.json {
+        // Standard output is the result's alone.
+        command.stdout(std::io::stderr());
+    }
+    Some(command)
+}
+
+fn stop_when_stdin_closes(stop: Stop) {
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        stop.request();
+    });
+}
+
+/// The control process: the same measurement, idle, in a process of its own.
+fn control(folder: &Path, options: &Options) -> Command {
+    let program = std::env::current_exe().unwrap_or_else(|_| "kadenz".into());
+    let mut command = Command::new(program);
+    command
+        .args(["hiccup", "--until-stdin-closes", "--json"])
+        .args(["--resolution", &options.resolution.to_string()])
+        .args(["--start-delay", &options.start_delay.to_string()])
+        .arg("--out")
+        .arg(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if let Some(duration) = options.duration {
+        command.args(["--duration", &duration.to_string()]);
+    }
+    command
+}
+
+/// `night-control` beside `night`.
+fn control_folder(folder: &Path) -> PathBuf {
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    name.push("-control");
+    folder.with_file_name(name)
+}

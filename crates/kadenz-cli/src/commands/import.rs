@@ -1,0 +1,60 @@
+//! `kadenz import`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kadenz_report::import::{self, Format};
+
+use super::outcome;
+use crate::output::{self, Outcome};
+
+/// Make a run of what another tool measured, so that it can be shown, compared and reported.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz import hiccup.261121.2104.29783.hlog          jHiccup's log, or any HdrHistogram's
+  cyclictest -m -p 80 -D 60 -h 1000 --json=ct.json; kadenz import ct.json --out ct
+  kadenz import rtt.csv --format csv                   columns time_ns,value_ns")]
+pub(crate) struct Options {
+    /// What the other tool wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// The format [default: told from the content]
+    #[arg(long, value_name = "FORMAT", help = format!("The format [default: told from the content]: {}", formats()))]
+    format: Option<Format>,
+
+    /// Run folder to write [default: the file's name with .run, in this folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print JSON on standard output (schema: docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+fn formats() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let format = match options.format {
+        Some(format) => format,
+        None => import::detect(&options.file)?,
+    };
+    let out = options
+        .out
+        .clone()
+        .unwrap_or_else(|| folder_for(&options.file));
+    import::import(&options.file, format, &out)?;
+    outcome::show(std::slice::from_ref(&out), options.json)?;
+    output::note(&format!("imported as {format}; run: {}", out.display()));
+    Ok(Outcome::Kept)
+}
+
+/// `night.hlog` becomes `night.run`.
+fn folder_for(file: &Path) -> PathBuf {
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push(".run");
+    name.into()
+}

@@ -1,0 +1,25 @@
+//! Ctrl-C and termination: the measurement ends, the data is kept.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use kadenz_lab::stop::Stop;
+
+use crate::output;
+
+/// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one ends the program at
+/// once; what was flushed until then stays readable.
+pub(crate) fn stop_on_interrupt() -> anyhow::Result<Stop> {
+    let stop = Stop::default();
+    let asked = stop.clone();
+    let before = AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if before.swap(true, Ordering::Relaxed) {
+            std::process::exit(2);
+        }
+        output::note("\nending; what was measured is kept (again to end at once)");
+        asked.request();
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(stop)
+}

@@ -1,0 +1,39 @@
+//! `kadenz man`.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, CommandFactory as _};
+
+use crate::Cli;
+use crate::output::{self, Outcome};
+
+/// Write the manual pages.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz man | man -l -                      read the page of the program
+  kadenz man --out ~/.local/share/man/man1   install a page a command")]
+pub(crate) struct Options {
+    /// Folder for one page a command; without it the program's page goes to standard output
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    if let Some(folder) = &options.out {
+        std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+            .with_context(|| {
+                format!(
+                    "cannot write manual pages to {}; choose a folder that you may write to",
+                    folder.display()
+                )
+            })?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+        output::say(&String::from_utf8(page)?);
+    }
+    Ok(Outcome::Kept)
+}

@@ -1,0 +1,118 @@
+//! What every measuring command says at its end: words and a table, or JSON; and the exit code.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use kadenz_lab::measuring::ExperimentError;
+use kadenz_report::json::Output;
+use kadenz_report::summary::Summary;
+use kadenz_report::terminal::{self, Style};
+use kadenz_report::{html, verdict};
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// What is to be told.
+pub(crate) struct Telling<'a> {
+    /// The run folder.
+    pub(crate) folder: &'a Path,
+    /// Whether as JSON.
+    pub(crate) json: bool,
+    /// Whether `report.html` is written into the folder.
+    pub(crate) report: bool,
+    /// Further runs that belong to it.
+    pub(crate) also: &'a [PathBuf],
+    /// The series whose deadline decides; every one that has a deadline if `None`.
+    pub(crate) deciding: Option<&'a str>,
+}
+
+/// The stable output with what only a measuring command knows.
+#[derive(Serialize)]
+struct Measured<'a> {
+    #[serde(flatten)]
+    output: Output,
+    /// The run folder.
+    run: &'a Path,
+    /// The page, where one was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<PathBuf>,
+    /// The answer in words; `null` without a deadline.
+    answer: Option<String>,
+}
+
+/// Reads back what was measured, tells it and says what it came to.
+pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
+    let folders = std::iter::once(telling.folder).chain(telling.also.iter().map(PathBuf::as_path));
+    let runs = read(folders)?;
+    let report = telling.report.then(|| telling.folder.join("report.html"));
+    if let Some(page) = &report {
+        html::write(&runs, page)
+            .with_context(|| format!("the run is in {}", telling.folder.display()))?;
+    }
+    if telling.json {
+        output::json(&Measured {
+            output: Output::new(&runs),
+            run: telling.folder,
+            report,
+            answer: verdict::answer(&runs[0]),
+        })?;
+    } else {
+        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+        output::note(&whereabouts(telling.folder, report.as_deref()));
+    }
+    Ok(judge(&runs, telling.deciding))
+}
+
+/// Shows runs that were taken before.
+pub(crate) fn show(folders: &[PathBuf], json: bool) -> anyhow::Result<Outcome> {
+    let runs = read(folders.iter().map(PathBuf::as_path))?;
+    if json {
+        output::json(&Output::new(&runs))?;
+    } else {
+        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+    }
+    Ok(judge(&runs, None))
+}
+
+/// Summaries of run folders.
+pub(crate) fn read<'a>(folders: impl Iterator<Item = &'a Path>) -> anyhow::Result<Vec<Summary>> {
+    folders
+        .map(|folder| Summary::of_run(folder).map_err(anyhow::Error::from))
+        .collect()
+}
+
+/// What an experiment gave. Where it could not be written in full, what can be read back is shown
+/// and the error stays.
+pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> anyhow::Result<T> {
+    if matches!(result, Err(ExperimentError::Finish(_)))
+        && let Ok(summary) = Summary::of_run(folder)
+    {
+        output::note(&terminal::summaries(&[summary], Style::plain()));
+    }
+    Ok(result?)
+}
+
+fn judge(runs: &[Summary], deciding: Option<&str>) -> Outcome {
+    let missed = runs
+        .iter()
+        .flat_map(|run| &run.series)
+        .filter(|series| deciding.is_none_or(|name| series.series.name == name))
+        .filter_map(|series| series.verdict.as_ref())
+        .any(|verdict| verdict.misses > 0);
+    if missed {
+        Outcome::Missed
+    } else {
+        Outcome::Kept
+    }
+}
+
+fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
+    match report {
+        Some(page) => format!("run: {}\nreport: {}", folder.display(), page.display()),
+        None => format!(
+            "run: {}   (kadenz report {} makes a page of it)",
+            folder.display(),
+            folder.display()
+        ),
+    }
+}

@@ -1,0 +1,45 @@
+//! `kadenz report`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kadenz_report::html;
+
+use super::outcome;
+use crate::output::{self, Outcome};
+
+/// Make one self-contained HTML page of one run or several.
+///
+/// The page opens offline, in light and dark, and holds everything: the verdict, percentiles,
+/// maxima over time, histogram, jitter, the distribution against a Gaussian, the host with its
+/// warnings and the parameters that repeat the run. Several runs are laid over each other.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz report night                            writes night/report.html
+  kadenz report idle loaded --output both.html   two runs on one page")]
+pub(crate) struct Options {
+    /// Run folders
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// The page to write [default: report.html in the first run folder]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let runs = outcome::read(options.runs.iter().map(PathBuf::as_path))?;
+    let page = options
+        .output
+        .clone()
+        .unwrap_or_else(|| options.runs[0].join("report.html"));
+    html::write(&runs, &page)?;
+    output::note(&format!("report: {}", absolute(&page).display()));
+    Ok(Outcome::Kept)
+}
+
+/// The path as a browser takes it.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

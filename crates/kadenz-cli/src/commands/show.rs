@@ -1,0 +1,30 @@
+//! `kadenz show`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::outcome;
+use crate::output::Outcome;
+
+/// Show runs in the terminal, or as JSON.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz show night
+  kadenz show night --json | jq '.series[0].percentiles'
+
+Exit code 1 if a deadline was missed in a series that has one.")]
+pub(crate) struct Options {
+    /// Run folders
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// Print JSON on standard output (schema: docs/json.md); an array if there are several runs
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    outcome::show(&options.runs, options.json)
+}

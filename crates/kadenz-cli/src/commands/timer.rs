@@ -1,0 +1,207 @@
+//! `kadenz timer oneshot` and `kadenz timer cyclic`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use kadenz_lab::measuring::ExperimentError;
+use kadenz_lab::timer::{CyclicPlan, OneShotPlan, SuitePlan, cyclic_suite, oneshot_suite};
+use kadenz_record::run::model::Run;
+use kadenz_rt::beat::Rate;
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::sleep::SleeperKind;
+use kadenz_rt::tuning::Policy;
+
+use super::interrupt::stop_on_interrupt;
+use super::outcome::{self, Telling};
+use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span};
+use crate::output::Outcome;
+
+/// Does a timer keep a timeout, or a rate?
+#[derive(Debug, Subcommand)]
+pub(crate) enum Timer {
+    /// How far is a single timeout missed, and does the timer know it?
+    Oneshot(OneShot),
+    /// Is every wake-up on the beat, and is the rate kept?
+    Cyclic(Cyclic),
+}
+
+/// How far is a single timeout missed, and does the timer know it?
+///
+/// Sets a timer again and again and records how late it fires as the caller sees it (series
+/// `measured`), as the timer itself reports it (`reported`), and the `difference`. Source: the
+/// one-shot suite of J. Sticha's thesis on the real-time behaviour of ROS (2014), section 4.1.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz timer oneshot --timeout 1ms --repetitions 1000 --policy rr:95   the thesis's suite
+  kadenz timer oneshot --timeout 800us                                   below a millisecond, too
+  kadenz timer oneshot --sleeper all --load busy                         every sleeper, busy CPUs")]
+pub(crate) struct OneShot {
+    /// The timeout that is set each time, 1us to 1h
+    #[arg(long, value_name = "SPAN", default_value = "1ms")]
+    timeout: Span,
+
+    /// How often
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    repetitions: u64,
+
+    #[command(flatten)]
+    clock: ClockOption,
+
+    #[command(flatten)]
+    suite: SuiteOptions,
+}
+
+/// Is every wake-up on the beat, and is the rate kept?
+///
+/// Keeps a beat and records every wake-up against its intended time (series `lateness`) and
+/// against the wake-up before (`jitter`). Source: the cyclic suite of J. Sticha's thesis on the
+/// real-time behaviour of ROS (2014), section 4.2.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz timer cyclic --rate 1kHz --repetitions 1000 --policy rr:95     the thesis's suite
+  kadenz timer cyclic --rate 1kHz --duration 10s --policy fifo:80 --sleeper spin
+  kadenz timer cyclic --rate 4kHz --deadline 50us --sleeper all --duration 30s --json")]
+pub(crate) struct Cyclic {
+    /// Rate of the beat
+    #[arg(long, value_name = "RATE", default_value = "1kHz")]
+    rate: Rate,
+
+    /// How long to keep it [default: 10s]
+    #[arg(long, value_name = "SPAN", conflicts_with = "repetitions")]
+    duration: Option<Span>,
+
+    /// How many beats, instead of a duration
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    repetitions: Option<u64>,
+
+    #[command(flatten)]
+    suite: SuiteOptions,
+}
+
+/// What both suites take.
+#[derive(Debug, Args)]
+struct SuiteOptions {
+    /// Keep every CPU busy at ordinary priority meanwhile, or leave the machine idle
+    #[arg(long, value_name = "LOAD", default_value = "idle")]
+    load: Load,
+
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Load {
+    /// Nothing but the timer
+    Idle,
+    /// One busy thread a CPU
+    Busy,
+}
+
+pub(crate) fn run(timer: &Timer) -> anyhow::Result<Outcome> {
+    match timer {
+        Timer::Oneshot(options) => oneshot(options),
+        Timer::Cyclic(options) => cyclic(options),
+    }
+}
+
+fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
+    let timeout = options.timeout.0;
+    anyhow::ensure!(
+        (Duration::from_micros(1)..=Duration::from_secs(3600)).contains(&timeout),
+        "`--timeout {}` is outside 1us to 1h",
+        options.timeout
+    );
+    let mut suite = options.suite.plan("timer-oneshot", options.clock.clock)?;
+    let parameters = &mut suite.measuring.session.parameters;
+    parameters.insert("timeout".to_owned(), options.timeout.to_string().into());
+    parameters.insert("repetitions".to_owned(), options.repetitions.into());
+    let plan = OneShotPlan {
+        timeout,
+        repetitions: options.repetitions,
+    };
+    let total = suite.total(timeout, options.repetitions);
+    let stop = stop_on_interrupt()?;
+    let result = {
+        let mut progress = Progress::new("setting timers", Some(total));
+        oneshot_suite(&suite, &plan, &stop, &mut progress)
+    };
+    options.suite.tell(&suite, result)
+}
+
+fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
+    let interval = options.rate.interval();
+    let duration = options
+        .duration
+        .map_or(Duration::from_secs(10), |span| span.0);
+    let beats = u64::try_from(duration.as_nanos() / interval.as_duration().as_nanos().max(1))?;
+    let cycles = options.repetitions.unwrap_or(beats);
+    anyhow::ensure!(
+        cycles > 0,
+        "the duration is shorter than one beat of {}",
+        options.rate
+    );
+    let mut suite = options.suite.plan("timer-cyclic", ClockKind::Monotonic)?;
+    let parameters = &mut suite.measuring.session.parameters;
+    parameters.insert(
+        "rate".to_owned(),
+        options.rate.to_string().replace(' ', "").into(),
+    );
+    parameters.insert("repetitions".to_owned(), cycles.into());
+    let plan = CyclicPlan {
+        interval,
+        cycles: Some(cycles),
+        phase: Duration::ZERO,
+    };
+    let total = suite.total(interval.as_duration(), cycles);
+    let stop = stop_on_interrupt()?;
+    let result = {
+        let mut progress = Progress::new("keeping the beat", Some(total));
+        cyclic_suite(&suite, &plan, &stop, &mut progress)
+    };
+    options.suite.tell(&suite, result)
+}
+
+impl SuiteOptions {
+    fn plan(&self, experiment: &'static str, clock: ClockKind) -> anyhow::Result<SuitePlan> {
+        let mut measuring = self.measure.measuring(&Defaults {
+            experiment,
+            policy: Policy::Other,
+            samples: true,
+            deadline: None,
+            clock,
+        })?;
+        let sleepers = if self.measure.every_sleeper() {
+            SleeperKind::available()
+        } else {
+            vec![measuring.sleeper]
+        };
+        let names: Vec<String> = sleepers.iter().map(ToString::to_string).collect();
+        let busy = self.load == Load::Busy;
+        let parameters = &mut measuring.session.parameters;
+        parameters.insert("sleeper".to_owned(), names.join(",").into());
+        parameters.insert("load".to_owned(), if busy { "busy" } else { "idle" }.into());
+        Ok(SuitePlan {
+            sleepers,
+            busy,
+            measuring,
+        })
+    }
+
+    fn tell(
+        &self,
+        suite: &SuitePlan,
+        result: Result<Run, ExperimentError>,
+    ) -> anyhow::Result<Outcome> {
+        let folder = &suite.measuring.session.out;
+        outcome::finished(result, folder)?;
+        outcome::tell(&Telling {
+            folder,
+            json: self.measure.json,
+            report: false,
+            also: &[],
+            deciding: None,
+        })
+    }
+}

@@ -1,0 +1,243 @@
+//! How to measure: the options that every measuring command takes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use kadenz_lab::measuring::Measuring;
+use kadenz_lab::session::SessionPlan;
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
+use kadenz_rt::tuning::{Policy, Tuning};
+use serde_json::Value;
+
+use super::{CpuList, Span};
+
+/// How to measure.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MeasureOptions {
+    /// Run folder to write [default: kadenz-<COMMAND>-<TIME> in this folder]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Print the result as JSON on standard output (schema: docs/json.md)
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Length of an interval of the interval log
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "1s",
+        help_heading = "Output"
+    )]
+    interval: Span,
+
+    /// Keep raw samples, not only histograms (32 bytes a sample)
+    #[arg(long, overrides_with = "no_samples", help_heading = "Output")]
+    samples: bool,
+
+    /// Keep histograms only
+    #[arg(long, overrides_with = "samples", help_heading = "Output")]
+    no_samples: bool,
+
+    /// The limit: a sample above it is a miss
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) deadline: Option<Span>,
+
+    /// Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD
+    #[arg(long, value_name = "POLICY", help_heading = "Tuning")]
+    policy: Option<Policy>,
+
+    /// What the measuring thread sleeps with
+    #[arg(long, value_name = "SLEEPER", help_heading = "Tuning",
+          help = format!("What the measuring thread sleeps with: {}", sleepers()))]
+    sleeper: Option<String>,
+
+    /// How long before its deadline the spinning sleeper wakes up to spin
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "50us",
+        help_heading = "Tuning"
+    )]
+    spin_margin: Span,
+
+    /// CPUs the measuring thread may run on, for example 0,2-3
+    #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
+    pub(crate) cpus: Option<CpuList>,
+
+    /// Lock memory and touch stack and heap in advance [default: with a real-time policy]
+    #[arg(long, overrides_with = "no_lock", help_heading = "Tuning")]
+    lock: bool,
+
+    /// Do not lock memory
+    #[arg(long, overrides_with = "lock", help_heading = "Tuning")]
+    no_lock: bool,
+
+    /// Keep CPUs out of idle states that take longer than this to leave; acts on the whole machine
+    /// while measuring
+    #[arg(long, value_name = "SPAN", help_heading = "Tuning")]
+    cpu_dma_latency: Option<Span>,
+
+    /// Timer slack of the measuring thread [default: the system's, 50us on Linux]
+    #[arg(long, value_name = "SPAN", help_heading = "Tuning")]
+    timer_slack: Option<Span>,
+}
+
+fn sleepers() -> String {
+    let names: Vec<String> = SleeperKind::ALL.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}
+
+/// What a command brings of its own.
+pub(crate) struct Defaults {
+    /// Experiment, as `run.json` names it, and part of the default folder's name.
+    pub(crate) experiment: &'static str,
+    /// Policy without `--policy`.
+    pub(crate) policy: Policy,
+    /// Whether raw samples are kept without `--samples`.
+    pub(crate) samples: bool,
+    /// Deadline without `--deadline`.
+    pub(crate) deadline: Option<Duration>,
+    /// The clock that is read.
+    pub(crate) clock: ClockKind,
+}
+
+/// The clock, for the experiments that may take another than the beat's.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ClockOption {
+    /// Clock to read: monotonic, monotonic-raw or tsc
+    #[arg(
+        long,
+        value_name = "CLOCK",
+        default_value = "monotonic",
+        help_heading = "Tuning"
+    )]
+    pub(crate) clock: ClockKind,
+}
+
+impl MeasureOptions {
+    /// The run folder: as named, or one that tells command and time.
+    fn folder(&self, experiment: &str) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| {
+            let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+            let first = PathBuf::from(format!("kadenz-{experiment}-{now}"));
+            // Two runs begun in one second must not meet.
+            let taken = |path: &Path| path.exists();
+            (2..100)
+                .map(|n| PathBuf::from(format!("kadenz-{experiment}-{now}-{n}")))
+                .fold(first, |path, next| if taken(&path) { next } else { path })
+        })
+    }
+
+    /// Everything an experiment needs, with the command's defaults filled in.
+    pub(crate) fn measuring(&self, defaults: &Defaults) -> anyhow::Result<Measuring> {
+        let policy = self.policy.unwrap_or(defaults.policy);
+        let deadline = self.deadline.map(|span| span.0).or(defaults.deadline);
+        let mut measuring = Measuring {
+            session: SessionPlan {
+                out: self.folder(defaults.experiment),
+                experiment: defaults.experiment,
+                command: command_line(),
+                parameters: BTreeMap::new(),
+                interval: self.interval.0,
+                raw: (defaults.samples || self.samples) && !self.no_samples,
+                clock: defaults.clock,
+            },
+            tuning: self.tuning(policy)?,
+            sleeper: self.sleeper()?.unwrap_or(SleeperKind::recommended()),
+            sleeper_options: SleeperOptions {
+                spin_margin: self.spin_margin.0,
+            },
+            deadline,
+        };
+        anyhow::ensure!(
+            self.interval.0 >= Duration::from_millis(10),
+            "`--interval {}` is too short: the interval log takes 10ms at least",
+            self.interval
+        );
+        measuring.session.parameters = self.parameters(&measuring);
+        Ok(measuring)
+    }
+
+    /// The sleeper, if one was named.
+    pub(crate) fn sleeper(&self) -> anyhow::Result<Option<SleeperKind>> {
+        self.sleeper
+            .as_deref()
+            .filter(|name| *name != "all")
+            .map(|name| name.parse::<SleeperKind>().map_err(anyhow::Error::msg))
+            .transpose()
+    }
+
+    /// Whether every sleeper was asked for.
+    pub(crate) fn every_sleeper(&self) -> bool {
+        self.sleeper.as_deref() == Some("all")
+    }
+
+    fn tuning(&self, policy: Policy) -> anyhow::Result<Tuning> {
+        let real_time = policy != Policy::Other;
+        let microseconds = |span: Span| u32::try_from(span.0.as_micros());
+        Ok(Tuning {
+            policy,
+            lock_memory: (self.lock || real_time) && !self.no_lock,
+            cpus: self.cpus.as_ref().map(CpuList::set),
+            cpu_dma_latency_us: self.cpu_dma_latency.map(microseconds).transpose()?,
+            timer_slack_ns: self.timer_slack.map(Span::as_ns),
+        })
+    }
+
+    fn parameters(&self, measuring: &Measuring) -> BTreeMap<String, Value> {
+        let mut parameters = BTreeMap::from([
+            ("interval".to_owned(), self.interval.to_string().into()),
+            ("policy".to_owned(), spelled(measuring.tuning.policy).into()),
+            ("sleeper".to_owned(), measuring.sleeper.to_string().into()),
+            (
+                "lock_memory".to_owned(),
+                measuring.tuning.lock_memory.into(),
+            ),
+            ("samples".to_owned(), measuring.session.raw.into()),
+            (
+                "clock".to_owned(),
+                measuring.session.clock.to_string().into(),
+            ),
+        ]);
+        if let Some(deadline) = measuring.deadline {
+            parameters.insert("deadline".to_owned(), Span(deadline).to_string().into());
+        }
+        if let Some(cpus) = &self.cpus {
+            parameters.insert("cpus".to_owned(), cpus.to_vec().into());
+        }
+        if measuring.sleeper == SleeperKind::Spin {
+            parameters.insert(
+                "spin_margin".to_owned(),
+                self.spin_margin.to_string().into(),
+            );
+        }
+        parameters
+    }
+}
+
+/// The policy as `--policy` takes it.
+fn spelled(policy: Policy) -> String {
+    match policy {
+        Policy::Other => "other".to_owned(),
+        Policy::Fifo(priority) => format!("fifo:{priority}"),
+        Policy::RoundRobin(priority) => format!("rr:{priority}"),
+        Policy::Deadline {
+            runtime, period, ..
+        } => format!("deadline:{}/{}", Span(runtime), Span(period)),
+    }
+}
+
+/// The command line that repeats this run: as typed, with the program's plain name.
+fn command_line() -> Vec<String> {
+    std::iter::once("kadenz".to_owned())
+        .chain(
+            std::env::args_os()
+                .skip(1)
+                .map(|arg| arg.to_string_lossy().into_owned()),
+        )
+        .collect()
+}

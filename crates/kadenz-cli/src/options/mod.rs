@@ -1,0 +1,11 @@
+//! Options that commands share, in one form everywhere.
+
+mod lists;
+mod measure;
+mod progress;
+mod units;
+
+pub(crate) use lists::CpuList;
+pub(crate) use measure::{ClockOption, Defaults, MeasureOptions};
+pub(crate) use progress::Progress;
+pub(crate) use units::Span;

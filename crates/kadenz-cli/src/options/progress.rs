@@ -1,0 +1,113 @@
+//! What a user sees while a measurement runs.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use kadenz_lab::crew::Watch;
+use kadenz_record::run::folder::Progress as RunProgress;
+use kadenz_record::run::model::{Counts, TuningMeasure};
+use kadenz_report::numbers;
+
+use crate::output;
+
+/// A bar on a terminal; without one a line now and then; silent with `--json` to a script.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    words: &'static str,
+    shown_s: u64,
+    terminal: bool,
+}
+
+/// Seconds between two lines where there is no terminal.
+const LINE_EVERY_S: u64 = 15;
+
+impl Progress {
+    /// Progress of a measurement that should last `total`, if that is known.
+    pub(crate) fn new(words: &'static str, total: Option<Duration>) -> Self {
+        let length = total.map(|total| u64::try_from(total.as_millis()).unwrap_or(u64::MAX));
+        let terminal = std::io::stderr().is_terminal();
+        let bar = match length {
+            _ if !terminal => ProgressBar::hidden(),
+            Some(length) => ProgressBar::new(length),
+            None => ProgressBar::new_spinner(),
+        };
+        let template = if total.is_some() {
+            "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left  {msg}"
+        } else {
+            "{spinner} {prefix} {elapsed}  {msg}"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(words);
+        if !terminal {
+            let lasting = total
+                .map(|total| format!(" for {}", numbers::span(total.as_nanos() as f64)))
+                .unwrap_or_default();
+            output::note(&format!("{words}{lasting} ..."));
+        }
+        Self {
+            bar,
+            words,
+            shown_s: 0,
+            terminal,
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn tick(&mut self, progress: &RunProgress) {
+        let elapsed = progress.elapsed;
+        let worst: Vec<String> = progress
+            .series
+            .iter()
+            .filter(|series| series.counts.recorded > 0)
+            .take(4)
+            .map(|series| short(&series.name, &series.counts))
+            .collect();
+        let words = worst.join("  ");
+        if self.terminal {
+            self.bar
+                .set_position(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
+            self.bar.set_message(words);
+        } else if elapsed.as_secs() >= self.shown_s + LINE_EVERY_S {
+            self.shown_s = elapsed.as_secs();
+            output::note(&format!("{} {} s: {words}", self.words, self.shown_s));
+        }
+    }
+
+    fn tuned(&mut self, series: &[String], measures: &[TuningMeasure]) {
+        for measure in measures.iter().filter(|measure| !measure.ok) {
+            let reason = measure.reason.as_deref().unwrap_or("no reason was given");
+            let mut text = format!(
+                "{}: {} not granted, {} in force ({reason})",
+                series.first().map_or("", String::as_str),
+                measure.requested,
+                measure.granted
+            );
+            if let Some(remedy) = &measure.remedy {
+                text.push_str("; remedy: ");
+                text.push_str(remedy);
+            }
+            self.bar.suspend(|| output::note(&text));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `realtime max 0.031 ms, 0 misses`.
+fn short(name: &str, counts: &Counts) -> String {
+    let max_ms = counts.max_ns.unwrap_or(0) as f64 / 1e6;
+    let misses = if counts.misses > 0 {
+        format!(", {} misses", counts.misses)
+    } else {
+        String::new()
+    };
+    format!("{name} max {max_ms:.3} ms{misses}")
+}

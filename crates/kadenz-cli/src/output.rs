@@ -1,0 +1,80 @@
+//! Words for people and data for scripts: who says what, where.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is the one place of the program that speaks"
+)]
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use tracing_subscriber::EnvFilter;
+
+/// What a command came to, as its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything that was asked for holds: exit code 0.
+    Kept,
+    /// A limit was missed: exit code 1.
+    Missed,
+    /// What was asked for was done in part only, and the reason has been said: exit code 2.
+    Incomplete,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Kept => 0,
+            Outcome::Missed => 1,
+            Outcome::Incomplete => 2,
+        })
+    }
+}
+
+/// Text on standard output. A reader who has gone (`| head`) is no error.
+pub(crate) fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
+}
+
+/// Text on standard error: progress and notes, so that standard output stays data.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Data on standard output.
+pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
+    say(&serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+/// An error with its causes, each once.
+pub(crate) fn error(error: &anyhow::Error) {
+    let mut text = format!("kadenz: {error}");
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    note(&text);
+}
+
+/// Help and version go out as asked for; wrong arguments are exit code 2.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// `RUST_LOG` decides what is told; nothing by default but warnings.
+pub(crate) fn start_tracing() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
+}

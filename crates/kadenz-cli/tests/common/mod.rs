@@ -1,0 +1,131 @@
+//! What the end-to-end tests share: the program as a user types it.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// The program with arguments, not yet started.
+pub(crate) fn kadenz(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kadenz"));
+    command.args(arguments).env_remove("RUST_LOG");
+    command
+}
+
+/// What a finished command said.
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Standard output as JSON; it must hold nothing else.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.out, self.err))
+    }
+}
+
+/// Runs the program to its end.
+pub(crate) fn run(arguments: &[&str]) -> Said {
+    Said::of(kadenz(arguments).output().unwrap())
+}
+
+/// A folder that goes when the test ends.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// `run.json` of a folder.
+pub(crate) fn run_json(folder: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(folder.join("run.json")).unwrap()).unwrap()
+}
+
+/// The series of a name in the program's JSON.
+pub(crate) fn series<'a>(json: &'a Value, name: &str) -> &'a Value {
+    json["series"]
+        .as_array()
+        .and_then(|all| all.iter().find(|series| series["name"] == name))
+        .unwrap_or_else(|| panic!("no series {name} in {json}"))
+}
+
+/// Starts a measurement and returns once its first interval is on disk.
+pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
+    let child = kadenz(arguments)
+        .arg("--out")
+        .arg(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // No time is asserted: the test waits for an event, and gives up only on a hung machine.
+    for _ in 0..600 {
+        if intervals_on_disk(folder) > 0 {
+            return child;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("nothing was recorded in {}", folder.display());
+}
+
+fn intervals_on_disk(folder: &Path) -> usize {
+    hlogs(folder)
+        .iter()
+        .filter_map(|path| std::fs::read_to_string(path).ok())
+        .map(|log| log.lines().filter(|line| line.contains("HIST")).count())
+        .max()
+        .unwrap_or(0)
+}
+
+fn hlogs(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "hlog"))
+        .collect()
+}
+
+/// Sends a signal to one process, by its number.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .arg(format!("-{name}"))
+        .arg(child.id().to_string())
+        .status()
+        .unwrap();
+    assert!(status.success(), "kill -{name} failed");
+}
+
+/// Whether the test runs as root.
+pub(crate) fn is_root() -> bool {
+    Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Says that a test was skipped, and why; a failure where nothing may be skipped.
+pub(crate) fn skip(test: &str, missing: &str) {
+    assert!(
+        std::env::var_os("KADENZ_SKIP_NOTHING").is_none(),
+        "{test} must not be skipped: {missing}"
+    );
+    eprintln!("skipped: {test}: {missing}");
+}

@@ -1,0 +1,166 @@
+//! What may happen to a measurement: Ctrl-C, kill -9, a stall, a full disk, missing rights.
+#![cfg(unix)]
+
+mod common;
+use common::*;
+
+use std::process::Command;
+use std::time::Duration;
+
+const LONG: &[&str] = &["hiccup", "--duration", "1h", "--interval", "100ms"];
+
+#[test]
+fn ctrl_c_ends_cleanly_with_the_data_kept() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let child = start_measuring(&out, LONG);
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    let run = run_json(&out);
+    assert_eq!(run["complete"], true);
+    assert_eq!(run["ended_by"], "interrupted");
+}
+
+#[test]
+fn after_kill_9_the_run_opens_and_says_that_it_is_incomplete() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let mut child = start_measuring(&out, LONG);
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    let said = run(&["show", text(&out), "--json"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert!(series(&json, "hiccup")["count"].as_u64().unwrap() > 0);
+    assert!(
+        json["warnings"].to_string().contains("incomplete"),
+        "{}",
+        json["warnings"]
+    );
+    let page = folder.path().join("page.html");
+    assert_eq!(
+        run(&["report", text(&out), "--output", text(&page)]).code,
+        0
+    );
+    assert!(std::fs::read_to_string(page).unwrap().contains("ncomplete"));
+}
+
+#[test]
+fn a_stopped_process_shows_as_a_stall_of_its_length() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let child = start_measuring(
+        &out,
+        &["timer", "cyclic", "--duration", "1h", "--interval", "100ms"],
+    );
+    signal(&child, "STOP");
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&child, "CONT");
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&child, "INT");
+    child.wait_with_output().unwrap();
+    let json = run(&["show", text(&out), "--json"]).json();
+    let late = series(&json, "lateness");
+    assert!(late["max_ns"].as_i64().unwrap() >= 2_900_000_000, "{late}");
+    // Every beat of the three seconds is there, as late as it was: more than 1 in 10 over 1 s.
+    let run = run_json(&out);
+    let recorded = run["series"][0]["counts"]["recorded"].as_u64().unwrap();
+    assert!(recorded > 3000, "{recorded}");
+}
+
+#[test]
+fn a_full_disk_is_told_and_what_fits_is_kept() {
+    if !is_root() {
+        return skip("full disk", "needs root to mount a small tmpfs");
+    }
+    let folder = folder();
+    let disk = folder.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mount = |arguments: &[&str]| Command::new("mount").args(arguments).status();
+    if !mount(&["-t", "tmpfs", "-o", "size=256k", "tmpfs", text(&disk)]).is_ok_and(|s| s.success())
+    {
+        return skip("full disk", "this machine does not let root mount a tmpfs");
+    }
+    let out = disk.join("run");
+    let said = run(&[
+        "timer",
+        "cyclic",
+        "--rate",
+        "10kHz",
+        "--duration",
+        "3s",
+        "--interval",
+        "100ms",
+        "--out",
+        text(&out),
+    ]);
+    let shown = run(&["show", text(&out)]);
+    let unmounted = Command::new("umount").arg(&disk).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!(said.code, 2, "{}", said.out);
+    assert!(
+        said.err.contains("full") || said.err.contains("space"),
+        "{}",
+        said.err
+    );
+    assert_ne!(shown.code, -1);
+    assert!(
+        shown.out.contains("lateness"),
+        "{} {}",
+        shown.out,
+        shown.err
+    );
+}
+
+#[test]
+fn without_rights_it_measures_as_an_ordinary_user_and_says_so() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+    if !is_root() {
+        return skip("no rights", "needs root to become an ordinary user");
+    }
+    let folder = folder();
+    let open = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(folder.path(), 0o777);
+    let program = folder.path().join("kadenz");
+    std::fs::copy(env!("CARGO_BIN_EXE_kadenz"), &program).unwrap();
+    open(&program, 0o755);
+    let out = folder.path().join("run");
+    let output = Command::new(&program)
+        .args([
+            "check",
+            "--duration",
+            "500ms",
+            "--deadline",
+            "10s",
+            "--json",
+            "--out",
+            text(&out),
+        ])
+        .current_dir(folder.path())
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .unwrap();
+    let said = Said::of(output);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert!(
+        json["warnings"].to_string().contains("policy_refused"),
+        "{}",
+        json["warnings"]
+    );
+    assert!(said.err.contains("SCHED_FIFO 80"), "{}", said.err);
+    let refused = &run_json(&out)["series"][0]["tuning"];
+    assert!(refused.to_string().contains("\"ok\":false"), "{refused}");
+}
+
+#[test]
+fn an_unwritable_folder_is_named_before_anything_is_measured() {
+    let said = run(&["hiccup", "--duration", "1h", "--out", "/proc/kadenz-run"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("/proc/kadenz-run"), "{}", said.err);
+}

@@ -1,0 +1,130 @@
+//! `kadenz hiccup` as a user types it.
+
+mod common;
+use common::*;
+
+#[test]
+fn hiccups_of_an_idle_machine() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&[
+        "hiccup",
+        "--duration",
+        "600ms",
+        "--interval",
+        "200ms",
+        "--json",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert!(series(&json, "hiccup")["count"].as_u64().unwrap() > 10);
+    assert!(series(&json, "hiccup")["min_ns"].as_i64().unwrap() >= 0);
+    let log = std::fs::read_to_string(out.join("hiccup.hlog")).unwrap();
+    assert!(log.lines().next().unwrap().contains("jHiccup"));
+    assert!(log.contains("#[Histogram log format version 1.3]"));
+}
+
+#[test]
+fn beside_a_program_it_ends_with_the_program() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&["hiccup", "--json", "--out", text(&out), "--", "sleep", "1"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(run_json(&out)["ended_by"], "program_ended");
+    assert!(series(&said.json(), "hiccup")["count"].as_u64().unwrap() > 100);
+}
+
+#[test]
+fn a_program_that_fails_is_told_and_the_data_is_kept() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&[
+        "hiccup",
+        "--json",
+        "--out",
+        text(&out),
+        "--",
+        "sh",
+        "-c",
+        "sleep 0.3; exit 7",
+    ]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.json()["warnings"]
+            .to_string()
+            .contains("program_failed")
+    );
+    assert_eq!(run_json(&out)["complete"], true);
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_an_error_that_names_it() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&["hiccup", "--out", text(&out), "--", "/no/such/program"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("/no/such/program"), "{}", said.err);
+}
+
+#[test]
+fn a_program_s_words_do_not_spoil_the_json() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&[
+        "hiccup",
+        "--json",
+        "--out",
+        text(&out),
+        "--",
+        "sh",
+        "-c",
+        "echo hello; sleep 0.2",
+    ]);
+    assert!(said.json()["series"].is_array());
+    assert!(said.err.contains("hello"));
+}
+
+#[test]
+fn the_control_process_leaves_a_run_of_its_own() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&[
+        "hiccup",
+        "--control",
+        "--duration",
+        "500ms",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(
+        run_json(&folder.path().join("run-control"))["complete"],
+        true
+    );
+    assert!(said.out.contains("control"), "{}", said.out);
+}
+
+#[test]
+fn a_thread_for_each_chosen_cpu() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&[
+        "hiccup",
+        "--cpus",
+        "0",
+        "--duration",
+        "300ms",
+        "--json",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(
+        series(&said.json(), "hiccup-cpu0")["count"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
+}
