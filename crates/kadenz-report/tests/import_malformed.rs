@@ -1,0 +1,440 @@
+//! Files that are not what they should be: the error names line or field, and what is wrong.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use kadenz_report::import::{Collected, DetectError, Format, ImportError, detect, import};
+use proptest::prelude::*;
+
+/// What reading a text as a format says.
+fn read(format: Format, text: &str) -> Result<Collected, String> {
+    let mut sink = Collected::default();
+    let read = format.importer().read(&mut text.as_bytes(), &mut sink);
+    read.map(|()| sink).map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn refused(format: Format, text: &str, cause: &str) {
+    let said = read(format, text).map(|sink| sink.run).unwrap_err();
+    assert!(
+        said.contains(cause),
+        "{format} of {text:?}\n says {said}\n   not {cause}"
+    );
+}
+
+#[test]
+fn csv() {
+    let refused = |text: &str, cause: &str| refused(Format::Csv, text, cause);
+    refused(
+        "",
+        "it holds no header; the first line must name the columns: time_ns,value_ns",
+    );
+    refused("time_ns,value_ns\n", "it holds no row after its header");
+    refused(
+        "1,2\n3,4\n",
+        "line 1: \"1\" is no known column; the first line must name",
+    );
+    refused(
+        "time_ns,time_ns\n",
+        "line 1: column time_ns stands there twice",
+    );
+    refused(
+        "time_ns\n",
+        "line 1: a column of times or of values is missing",
+    );
+    refused(
+        "# c\ntime_ns,value_ns\n0,1\n1,x\n",
+        "line 4: value_ns \"x\" is no whole number",
+    );
+    refused(
+        "time_ns,value_ns\n0,1.5\n",
+        "line 2: value_ns \"1.5\" is no whole number of nanoseconds",
+    );
+    refused(
+        "time_ns,value_ns\n0,99999999999999999999\n",
+        "within 64 bits",
+    );
+    refused("time_ns,value_ns\n0\n", "line 2: value_ns is missing");
+    refused(
+        "time_ns,value_ns\n0,1,2\n",
+        "line 2: it has more than the 2 fields of the header",
+    );
+}
+
+#[test]
+fn csv_as_others_write_it() {
+    let text = "\u{feff}\"value_ns\" , \"time_ns\"\r\n-5,  10\r\n\r\n\"7\",20\r\n";
+    let sink = read(Format::Csv, text).unwrap();
+    let counts = sink.run.series[0].counts;
+    assert_eq!(
+        (counts.recorded, counts.min_ns, counts.max_ns),
+        (2, Some(-5), Some(7))
+    );
+}
+
+#[test]
+fn cyclictest_text() {
+    let refused = |text: &str, cause: &str| refused(Format::CyclictestText, text, cause);
+    refused("", "it holds no histogram; cyclictest keeps one with -h");
+    refused(
+        "000001 000002\n000002 00000x\n",
+        "line 2: \"00000x\" is no count",
+    );
+    refused(
+        "000001 000002\n000002\n",
+        "line 2: 0 counts in a row, 1 in the first",
+    );
+    refused(
+        "000001 1\t2\n000002 3\n",
+        "line 2: 1 counts in a row, 2 in the first",
+    );
+    refused(
+        "000001 1\n000002 3\t4\n",
+        "line 2: 2 counts or more in a row, fewer in the first",
+    );
+    refused(
+        "99999999999999999999 1\n",
+        "line 1: \"99999999999999999999\" is no count",
+    );
+    refused("9223372036854775807 1\n", "is more than any latency");
+    refused(
+        "000001 1\n# Min Latencies: x\n",
+        "line 2: \"x\" is no count",
+    );
+}
+
+/// What was cut off before its summary is imported with a warning.
+#[test]
+fn cyclictest_text_without_summary() {
+    let sink = read(
+        Format::CyclictestText,
+        "# Histogram\n000007 12\t3\n000008 1\t0",
+    )
+    .unwrap();
+    assert_eq!(sink.run.series.len(), 2);
+    assert_eq!(sink.run.series[0].counts.max_ns, Some(8_000));
+    assert!(
+        sink.run
+            .warnings
+            .iter()
+            .any(|warning| warning.id == "truncated")
+    );
+}
+
+fn cyclictest_json(thread: &str) -> String {
+    format!(
+        "{{\"file_version\": 1,\n\"cmdline:\": \"cyclictest -h 60\",\n\"rt_test_version:\": \"2.40\",\n\
+         \"thread\": {{\"0\": {thread}}}}}"
+    )
+}
+
+#[test]
+fn cyclictest_json_fields() {
+    let refused = |text: &str, cause: &str| refused(Format::CyclictestJson, text, cause);
+    refused(
+        "{\"file_version\": 1",
+        "line 1, column 18: EOF while parsing an object",
+    );
+    refused(
+        &cyclictest_json("{\"histogram\": {\"5\": 2}}"),
+        "line 4, column 39: missing field `cycles`",
+    );
+    refused(&cyclictest_json("{\"cycles\": 9}"), "it holds no histogram");
+    refused(
+        &cyclictest_json("{\"histogram\": {\"5\": 2}, \"cycles\": 1}"),
+        "thread.0.cycles: 1 is below the 2 values in the bins",
+    );
+    refused(
+        &cyclictest_json("{\"histogram\": {\"5.5\": 2}, \"cycles\": 2}"),
+        "thread.0.histogram.5.5: it is no whole number",
+    );
+    refused(
+        &cyclictest_json("{\"histogram\": {\"5\": 2}, \"cycles\": 2, \"max\": 4}"),
+        "thread.0.max: it is below the highest bin, 5000 ns",
+    );
+}
+
+#[test]
+fn irtt() {
+    let refused = |text: &str, cause: &str| refused(Format::Irtt, text, cause);
+    let trip =
+        "{\"seqno\": 0, \"lost\": \"true\", \"timestamps\": {\"client\": {}}, \"delay\": {}}";
+    let no_reply = format!("{{\"round_trips\": [{trip}]}}");
+    refused(
+        "[]",
+        "line 1, column 1: invalid type: sequence, expected the JSON object of irtt",
+    );
+    refused("{\"round_trips\": 5}", "expected an array of round trips");
+    refused(
+        "{\"round_trips\": []}",
+        "it holds no round trip with a reply",
+    );
+    refused(&no_reply, "it holds no round trip with a reply");
+    refused(
+        "{\"round_trips\": [{\"seqno\": 0}]}",
+        "missing field `timestamps`",
+    );
+    refused(
+        "{\"version\": {\"json_format\": 2}}",
+        "JSON format 2 is newer than 1",
+    );
+    refused("{\"round_trips\": [", "EOF while parsing");
+    refused(&format!("{no_reply} x"), "trailing characters");
+}
+
+#[test]
+fn jitterdebugger() {
+    let refused = |text: String, cause| refused(Format::Jitterdebugger, &text, cause);
+    let file = |version: u64, resolution: u64, cpu: &str| {
+        format!(
+            "{{\"version\": {version}, \"sysinfo\": {{\"resolution_in_ns\": {resolution}}}, \
+             \"cpu\": {{\"1\": {cpu}}}}}"
+        )
+    };
+    let good = "{\"histogram\": {\"7\": 3}, \"count\": 3, \"min\": 7, \"max\": 7, \"avg\": 7.0}";
+    refused(
+        file(2, 1000, good),
+        "version: it is 2, but only version 3 is known",
+    );
+    refused(
+        file(3, 0, good),
+        "sysinfo.resolution_in_ns: 0 is no resolution",
+    );
+    refused(
+        file(3, 1000, &good.replace("\"count\": 3", "\"count\": 2")),
+        "cpu.1.count: 2 is below the 3 values in the bins",
+    );
+    refused(
+        file(3, 1000, &good.replace("\"7\"", "\"x\"")),
+        "cpu.1.histogram.x: it is no whole number",
+    );
+    let nothing = "{\"histogram\": {}, \"count\": 0, \"min\": 18446744073709551615, \"max\": 0, \"avg\": -nan}";
+    refused(
+        file(3, 1000, nothing),
+        "it holds no value; the measurement was ended",
+    );
+}
+
+#[test]
+fn sockperf() {
+    let refused = |text: &str, cause: &str| refused(Format::Sockperf, text, cause);
+    let head = "packet, txTime(sec), rxTime(sec), latency(usec)\n";
+    let row = |row: &str| format!("{head}{row}\n");
+    refused(
+        "",
+        "it holds no row of packet times; sockperf leaves out 400 ms of warm-up",
+    );
+    refused(
+        "packet, txTime(sec), rxTime(sec), x\n",
+        "line 1: the last column is \"x\"",
+    );
+    refused(&row("0, 1.0, 2.0"), "line 2: the latency is missing");
+    refused(
+        &row("0, 1.0, 2.0, 3.0, 4"),
+        "line 2: \"4\" is a fifth field",
+    );
+    refused(
+        &row("x, 1.0, 2.0, 3.0"),
+        "line 2: packet \"x\" is no whole number",
+    );
+    refused(
+        &row("0, 1.0, inf, 3.0"),
+        "line 2: rxTime \"inf\" is no number",
+    );
+    refused(&row("0, 99999999999999999999, 1, 3.0"), "line 2: txTime");
+}
+
+#[test]
+fn sockperf_with_several_servers() {
+    let one = |server: u64| {
+        format!(
+            "sockperf: ========= Printing statistics for Server No: {server}\n\
+             \u{1b}[0;31m# dropped messages = {server}; # duplicated messages = 0; # out-of-order messages = 0\u{1b}[0m\n\
+             ------\npacket, txTime(sec), rxTime(sec), rtt(usec)\n0, 1.0, 1.1, 100000.000\n------\n"
+        )
+    };
+    let sink = read(Format::Sockperf, &format!("{}{}", one(0), one(1))).unwrap();
+    let named: Vec<&str> = sink
+        .run
+        .series
+        .iter()
+        .map(|series| series.name.as_str())
+        .collect();
+    assert_eq!(named, ["rtt", "rtt-1"]);
+    assert!(
+        sink.run.warnings[0]
+            .text
+            .starts_with("server 1: 1 messages were sent and never answered")
+    );
+}
+
+#[test]
+fn bmwcarit() {
+    let refused = |text: &str, cause: &str| refused(Format::Bmwcarit, text, cause);
+    refused(
+        "# Plot data for gnuplot\nend\n",
+        "it holds no row with a count",
+    );
+    refused("000001 \tx\n", "line 1: \"x\" is no count");
+    refused(
+        "000001 \t1 \t1\n",
+        "line 1: a row is a value in microseconds and a count",
+    );
+    refused(
+        "-99999999999999999999 \t1\n",
+        "line 1: \"-99999999999999999999\" is no whole number",
+    );
+    refused("#-9223372036854775807 \t1\n", "is more than any latency");
+}
+
+#[test]
+fn what_no_importer_knows_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    for content in [
+        &b"hello\n"[..],
+        b"",
+        b"{\"a\": 1}",
+        &[0, 255, 1, 2],
+        b"\x1f\x8b\x08",
+    ] {
+        std::fs::write(&path, content).unwrap();
+        let error = detect(&path).unwrap_err();
+        let said = error.to_string();
+        let known = said.contains("say which it is, one of cyclictest-json, irtt,");
+        assert!(known || matches!(error, DetectError::Open { .. }), "{said}");
+    }
+    assert!(matches!(
+        detect(&folder.path().join("none")),
+        Err(DetectError::Open { .. })
+    ));
+}
+
+#[test]
+fn a_folder_that_is_not_empty_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("x.csv");
+    std::fs::write(&csv, "time_ns,value_ns\n0,1\n").unwrap();
+    let error = import(&csv, Format::Csv, folder.path()).unwrap_err();
+    assert!(matches!(error, ImportError::Store { .. }));
+    assert!(
+        error
+            .to_string()
+            .contains("is not empty: name another folder"),
+        "{error}"
+    );
+    assert!(csv.exists());
+    let under_a_file = csv.join("run");
+    assert!(import(&csv, Format::Csv, &under_a_file).is_err());
+}
+
+/// A failure in the middle takes away what was written before it, but not a folder of the user.
+#[test]
+fn a_failed_import_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, out) = (folder.path().join("x.csv"), folder.path().join("run"));
+    std::fs::write(&csv, "time_ns,value_ns\n0,1\n1,x\n").unwrap();
+    assert!(import(&csv, Format::Csv, &out).is_err());
+    assert!(!out.exists());
+    std::fs::create_dir(&out).unwrap();
+    assert!(import(&csv, Format::Csv, &out).is_err());
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
+}
+
+fn any_format() -> impl Strategy<Value = Format> {
+    prop::sample::select(Format::ALL.to_vec())
+}
+
+/// Texts made of what the formats are made of.
+fn almost_a_file() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "time_ns,value_ns\n",
+        "0,1\n",
+        "-5,9223372036854775807\n",
+        "-9223372036854775808,0\n",
+        "# Histogram\n",
+        "000001 000002\t000003\n",
+        "# Min Latencies: 1 2\n",
+        "# Histogram Overflows: 9 0\n",
+        "# Max Latencies: 7\n",
+        "packet, txTime(sec), rxTime(sec), rtt(usec)\n",
+        "1, 2.5, 3.5, 1.0\n",
+        "-----\n",
+        "#-000001 \t000001\n",
+        "end\n",
+        "# Amount messages: 3\n",
+        "# Measurement with a loop length of 1\n",
+        "#[StartTime: 1.5 (seconds since epoch)]\n",
+        "Tag=a,0.1,1.0,2.0,",
+        "HISTFAAAAEV42pNpmSzMwMCgyAAB\n",
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"",
+        "\"version\": 3",
+        "\"thread\"",
+        "\"cpu\"",
+        "\"0\"",
+        "1e99",
+        "-nan",
+    ]);
+    prop::collection::vec(
+        prop_oneof![4 => words.prop_map(str::to_owned), 1 => ".{0,8}"],
+        0..40,
+    )
+    .prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    /// Whatever is read: a file with counts that are consistent, or an error that says something.
+    #[test]
+    fn nothing_is_read_into_nonsense(format in any_format(), text in almost_a_file()) {
+        match read(format, &text) {
+            Ok(sink) => {
+                prop_assert!(!sink.run.series.is_empty());
+                for (series, histogram) in sink.run.series.iter().zip(&sink.histograms) {
+                    prop_assert_eq!(series.counts.recorded, histogram.count());
+                    prop_assert_eq!(series.counts.early, histogram.early.count());
+                    prop_assert!(series.counts.min_ns <= series.counts.max_ns);
+                }
+            }
+            Err(said) => prop_assert!(said.len() > 10),
+        }
+    }
+
+    #[test]
+    fn samples_survive_csv(samples in prop::collection::vec((any::<i64>(), any::<i64>()), 1..50)) {
+        let mut text = "time_ns,value_ns\n".to_owned();
+        for (time, value) in &samples {
+            text += &format!("{time},{value}\n");
+        }
+        let counts = read(Format::Csv, &text).unwrap().run.series[0].counts;
+        prop_assert_eq!(counts.recorded, samples.len() as u64);
+        prop_assert_eq!(counts.min_ns, samples.iter().map(|sample| sample.1).min());
+        prop_assert_eq!(counts.max_ns, samples.iter().map(|sample| sample.1).max());
+    }
+
+    /// Rows of cyclictest, as many threads as there may be, with and without a column of sums.
+    #[test]
+    fn histograms_survive_cyclictest(
+        rows in prop::collection::vec(prop::collection::vec(0_u64..1000, 3), 1..40),
+        summed: bool,
+    ) {
+        let mut text = "# Histogram\n".to_owned();
+        for (bin, counts) in rows.iter().enumerate() {
+            let counted = counts.iter().map(|count| format!("{count:06}")).collect::<Vec<_>>().join("\t");
+            let sum = if summed { format!("\t{:06}", counts.iter().sum::<u64>()) } else { String::new() };
+            text += &format!("{bin:06} {counted}{sum}\n");
+        }
+        text += "# Min Latencies: 00000 00000 00000\n# Histogram Overflows: 00001 00000 00002\n";
+        let sink = read(Format::CyclictestText, &text).unwrap();
+        prop_assert_eq!(sink.run.series.len(), 3);
+        for (thread, overflow) in [1, 0, 2].into_iter().enumerate() {
+            let bins: u64 = rows.iter().map(|row| row[thread]).sum();
+            let counts = sink.run.series[thread].counts;
+            prop_assert_eq!((counts.recorded, counts.saturated), (bins + overflow, overflow));
+        }
+    }
+}
