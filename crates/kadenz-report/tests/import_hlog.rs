@@ -141,5 +141,8 @@ fn a_log_without_intervals_is_no_run() {
     std::fs::write(&log, "#[Histogram log format version 1.3]\n").unwrap();
     assert_eq!(import::detect(&log).unwrap(), Format::Hlog);
     let error = import::import(&log, Format::Hlog, &out).unwrap_err();
-    assert!(error.to_string().contains("it holds no interval"), "{error}");
+    assert!(
+        error.to_string().contains("it holds no interval"),
+        "{error}"
+    );
 }

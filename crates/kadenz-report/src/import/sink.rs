@@ -1,13 +1,15 @@
 //! Where an importer puts what it reads.
 
+use std::io::BufRead;
+
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Counts, Run, Series, Warning};
 use kadenz_record::samples::Sample;
 
-use super::StoreError;
+use super::{Format, ReadError, StoreError};
 
 /// More series than any program writes; a file that has more is not what it seems.
-pub(super) const MAX_SERIES: usize = 400;
+pub(super) const MAX_SERIES: usize = 900;
 
 /// Takes what an importer reads: a run folder in the making, or memory.
 pub trait Sink {
@@ -73,6 +75,36 @@ pub struct Collected {
     pub histograms: Vec<SignedHistogram>,
     /// How many intervals each series had.
     pub intervals: Vec<u64>,
+}
+
+impl Collected {
+    /// Reads a whole source as `format`, as [`import`](super::import) does but into memory.
+    ///
+    /// # Errors
+    /// As [`Importer::read`](super::Importer::read).
+    pub fn read(format: Format, source: &mut dyn BufRead) -> Result<Self, ReadError> {
+        let mut sink = Self::default();
+        format.importer().read(source, &mut sink)?;
+        Ok(sink)
+    }
+
+    /// Tells a series whose counts do not agree with its histogram; there is none, whatever was
+    /// read.
+    #[must_use]
+    pub fn inconsistency(&self) -> Option<String> {
+        let mut told = self.run.series.iter().zip(&self.histograms);
+        let wrong = told.find(|(series, histogram)| {
+            let counts = &series.counts;
+            counts.recorded != histogram.count()
+                || counts.early != histogram.early.count()
+                || counts.min_ns > counts.max_ns
+                || series.unit != "ns"
+        });
+        if self.run.series.is_empty() {
+            return Some("it has no series".to_owned());
+        }
+        wrong.map(|(series, _)| format!("{series:?}"))
+    }
 }
 
 impl Sink for Collected {
