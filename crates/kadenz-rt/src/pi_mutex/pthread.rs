@@ -63,7 +63,7 @@ impl RawMutex {
     /// The protocol a new mutex gets, as the C library holds it.
     #[cfg(all(test, target_os = "linux"))]
     pub(super) fn protocol() -> libc::c_int {
-        let attributes = Attributes::create().unwrap();
+        let attributes = Attributes::create().expect("this system has priority inheritance");
         let mut protocol = -1;
         // SAFETY: the attributes are initialised, and `protocol` is there to be written.
         let outcome = unsafe {
