@@ -31,9 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let written_s = begun.elapsed().as_secs_f64();
     let peak_of_writing = peak_memory_bytes();
 
-    let begun = Instant::now();
+    let (begun, begun_cpu) = (Instant::now(), cpu_time_s());
     let (sum, extent) = summarise(&path)?;
     let read_s = begun.elapsed().as_secs_f64();
+    let read_cpu_s = cpu_time_s().zip(begun_cpu).map(|(end, begun)| end - begun);
     let bytes = std::fs::metadata(&path)?.len();
     std::fs::remove_file(&path)?;
 
@@ -42,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "file_bytes": bytes,
         "write_samples_per_s": (samples as f64 / written_s).round(),
         "read_samples_per_s": (extent.samples as f64 / read_s).round(),
+        "read_samples_per_cpu_s": read_cpu_s.map(|s| (extent.samples as f64 / s).round()),
         "read_s": read_s,
         "peak_memory_bytes": peak_memory_bytes(),
         "peak_memory_of_writing_bytes": peak_of_writing,
@@ -103,6 +105,12 @@ fn sample(sequence: u64, chance: &mut Chance) -> Sample {
         actual_ns: intended_ns + value_ns,
         value_ns,
     }
+}
+
+/// How long this thread was on a CPU, where the system tells: what a busy machine does not change.
+fn cpu_time_s() -> Option<f64> {
+    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(schedule.split(' ').next()?.parse::<f64>().ok()? / 1e9)
 }
 
 /// The most memory this process held, where the system tells.
