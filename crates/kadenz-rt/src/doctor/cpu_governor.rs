@@ -48,8 +48,8 @@ fn judge(machine: &Machine<'_>) -> Finding {
     .cost(
         "after idle the clock is low, so the same code takes longer by the ratio of the \
              frequencies until the governor has raised it, and each change takes the driver's \
-             transition latency (kernel documentation cpufreq; the blog on latency metrics switched \
-             it off, `cpuspeed off`)",
+             transition latency (kernel documentation cpufreq; F. Enner's blog post on latency in \
+             robotics switched it off, `cpuspeed off`)",
     )
     .evidence(evidence)
     .remedy(remedy::sysfs(ALL, "performance"))

@@ -33,7 +33,8 @@ const KINDS: [Kind; 8] = [
             "update-manager",
         ],
         cost: "an update reads and writes whole disks and uses a CPU for minutes",
-        remedy: "sudo systemctl mask --now packagekit unattended-upgrades apt-daily.timer apt-daily-upgrade.timer fwupd",
+        remedy: "sudo systemctl mask --now packagekit unattended-upgrades apt-daily.timer \
+                 apt-daily-upgrade.timer fwupd",
     },
     Kind {
         title: "file indexers run",
@@ -51,7 +52,8 @@ const KINDS: [Kind; 8] = [
             "zeitgeist-daemo",
         ],
         cost: "they read every file that changed: disk and CPU load that comes and goes",
-        remedy: "systemctl --user mask --now tracker-miner-fs-3 localsearch-3; sudo systemctl mask --now plocate-updatedb.timer mlocate-updatedb.timer man-db.timer",
+        remedy: "systemctl --user mask --now tracker-miner-fs-3 localsearch-3; sudo systemctl mask \
+                 --now plocate-updatedb.timer mlocate-updatedb.timer man-db.timer",
     },
     Kind {
         title: "containers and snaps are managed",
@@ -79,7 +81,8 @@ const KINDS: [Kind; 8] = [
             "upowerd",
         ],
         cost: "they set governor, boost and idle states again after they were set by hand",
-        remedy: "sudo systemctl disable --now thermald power-profiles-daemon tlp; with tuned: sudo tuned-adm profile realtime",
+        remedy: "sudo systemctl disable --now thermald power-profiles-daemon tlp; with tuned: sudo \
+                 tuned-adm profile realtime",
     },
     Kind {
         title: "a desktop runs",
@@ -103,7 +106,8 @@ const KINDS: [Kind; 8] = [
             "teams",
         ],
         cost: "drawing uses CPU, memory bus and graphics interrupts, and graphics drivers hold locks long",
-        remedy: "now: sudo systemctl isolate multi-user.target\nfor good: sudo systemctl set-default multi-user.target",
+        remedy: "now: sudo systemctl isolate multi-user.target\nfor good: sudo systemctl \
+                 set-default multi-user.target",
     },
     Kind {
         title: "monitoring or protection agents run",
@@ -140,7 +144,8 @@ const KINDS: [Kind; 8] = [
             "NetworkManager",
         ],
         cost: "they scan and probe now and then; a Wi-Fi scan takes the radio off its channel",
-        remedy: "sudo systemctl disable --now ModemManager bluetooth avahi-daemon (where the robot does not need them)",
+        remedy: "sudo systemctl disable --now ModemManager bluetooth avahi-daemon (where the robot \
+                 does not need them)",
     },
     Kind {
         title: "backups or synchronisation run",
@@ -202,9 +207,9 @@ fn judge(machine: &Machine<'_>, kind: &Kind) -> Option<Finding> {
     Some(
         Finding::new(ID, Severity::Costs, kind.title)
             .cost(format!(
-                "{}; a SCHED_FIFO loop loses caches and memory bus to them, an ordinary one its CPU \
-                 too (the blog on latency metrics: indexing is among the causes of hiccups, and it \
-                 measured without a desktop)",
+                "{}; a SCHED_FIFO loop loses caches and memory bus to them, an ordinary one its \
+                 CPU too (F. Enner's blog post on latency in robotics: indexing is among the \
+                 causes of hiccups, and its real-time machine had no desktop)",
                 kind.cost
             ))
             .evidence(format!("/proc/<pid>/stat: {}", found.join(", ")))

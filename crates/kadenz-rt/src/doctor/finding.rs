@@ -39,7 +39,7 @@ impl Finding {
     pub fn new(id: &'static str, severity: Severity, title: impl Into<String>) -> Self {
         Self {
             id,
-            title: title.into(),
+            title: one_line(&title.into()),
             severity,
             cost: String::new(),
             evidence: String::new(),
@@ -66,14 +66,14 @@ impl Finding {
     /// Says what it costs.
     #[must_use]
     pub fn cost(mut self, cost: impl Into<String>) -> Self {
-        self.cost = cost.into();
+        self.cost = one_line(&cost.into());
         self
     }
 
     /// Says how it was seen.
     #[must_use]
     pub fn evidence(mut self, evidence: impl Into<String>) -> Self {
-        self.evidence = evidence.into();
+        self.evidence = one_line(&evidence.into());
         self
     }
 
@@ -88,5 +88,26 @@ impl Finding {
     #[must_use]
     pub fn is_known(&self) -> bool {
         !self.evidence.starts_with("not known here:")
+    }
+}
+
+/// Names of processes and messages of the kernel may hold anything, also what a terminal obeys:
+/// white space becomes one blank, other control characters a question mark.
+fn one_line(text: &str) -> String {
+    let words: Vec<String> = text
+        .split_whitespace()
+        .map(|word| word.replace(|c: char| c.is_control(), "?"))
+        .collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_not_commanded_by_evidence() {
+        let finding = Finding::fine("id", "title", "name\t\x1b[2J\n evil");
+        assert_eq!(finding.evidence, "name ?[2J evil");
     }
 }

@@ -18,9 +18,9 @@ fn no_guarantee() -> Finding {
         format!("{os} gives no guarantee of real time"),
     )
     .cost(
-        "idle machines over 24 hours, 1 ms sleeps: at most 17.17 ms late on Windows 10, 12.65 \
-             ms on OS X 10.9.5, 3.03 ms on Ubuntu 16.04, 0.15 ms on a real-time Linux (the blog on \
-             latency metrics, table)",
+        "idle machines over 24 hours, 1 ms sleeps: at most 17.17 ms late on Windows 10, 12.65 ms \
+             on OS X 10.9.5, 3.03 ms on Ubuntu 16.04, 0.15 ms on a real-time Linux (F. Enner's \
+             blog post on latency in robotics, table)",
     )
     .evidence(format!("this is {os}"))
     .remedy("Linux with PREEMPT_RT, where deadlines below some 20 ms must be kept")
@@ -58,7 +58,7 @@ fn of_this_system() -> Vec<Finding> {
         )
         .cost(format!(
             "a sleep ends at a tick: up to {current} ms late, unless this program asks for more \
-                 (timeBeginPeriod; the blog on latency metrics: 0.5 to 15.6 ms)"
+                 (timeBeginPeriod; F. Enner's blog post on latency in robotics: 0.5 to 15.6 ms)"
         ))
         .evidence(evidence)
         .remedy("in the measuring program: timeBeginPeriod(1), or a high-resolution timer")
@@ -90,13 +90,17 @@ fn of_this_system() -> Vec<Finding> {
         if enabled == 0 {
             return Finding::fine("timer-coalescing", "timers are not gathered", evidence);
         }
-        Finding::new("timer-coalescing", Severity::Costs, "timers are gathered to save power")
-            .cost(
-                "a sleep of an ordinary thread may end later, so that the processor wakes less often; \
-                 threads with a time constraint policy are left out (Apple, Energy Efficiency Guide)",
-            )
-            .evidence(evidence)
-            .remedy(format!("sudo sysctl -w {path}=0"))
+        Finding::new(
+            "timer-coalescing",
+            Severity::Costs,
+            "timers are gathered to save power",
+        )
+        .cost(
+            "a sleep of an ordinary thread may end later, so that the processor wakes less \
+                 often (Apple, Energy Efficiency Guide for Mac Apps, timers)",
+        )
+        .evidence(evidence)
+        .remedy(format!("sudo sysctl -w {path}=0"))
     });
     let present = "kern.hv_vmm_present";
     let virtual_machine = number(present)

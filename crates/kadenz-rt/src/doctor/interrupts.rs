@@ -70,9 +70,9 @@ fn judge(machine: &Machine<'_>, text: &str) -> Finding {
     });
     Finding::new(ID, severity, title)
         .cost(
-            "a handler delays the loop by as long as it runs, and where handlers are not threads no \
-             priority helps (kernel documentation irq-affinity; paper real-time Linux EtherCAT \
-             humanoid, 3.1, moves them off the loop's CPU)",
+            "a handler delays the loop by as long as it runs, and where handlers are not threads \
+             no priority helps (kernel documentation irq-affinity; paper of H. Yoon et al., 3.1, \
+             moves them off the loop's CPU)",
         )
         .evidence(format!("{PATH}: {}", named.collect::<Vec<_>>().join("; ")))
         .remedy(mend(machine))

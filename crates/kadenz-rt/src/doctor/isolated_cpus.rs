@@ -49,7 +49,7 @@ fn judge(machine: &Machine<'_>) -> Finding {
         .cost(
             "other tasks and interrupts share the loop's CPU and its caches: with priority, locked \
              memory and a shielded CPU together the longest period of a 1 ms loop fell from 346 ms \
-             to 1.1 ms under load (paper real-time Linux EtherCAT humanoid, 3.4)",
+             to 1.1 ms under load (paper of H. Yoon et al., 3.4)",
         )
         .evidence(format!("{PATH}: empty"))
         .remedy(remedy::now_and_for_good(

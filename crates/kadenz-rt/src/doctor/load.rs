@@ -45,8 +45,8 @@ fn judge(machine: &Machine<'_>) -> Finding {
     )
     .cost(
         "an ordinary process waits for its turn, and a real-time one for caches, memory bus and \
-             locks; load below 50 % is advised for a system in operation (paper real-time Linux \
-             EtherCAT humanoid, 3.3)",
+             locks; load below 50 % is advised for a system in operation (paper of H. Yoon et al., \
+             3.3)",
     )
     .evidence(evidence)
     .remedy("top -o %CPU, and end what is not needed; or measure so on purpose, and say so")

@@ -8,6 +8,7 @@
 // What the checks share.
 mod cgroup;
 mod ethtool;
+pub mod fake;
 mod finding;
 #[cfg(not(target_os = "linux"))]
 mod foreign;

@@ -25,9 +25,9 @@ impl Check for Overcommit {
 fn note(value: i64) -> Finding {
     Finding::new(ID, Severity::Note, "more memory is promised than there is")
         .cost(
-            "nothing until memory runs out; then the out-of-memory killer ends a process, perhaps the \
-             controller (kernel documentation sysctl/vm, overcommit_memory; paper real-time Linux \
-             EtherCAT humanoid, 4, has it spare the robot's processes)",
+            "nothing until memory runs out; then the out-of-memory killer ends a process, perhaps \
+             the controller (kernel documentation sysctl/vm, overcommit_memory; paper of H. Yoon \
+             et al., 4, has it spare the robot's processes)",
         )
         .evidence(format!("{PATH}: {value}"))
         .remedy(remedy::now_and_for_good(

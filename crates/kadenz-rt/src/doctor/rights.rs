@@ -43,9 +43,9 @@ fn priority(machine: &Machine<'_>) -> Finding {
             "this user may not use real-time priority",
         )
         .cost(
-            "the loop runs as an ordinary process and waits for others: up to 346 ms under load \
-                 at 1 kHz against 1.1 ms with priority, locked memory and a shielded CPU (paper \
-                 real-time Linux EtherCAT humanoid, 3.4)",
+            "the loop runs as an ordinary process and waits for others: up to 346 ms under load at \
+                 1 kHz against 1.1 ms with priority, locked memory and a shielded CPU (paper of H. \
+                 Yoon et al., 3.4)",
         )
         .evidence(evidence)
         .remedy(limits::remedy("rtprio", "98")),
@@ -85,9 +85,9 @@ fn rtkit(machine: &Machine<'_>) -> Option<Finding> {
     Some(
         Finding::new(ID, Severity::Note, "rtkit hands out real-time priority")
             .cost(
-                "rtkit's watchdog demotes the threads that it made real-time to SCHED_OTHER when the \
-                 system overloads (rtkit README): a loop should take its priority by RLIMIT_RTPRIO, \
-                 not from rtkit",
+                "rtkit's watchdog demotes the threads that it made real-time to SCHED_OTHER when \
+                 the system overloads (rtkit README): a loop should take its priority by \
+                 RLIMIT_RTPRIO, not from rtkit",
             )
             .evidence(format!("process {} {}", daemon.pid, daemon.name)),
     )

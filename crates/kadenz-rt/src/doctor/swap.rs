@@ -53,9 +53,13 @@ fn judge(machine: &Machine<'_>) -> Finding {
     let fstab = "sudo swapoff -a && sudo sed -i '/[[:space:]]swap[[:space:]]/s/^/#/' /etc/fstab";
     Finding::new(ID, Severity::Costs, "memory can be swapped out")
         .cost(format!(
-            "what is not locked may leave memory, and {wait} (thesis of J. Sticha, 2.3.3; the blog on \
-             latency metrics set vm.swappiness=0); locked memory (mlockall) is safe from it"
+            "what is not locked may leave memory, and {wait} (thesis of J. Sticha, 2.3.3; F. \
+             Enner's blog post on latency in robotics set vm.swappiness=0); locked memory \
+             (mlockall) is safe from it"
         ))
-        .evidence(format!("{PATH}: {}, {used} KiB used; {SWAPPINESS}: {swappiness}", names.join(", ")))
+        .evidence(format!(
+            "{PATH}: {}, {used} KiB used; {SWAPPINESS}: {swappiness}",
+            names.join(", ")
+        ))
         .remedy(remedy::now_and_for_good("sudo swapoff -a", fstab))
 }

@@ -27,30 +27,29 @@ fn judge(machine: &Machine<'_>) -> Finding {
         // The kernel prints this where the list is empty.
         Ok(list) if list.is_empty() || list == "(null)" => None,
         Ok(list) => Some(list),
-        Err(why) => match machine.parameter("nohz_full") {
-            Some(list) => Some(list),
-            None => {
-                return ticking(
-                    machine,
-                    &hz,
-                    &format!("{why}; no nohz_full= in /proc/cmdline{built}"),
-                );
-            }
-        },
+        Err(why) if machine.root.read("/proc/cmdline").is_err() => {
+            return Finding::unknown(ID, "timer tick", &why);
+        }
+        // Kernels that cannot do without the tick lack the file.
+        Err(_) => None,
     };
     match list {
         Some(list) => {
             let title = format!("CPU {list} runs without tick while one task runs");
             Finding::fine(ID, title, format!("{PATH}: {list}{built}"))
         }
-        None => ticking(machine, &hz, &format!("{PATH}: empty{built}")),
+        None => {
+            let word = if machine.root.has(PATH) {
+                "empty"
+            } else {
+                "absent"
+            };
+            ticking(machine, &hz, &format!("{PATH}: {word}{built}"))
+        }
     }
 }
 
 fn ticking(machine: &Machine<'_>, hz: &str, evidence: &str) -> Finding {
-    let evidence = evidence
-        .strip_prefix("not known here: ")
-        .unwrap_or(evidence);
     let finding = Finding::new(
         ID,
         Severity::Note,

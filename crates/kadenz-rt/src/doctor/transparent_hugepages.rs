@@ -44,7 +44,7 @@ fn judge(machine: &Machine<'_>) -> Finding {
         .cost(
             "khugepaged moves pages behind a program's back, and a page fault may stall to compact \
                  memory (kernel documentation transhuge: compact_stall in /proc/vmstat counts it); \
-                 the blog on latency metrics booted with never",
+                 F. Enner's blog post on latency in robotics booted with never",
         )
         .evidence(evidence)
         .remedy(remedy::now_and_for_good(
