@@ -236,3 +236,31 @@ fn csv_samples_keep_their_order_and_tell_the_start() {
     assert_eq!((values.len(), values[0], values[150]), (200, 52_852, -300));
     assert_eq!(run.series[0].counts.early, 1);
 }
+
+/// What is imported is an ordinary run: every report reads it.
+#[test]
+fn reports_read_every_import() {
+    use kadenz_report::{html, json, summary::Summary, terminal};
+    let folder = tempfile::tempdir().unwrap();
+    let mut summaries = Vec::new();
+    for entry in std::fs::read_dir(fixture("")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name == "README.md" || name == "cyclictest-no-histogram.txt" {
+            continue;
+        }
+        let out = folder.path().join(&name);
+        let run = import::import(&path, import::detect(&path).unwrap(), &out).unwrap();
+        let summary = Summary::of_run(&out).unwrap();
+        for (told, series) in summary.series.iter().zip(&run.series) {
+            assert_eq!(told.count, series.counts.recorded, "{name}");
+            assert_eq!(told.max_ns, series.counts.max_ns, "{name}");
+            assert_eq!(told.min_ns, series.counts.min_ns, "{name}");
+        }
+        assert!(terminal::summary(&summary, terminal::Style::plain()).len() > 100);
+        summaries.push(summary);
+    }
+    assert!(summaries.len() >= 16);
+    assert!(json::Output::new(&summaries).series.len() >= 20);
+    assert!(html::render(&summaries).contains("import"));
+}

@@ -106,8 +106,8 @@ impl Bins {
 /// Says what every bin says: `width`, and where in it its values are placed.
 pub(super) fn warn_of_bins(sink: &mut dyn Sink, width: &str, place: &str) {
     let text = format!(
-        "values are {width} bins: each is placed at {place}, so a value may have been one bin off; \
-         the order of the values and their times are not known"
+        "values are {width} bins: each is placed at {place}, so it was up to one bin further from \
+         zero; the order of the values and their times are not known"
     );
     sink.warn("bins", text, None);
 }
