@@ -1,6 +1,7 @@
 //! Understanding of Kadenz runs. Everything here reads run folders and nothing else: no clock, no
 //! operating system, so that a run taken on a robot can be read on a laptop.
 
+pub mod compare;
 pub mod export;
 pub mod html;
 pub mod import;

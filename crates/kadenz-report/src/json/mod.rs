@@ -4,10 +4,14 @@
 //! the three together. Within version 1 fields are only added. A field that has nothing to say is
 //! `null`, never absent.
 
+mod comparison;
 mod parts;
 
 use serde::Serialize;
 
+pub use comparison::{
+    ComparisonOutput, DifferenceOutput, FigureOutput, PairOutput, UndecidedOutput, ViolationOutput,
+};
 pub use parts::{
     ClusterOutput, DeadlineOutput, ExtremeOutput, FrequencyOutput, JitterOutput, Percentiles,
     WarningOutput,

@@ -2,25 +2,28 @@ use kadenz_record::run::model::{Kind, Warning};
 use serde_json::Value;
 
 use super::*;
+use crate::compare::fail_if::check;
+use crate::compare::{CompareOptions, Comparison};
 use crate::testing::{blog, named, run_of, sampled, series_of};
 
-const SCHEMA: &str = include_str!("../../../../docs/schema/output.schema.json");
+const SCHEMAS: [(&str, &str); 2] = [
+    ("urn:kadenz:schema:output:1", include_str!("../../../../docs/schema/output.schema.json")),
+    ("urn:kadenz:schema:compare:1", include_str!("../../../../docs/schema/compare.schema.json")),
+];
 
-/// What the schema has against `output`; nothing if it is valid.
-fn complaints(output: &Value) -> Option<String> {
-    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+/// What a schema has against `output`; nothing if it is valid.
+fn complaints_by(schema: &str, output: &Value) -> Option<String> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
-    compiler
-        .add_resource("urn:kadenz:schema:output:1", schema)
-        .unwrap();
-    let index = compiler
-        .compile("urn:kadenz:schema:output:1", &mut schemas)
-        .unwrap();
-    schemas
-        .validate(output, index)
-        .err()
-        .map(|error| format!("{error:#}"))
+    for (name, text) in SCHEMAS {
+        compiler.add_resource(name, serde_json::from_str(text).unwrap()).unwrap();
+    }
+    let index = compiler.compile(schema, &mut schemas).unwrap();
+    schemas.validate(output, index).err().map(|error| format!("{error:#}"))
+}
+
+fn complaints(output: &Value) -> Option<String> {
+    complaints_by(SCHEMAS[0].0, output)
 }
 
 fn parsed(runs: &[Summary]) -> Value {
@@ -138,4 +141,23 @@ fn the_issue_s_fields_are_at_their_place() {
     assert_eq!(output["series"][3]["mean_ns"], Value::Null);
     assert_eq!(output["series"][1]["deadline"], Value::Null);
     assert_eq!(output["warnings"][0]["id"], "x");
+}
+
+#[test]
+fn a_comparison_keeps_to_its_schema() {
+    let runs = [full_run(), full_run(), run_of("other", vec![])];
+    let comparison = Comparison::new(&runs, &CompareOptions::default());
+    let expressions = ["wakeup: misses > 0", "p99.9 > 2x"].map(|text| text.parse().unwrap());
+    let outcome = check(&expressions, &runs, &comparison);
+    let output = ComparisonOutput::new(&runs, &comparison, &outcome).to_string();
+    let output: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(complaints_by(SCHEMAS[1].0, &output), None, "{output:#}");
+    assert_eq!(complaints(&output), None, "it is an ordinary output as well");
+    assert_eq!(output["comparisons"][0]["series"], "wakeup");
+    assert_eq!(output["comparisons"][0]["figures"][0]["figure"], "min");
+    assert_eq!(output["violations"][0]["run"], comparison.runs[1]);
+    assert!(!output["undecided"].as_array().unwrap().is_empty());
+    let mut bad = output;
+    bad["comparisons"][0]["figures"][0]["ratio"] = "1.2x".into();
+    assert!(complaints_by(SCHEMAS[1].0, &bad).is_some());
 }

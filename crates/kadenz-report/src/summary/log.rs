@@ -92,7 +92,7 @@ fn mirrored(histogram: &Histogram) -> impl Iterator<Item = SignedBucket> + '_ {
 
 /// Lets `total` hold what was recorded in `layout`: an empty one takes its digits, so that a coarse
 /// log stays coarse and no value is told lower than it may have been; a full one grows.
-fn make_room(total: &mut Histogram, layout: &Layout) {
+pub(crate) fn make_room(total: &mut Histogram, layout: &Layout) {
     let own = *total.layout();
     let (lowest, digits) = if total.is_empty() {
         (layout.lowest(), layout.digits())

@@ -12,6 +12,7 @@ use kadenz_record::run::model::{Run, Series, Warning};
 use crate::statistics::{Cluster, Percent, Percentile, SampleFacts, SignedBucket};
 use crate::verdict::Verdict;
 
+pub(crate) use log::make_room;
 pub use read::{SummariseError, SummaryOptions};
 
 /// What one run says.

@@ -1,5 +1,6 @@
 //! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
 
+mod comparison;
 mod overview;
 mod sheet;
 mod text;
@@ -8,6 +9,7 @@ use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, Color, ContentArrangement, Table};
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
+pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;
 

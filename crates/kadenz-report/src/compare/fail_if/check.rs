@@ -1,0 +1,305 @@
+//! Expressions against runs.
+
+use std::fmt;
+
+use super::{FailIf, Limit, Operator};
+use crate::compare::{Comparison, FigureComparison, show_ratio};
+use crate::summary::{SeriesSummary, Summary};
+
+/// What testing all expressions gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What failed: exit code 1.
+    pub violations: Vec<Violation>,
+    /// What could not be decided: exit code 2, unless something failed.
+    pub undecided: Vec<Undecided>,
+}
+
+/// An expression that holds, so that the comparison fails.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// The expression.
+    pub expression: String,
+    /// The run.
+    pub run: String,
+    /// The series.
+    pub series: String,
+    /// What was found: "p99.9 is 132.0 us, 1.32x (95 %: 1.21 to 1.45) of the baseline's 100.0 us".
+    pub found: String,
+}
+
+/// An expression that could not be decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undecided {
+    /// The expression.
+    pub expression: String,
+    /// Why not, and what to do about it.
+    pub reason: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} of {}: {}",
+            self.expression, self.series, self.run, self.found
+        )
+    }
+}
+
+impl fmt::Display for Undecided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: cannot be decided: {}", self.expression, self.reason)
+    }
+}
+
+impl Outcome {
+    /// The exit code that the house gives it: 0 kept, 1 a limit was missed, 2 not decided.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match (self.violations.is_empty(), self.undecided.is_empty()) {
+            (false, _) => 1,
+            (true, false) => 2,
+            (true, true) => 0,
+        }
+    }
+}
+
+/// Tests expressions on the candidates of `comparison`, or on the only run there is. `runs` are
+/// those that were compared.
+///
+/// ```
+/// use kadenz_report::compare::fail_if::check;
+/// use kadenz_report::compare::{CompareOptions, Comparison};
+///
+/// # let runs = [];
+/// let expressions = ["p99.9 > 1.2x".parse()?, "misses > 0".parse()?];
+/// let options = CompareOptions::default();
+/// let outcome = check(&expressions, &runs, &Comparison::new(&runs, &options));
+/// assert_eq!(outcome.exit_code(), 2); // nothing was compared
+/// # Ok::<(), kadenz_report::compare::fail_if::ParseFailIfError>(())
+/// ```
+#[must_use]
+pub fn check(expressions: &[FailIf], runs: &[Summary], comparison: &Comparison) -> Outcome {
+    let mut outcome = Outcome::default();
+    for expression in expressions {
+        let mut test = Test {
+            expression,
+            comparison,
+            outcome: &mut outcome,
+            tested: false,
+        };
+        if expression.is_relative() {
+            test.relative(runs);
+        } else {
+            test.absolute(runs);
+        }
+        if !test.tested {
+            let reason = nothing_tested(expression, runs);
+            outcome.undecided.push(Undecided {
+                expression: expression.to_string(),
+                reason,
+            });
+        }
+    }
+    outcome
+}
+
+fn nothing_tested(expression: &FailIf, runs: &[Summary]) -> String {
+    match &expression.series {
+        _ if runs.is_empty() => "there is no run".to_owned(),
+        _ if expression.is_relative() && runs.len() < 2 => {
+            "there is no baseline; name two runs, the baseline first".to_owned()
+        }
+        Some(series) => {
+            let known: Vec<&str> = runs
+                .iter()
+                .flat_map(|run| run.series.iter().map(|s| s.series.name.as_str()))
+                .collect();
+            format!(
+                "no series `{series}` was compared; there are {}",
+                known.join(", ")
+            )
+        }
+        None => "no series was compared".to_owned(),
+    }
+}
+
+/// One expression under test.
+struct Test<'a> {
+    expression: &'a FailIf,
+    comparison: &'a Comparison,
+    outcome: &'a mut Outcome,
+    tested: bool,
+}
+
+impl Test<'_> {
+    fn is_meant(&self, name: &str) -> bool {
+        self.expression
+            .series
+            .as_deref()
+            .is_none_or(|meant| meant == name)
+    }
+
+    fn violated(&mut self, run: usize, series: &str, found: String) {
+        let run = self.comparison.runs.get(run).cloned().unwrap_or_default();
+        let expression = self.expression.to_string();
+        let series = series.to_owned();
+        self.outcome.violations.push(Violation {
+            expression,
+            run,
+            series,
+            found,
+        });
+    }
+
+    fn undecided(&mut self, run: usize, series: &str, reason: &str) {
+        let run = self.comparison.runs.get(run).map_or("", String::as_str);
+        let reason = format!("{series} of {run}: {reason}");
+        let expression = self.expression.to_string();
+        self.outcome
+            .undecided
+            .push(Undecided { expression, reason });
+    }
+
+    fn absolute(&mut self, runs: &[Summary]) {
+        let Limit::Absolute(limit) = self.expression.limit else {
+            return;
+        };
+        let metric = self.expression.metric;
+        let candidates = usize::from(runs.len() > 1);
+        for (run, summary) in runs.iter().enumerate().skip(candidates) {
+            for series in &summary.series {
+                let name = &series.series.name;
+                if !self.is_meant(name) {
+                    continue;
+                }
+                // Without a name, series that have no such figure were not meant.
+                let asked = self.expression.series.is_some();
+                match metric.of(series) {
+                    Ok(figure) => {
+                        self.tested = true;
+                        if self.expression.operator.holds(figure, limit) {
+                            let found = format!("{metric} is {}", metric.show(figure));
+                            self.violated(run, name, found);
+                        }
+                    }
+                    Err(_) if !asked && is_about_deadlines(metric) && series.verdict.is_none() => {}
+                    Err(reason) => {
+                        self.tested = true;
+                        self.undecided(run, name, &reason);
+                    }
+                }
+            }
+        }
+    }
+
+    fn relative(&mut self, runs: &[Summary]) {
+        for compared in &self.comparison.series {
+            let Some(baseline) = runs
+                .first()
+                .and_then(|run| run.series.get(compared.baseline))
+            else {
+                continue;
+            };
+            for candidate in &compared.candidates {
+                let Some(series) = runs
+                    .get(candidate.run)
+                    .and_then(|r| r.series.get(candidate.series))
+                else {
+                    continue;
+                };
+                let name = &series.series.name;
+                if self.is_meant(name) || self.is_meant(&compared.name) {
+                    let figures = &candidate.figures;
+                    let metric = self.expression.metric;
+                    let figure = figures
+                        .iter()
+                        .find(|figure| figure.metric == metric)
+                        .copied();
+                    self.ratio(candidate.run, baseline, series, figure);
+                }
+            }
+        }
+    }
+
+    fn ratio(
+        &mut self,
+        run: usize,
+        baseline: &SeriesSummary,
+        candidate: &SeriesSummary,
+        figure: Option<FigureComparison>,
+    ) {
+        let metric = self.expression.metric;
+        let name = &candidate.series.name;
+        let asked = self.expression.series.is_some();
+        let figures = metric
+            .of(baseline)
+            .and_then(|b| Ok((b, metric.of(candidate)?)));
+        let (before, after) = match figures {
+            Ok(figures) => figures,
+            Err(_) if !asked && is_about_deadlines(metric) && baseline.verdict.is_none() => return,
+            Err(reason) => {
+                self.tested = true;
+                return self.undecided(run, name, &reason);
+            }
+        };
+        self.tested = true;
+        let limit = match self.expression.limit {
+            Limit::Times(times) => times,
+            Limit::Change(change) => 1.0 + change,
+            Limit::Absolute(_) => return,
+        };
+        let Some(ratio) = ratio(before, after) else {
+            let reason = format!(
+                "the baseline is {}, of which there is no ratio; use an absolute limit",
+                metric.show(before)
+            );
+            return self.undecided(run, name, &reason);
+        };
+        let interval = figure.and_then(|figure| figure.interval);
+        let operator = self.expression.operator;
+        let holds = match (self.expression.significantly, interval) {
+            (false, _) => operator.holds(ratio, limit),
+            (true, Some((low, high))) => {
+                let nearest = match operator {
+                    Operator::Above | Operator::AtLeast => low,
+                    Operator::Below | Operator::AtMost => high,
+                };
+                operator.holds(nearest, limit)
+            }
+            (true, None) => {
+                let reason = "the sample is too small for an interval; it takes 10 intervals of the \
+                              log and 10 samples beyond the percentile in either run";
+                return self.undecided(run, name, reason);
+            }
+        };
+        if holds {
+            let found = format!(
+                "{metric} is {}, {} of the baseline's {}",
+                metric.show(after),
+                show_ratio(ratio, interval),
+                metric.show(before)
+            );
+            self.violated(run, name, found);
+        }
+    }
+}
+
+/// Whether a figure exists only where a deadline was stated.
+fn is_about_deadlines(metric: crate::compare::Metric) -> bool {
+    use crate::compare::Metric::{LongestRun, MissRate, Misses, MissesPerHour};
+    matches!(metric, Misses | MissRate | MissesPerHour | LongestRun)
+}
+
+/// Candidate by baseline. Nothing against nothing is no change, something against nothing is
+/// beyond every ratio; below zero there is no ratio.
+fn ratio(before: f64, after: f64) -> Option<f64> {
+    if before > 0.0 {
+        Some(after / before)
+    } else if before == 0.0 && after >= 0.0 {
+        Some(if after == 0.0 { 1.0 } else { f64::INFINITY })
+    } else {
+        None
+    }
+}

@@ -1,0 +1,188 @@
+//! From text to expression.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::{FailIf, Limit, Operator};
+use crate::compare::{Dimension, Metric};
+use crate::statistics::{ParsePercentError, Percent};
+
+/// Why a text is no expression.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ParseFailIfError {
+    /// No operator.
+    #[error("`{0}` has no operator; write it as `p99.9 > 1.2x`, with >, >=, < or <=")]
+    NoOperator(String),
+    /// Something before the operator that is no figure.
+    #[error(
+        "`{0}` is no figure; there are p50, p99.9 and so on, min, mean, median, stddev, max, \
+         misses, miss-rate, misses-per-hour, longest-run, dropped and count"
+    )]
+    NoSuchFigure(String),
+    /// A `p` with something that is no percentile.
+    #[error(transparent)]
+    Percentile(#[from] ParsePercentError),
+    /// Something after the operator that is no limit.
+    #[error(
+        "`{0}` is no limit; write a ratio (1.2x), a change (10%), a duration (2ms) or a count (0)"
+    )]
+    NoLimit(String),
+    /// A plain number for a figure that is a time.
+    #[error(
+        "`{figure} {limit}` lacks a unit; write a unit, such as {limit}ms, or a ratio, {limit}x"
+    )]
+    NoUnit {
+        /// The figure.
+        figure: Metric,
+        /// The number.
+        limit: String,
+    },
+    /// A duration for a figure that is none.
+    #[error("`{figure}` is no duration; write a plain number, a ratio (1.2x) or a change (10%)")]
+    NotADuration {
+        /// The figure.
+        figure: Metric,
+    },
+    /// A ratio below zero.
+    #[error("`{0}` is no ratio: it must be above 0; for a decrease write `< 0.9x` or `< -10%`")]
+    RatioNotPositive(String),
+    /// `significantly` with an absolute limit.
+    #[error(
+        "`significantly` tells chance from change, so it needs a ratio (1.2x) or a change (10%)"
+    )]
+    NothingToDoubt,
+    /// `significantly` with a figure that has no interval.
+    #[error(
+        "`{0}` has no confidence interval, so `significantly` cannot be tested; there are intervals \
+         for mean and percentiles"
+    )]
+    NoInterval(Metric),
+}
+
+const OPERATORS: [(&str, Operator); 4] = [
+    (">=", Operator::AtLeast),
+    ("<=", Operator::AtMost),
+    (">", Operator::Above),
+    ("<", Operator::Below),
+];
+
+/// Units of a duration. The longer endings stand first, for `s` ends them all.
+const UNITS: [(&str, f64); 5] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+];
+
+impl FromStr for FailIf {
+    type Err = ParseFailIfError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (left, operator, right) = OPERATORS
+            .iter()
+            .filter_map(|&(sign, operator)| {
+                let at = text.find(sign)?;
+                Some((at, (&text[..at], operator, &text[at + sign.len()..])))
+            })
+            // The leftmost sign; of two at the same place the longer, which stands first.
+            .min_by_key(|&(at, _)| at)
+            .map(|(_, parts)| parts)
+            .ok_or_else(|| ParseFailIfError::NoOperator(text.trim().to_owned()))?;
+        let (series, figure) = match left.rsplit_once(':') {
+            Some((series, figure)) => (Some(series.trim().to_owned()), figure.trim()),
+            None => (None, left.trim()),
+        };
+        let metric = metric(figure)?;
+        let (limit, significantly) = match right.trim().strip_suffix("significantly") {
+            Some(limit) => (limit.trim(), true),
+            None => (right.trim(), false),
+        };
+        let limit = parse_limit(limit, metric)?;
+        if significantly {
+            if matches!(limit, Limit::Absolute(_)) {
+                return Err(ParseFailIfError::NothingToDoubt);
+            }
+            if !matches!(metric, Metric::Mean | Metric::Percentile(_)) {
+                return Err(ParseFailIfError::NoInterval(metric));
+            }
+        }
+        Ok(Self {
+            series,
+            metric,
+            operator,
+            limit,
+            significantly,
+        })
+    }
+}
+
+fn metric(text: &str) -> Result<Metric, ParseFailIfError> {
+    let named = match text {
+        "min" => Metric::Min,
+        "mean" | "average" | "avg" => Metric::Mean,
+        "median" => Metric::Percentile(Percent::P50),
+        "stddev" | "sd" => Metric::Stddev,
+        "max" => Metric::Max,
+        "misses" => Metric::Misses,
+        "miss-rate" => Metric::MissRate,
+        "misses-per-hour" => Metric::MissesPerHour,
+        "longest-run" => Metric::LongestRun,
+        "dropped" => Metric::Dropped,
+        "count" | "samples" => Metric::Count,
+        _ => {
+            let percent = text
+                .strip_prefix('p')
+                .filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+                .ok_or_else(|| ParseFailIfError::NoSuchFigure(text.to_owned()))?;
+            Metric::Percentile(percent.parse()?)
+        }
+    };
+    Ok(named)
+}
+
+fn parse_limit(text: &str, metric: Metric) -> Result<Limit, ParseFailIfError> {
+    let wrong = || ParseFailIfError::NoLimit(text.to_owned());
+    let number = |digits: &str| -> Result<f64, ParseFailIfError> {
+        let digits = digits.trim();
+        let plain = digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b".+-_".contains(&byte));
+        let number = digits.replace('_', "").parse::<f64>().ok();
+        number
+            .filter(|number| plain && number.is_finite())
+            .ok_or_else(wrong)
+    };
+    if let Some(times) = text.strip_suffix('x') {
+        let times = number(times)?;
+        if times <= 0.0 {
+            return Err(ParseFailIfError::RatioNotPositive(text.to_owned()));
+        }
+        return Ok(Limit::Times(times));
+    }
+    if let Some(percent) = text.strip_suffix('%') {
+        let share = number(percent)? / 100.0;
+        return Ok(match metric.dimension() {
+            Dimension::Share => Limit::Absolute(share),
+            _ => Limit::Change(share),
+        });
+    }
+    let is_time = metric.dimension() == Dimension::Time;
+    if let Some((digits, unit)) = UNITS
+        .iter()
+        .find_map(|&(name, ns)| Some((text.strip_suffix(name)?, ns)))
+    {
+        let duration = number(digits)? * unit;
+        let absolute = is_time.then_some(Limit::Absolute(duration));
+        return absolute.ok_or(ParseFailIfError::NotADuration { figure: metric });
+    }
+    let plain = number(text)?;
+    if is_time && plain != 0.0 {
+        return Err(ParseFailIfError::NoUnit {
+            figure: metric,
+            limit: text.to_owned(),
+        });
+    }
+    Ok(Limit::Absolute(plain))
+}

@@ -1,0 +1,136 @@
+//! The table of a comparison.
+
+use comfy_table::{Cell, CellAlignment};
+
+use super::text::wrap;
+use super::{Style, coloured};
+use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
+use crate::summary::Summary;
+
+/// A comparison of `runs`: what differs between them, a table a series, what stands alone.
+///
+/// ```
+/// use kadenz_report::compare::{CompareOptions, Comparison};
+/// use kadenz_report::terminal::{Style, comparison};
+///
+/// let runs = [];
+/// let compared = Comparison::new(&runs, &CompareOptions::default());
+/// assert_eq!(comparison(&compared, &runs, Style::plain()), "No two runs share a series.");
+/// ```
+#[must_use]
+pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> String {
+    let mut parts = Vec::new();
+    let differing: Vec<String> = comparison
+        .differences
+        .iter()
+        .map(|difference| wrap(&difference.sentence(&comparison.runs), style.width))
+        .collect();
+    if !differing.is_empty() {
+        let heading = "These runs differ in more than their figures:";
+        parts.push(format!("{heading}\n{}", differing.join("\n")));
+    }
+    for series in &comparison.series {
+        parts.extend(tables(comparison, series, runs, style));
+    }
+    if comparison.series.is_empty() {
+        parts.push("No two runs share a series.".to_owned());
+    } else {
+        let confidence = crate::numbers::percentage(comparison.confidence);
+        let note = format!(
+            "In brackets: {confidence} interval of the ratio, from a block bootstrap over intervals. \
+             An arrow marks figures whose interval leaves out 1: chance hardly explains them."
+        );
+        parts.push(wrap(&note, style.width));
+    }
+    parts.extend(comparison.alone.iter().map(|sentence| wrap(sentence, style.width)));
+    parts.join("\n\n")
+}
+
+/// One table for all candidates where the width allows it, else a table each.
+fn tables(
+    comparison: &Comparison,
+    series: &SeriesComparison,
+    runs: &[Summary],
+    style: Style,
+) -> Vec<String> {
+    let together = table(comparison, series, &series.candidates, runs, style);
+    let width = together.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    if series.candidates.len() == 1 || width <= usize::from(style.width) {
+        return vec![together];
+    }
+    let one = |candidate: &Candidate| {
+        table(comparison, series, std::slice::from_ref(candidate), runs, style)
+    };
+    series.candidates.iter().map(one).collect()
+}
+
+fn table(
+    comparison: &Comparison,
+    series: &SeriesComparison,
+    candidates: &[Candidate],
+    runs: &[Summary],
+    style: Style,
+) -> String {
+    let mut table = Style { width: u16::MAX, ..style }.table();
+    let mut header = vec![series.name.clone(), comparison.runs[0].clone()];
+    for candidate in candidates {
+        header.push(comparison.runs[candidate.run].clone());
+        header.push("ratio".to_owned());
+    }
+    table.set_header(header);
+    let count = |run: usize, place: usize| {
+        let series = runs.get(run).and_then(|run| run.series.get(place));
+        series.map_or_else(String::new, |series| crate::numbers::thousands(series.count))
+    };
+    let mut samples = vec![Cell::new("samples"), Cell::new(count(0, series.baseline))];
+    for candidate in candidates {
+        samples.push(Cell::new(count(candidate.run, candidate.series)));
+        samples.push(Cell::new(""));
+    }
+    table.add_row(samples);
+    for metric in metrics(candidates) {
+        let found: Vec<Option<&FigureComparison>> = candidates
+            .iter()
+            .map(|candidate| candidate.figures.iter().find(|figure| figure.metric == metric))
+            .collect();
+        let baseline = found.iter().flatten().next().map(|figure| figure.baseline);
+        let mut row = vec![Cell::new(metric), Cell::new(shown(metric, baseline))];
+        for figure in found {
+            row.push(Cell::new(shown(metric, figure.map(|figure| figure.candidate))));
+            row.push(figure.map_or_else(|| Cell::new(""), ratio));
+        }
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+fn shown(metric: Metric, figure: Option<f64>) -> String {
+    figure.map_or_else(String::new, |figure| metric.show(figure))
+}
+
+/// Every metric that some candidate shares with the baseline.
+fn metrics(candidates: &[Candidate]) -> Vec<Metric> {
+    let mut metrics: Vec<Metric> = candidates
+        .iter()
+        .flat_map(|candidate| candidate.figures.iter().map(|figure| figure.metric))
+        .collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    metrics
+}
+
+fn ratio(figure: &FigureComparison) -> Cell {
+    let Some(ratio) = figure.ratio else { return Cell::new("") };
+    let times = crate::compare::times(ratio);
+    let Some((low, high)) = figure.interval else { return Cell::new(format!("{times}x")) };
+    let (low, high) = (crate::compare::times(low), crate::compare::times(high));
+    let text = format!("{times}x ({low} to {high})");
+    match figure.significant() {
+        Some(true) if ratio > 1.0 => coloured(Cell::new(format!("^ {text}")), false),
+        Some(true) => coloured(Cell::new(format!("v {text}")), true),
+        _ => Cell::new(text),
+    }
+}
