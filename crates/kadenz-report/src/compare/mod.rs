@@ -136,7 +136,11 @@ fn show_ratio(ratio: f64, interval: Option<(f64, f64)>) -> String {
 
 /// A ratio with two digits after the point, or three digits in all.
 pub(crate) fn times(ratio: f64) -> String {
-    if ratio < 9.995 { format!("{ratio:.2}") } else { numbers::three_digits(ratio) }
+    if ratio < 9.995 {
+        format!("{ratio:.2}")
+    } else {
+        numbers::three_digits(ratio)
+    }
 }
 
 impl Comparison {

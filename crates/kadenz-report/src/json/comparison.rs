@@ -106,7 +106,10 @@ impl ComparisonOutput {
     /// What comparing `runs` gave.
     #[must_use]
     pub fn new(runs: &[Summary], comparison: &Comparison, outcome: &Outcome) -> Self {
-        let folder = |run: usize| runs.get(run).map_or_else(String::new, |r| r.folder.display().to_string());
+        let folder = |run: usize| {
+            runs.get(run)
+                .map_or_else(String::new, |r| r.folder.display().to_string())
+        };
         let mut comparisons = Vec::new();
         for series in &comparison.series {
             for candidate in &series.candidates {
@@ -124,9 +127,16 @@ impl ComparisonOutput {
             output: Output::new(runs),
             comparisons,
             differences: differences
-                .map(|d| DifferenceOutput { what: d.what.clone(), values: d.values.clone() })
+                .map(|d| DifferenceOutput {
+                    what: d.what.clone(),
+                    values: d.values.clone(),
+                })
                 .collect(),
-            violations: outcome.violations.iter().map(ViolationOutput::new).collect(),
+            violations: outcome
+                .violations
+                .iter()
+                .map(ViolationOutput::new)
+                .collect(),
             undecided: outcome.undecided.iter().map(UndecidedOutput::new).collect(),
         }
     }
@@ -157,8 +167,18 @@ impl FigureOutput {
 
 impl ViolationOutput {
     fn new(violation: &crate::compare::fail_if::Violation) -> Self {
-        let crate::compare::fail_if::Violation { expression, run, series, found } = violation.clone();
-        Self { expression, run, series, found }
+        let crate::compare::fail_if::Violation {
+            expression,
+            run,
+            series,
+            found,
+        } = violation.clone();
+        Self {
+            expression,
+            run,
+            series,
+            found,
+        }
     }
 }
 

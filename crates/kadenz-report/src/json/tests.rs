@@ -7,8 +7,14 @@ use crate::compare::{CompareOptions, Comparison};
 use crate::testing::{blog, named, run_of, sampled, series_of};
 
 const SCHEMAS: [(&str, &str); 2] = [
-    ("urn:kadenz:schema:output:1", include_str!("../../../../docs/schema/output.schema.json")),
-    ("urn:kadenz:schema:compare:1", include_str!("../../../../docs/schema/compare.schema.json")),
+    (
+        "urn:kadenz:schema:output:1",
+        include_str!("../../../../docs/schema/output.schema.json"),
+    ),
+    (
+        "urn:kadenz:schema:compare:1",
+        include_str!("../../../../docs/schema/compare.schema.json"),
+    ),
 ];
 
 /// What a schema has against `output`; nothing if it is valid.
@@ -16,10 +22,15 @@ fn complaints_by(schema: &str, output: &Value) -> Option<String> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
     for (name, text) in SCHEMAS {
-        compiler.add_resource(name, serde_json::from_str(text).unwrap()).unwrap();
+        compiler
+            .add_resource(name, serde_json::from_str(text).unwrap())
+            .unwrap();
     }
     let index = compiler.compile(schema, &mut schemas).unwrap();
-    schemas.validate(output, index).err().map(|error| format!("{error:#}"))
+    schemas
+        .validate(output, index)
+        .err()
+        .map(|error| format!("{error:#}"))
 }
 
 fn complaints(output: &Value) -> Option<String> {
@@ -152,7 +163,11 @@ fn a_comparison_keeps_to_its_schema() {
     let output = ComparisonOutput::new(&runs, &comparison, &outcome).to_string();
     let output: Value = serde_json::from_str(&output).unwrap();
     assert_eq!(complaints_by(SCHEMAS[1].0, &output), None, "{output:#}");
-    assert_eq!(complaints(&output), None, "it is an ordinary output as well");
+    assert_eq!(
+        complaints(&output),
+        None,
+        "it is an ordinary output as well"
+    );
     assert_eq!(output["comparisons"][0]["series"], "wakeup");
     assert_eq!(output["comparisons"][0]["figures"][0]["figure"], "min");
     assert_eq!(output["violations"][0]["run"], comparison.runs[1]);

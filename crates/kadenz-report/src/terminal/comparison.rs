@@ -42,7 +42,12 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> St
         );
         parts.push(wrap(&note, style.width));
     }
-    parts.extend(comparison.alone.iter().map(|sentence| wrap(sentence, style.width)));
+    parts.extend(
+        comparison
+            .alone
+            .iter()
+            .map(|sentence| wrap(sentence, style.width)),
+    );
     parts.join("\n\n")
 }
 
@@ -54,12 +59,22 @@ fn tables(
     style: Style,
 ) -> Vec<String> {
     let together = table(comparison, series, &series.candidates, runs, style);
-    let width = together.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let width = together
+        .lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0);
     if series.candidates.len() == 1 || width <= usize::from(style.width) {
         return vec![together];
     }
     let one = |candidate: &Candidate| {
-        table(comparison, series, std::slice::from_ref(candidate), runs, style)
+        table(
+            comparison,
+            series,
+            std::slice::from_ref(candidate),
+            runs,
+            style,
+        )
     };
     series.candidates.iter().map(one).collect()
 }
@@ -71,7 +86,11 @@ fn table(
     runs: &[Summary],
     style: Style,
 ) -> String {
-    let mut table = Style { width: u16::MAX, ..style }.table();
+    let mut table = Style {
+        width: u16::MAX,
+        ..style
+    }
+    .table();
     let mut header = vec![series.name.clone(), comparison.runs[0].clone()];
     for candidate in candidates {
         header.push(comparison.runs[candidate.run].clone());
@@ -80,7 +99,9 @@ fn table(
     table.set_header(header);
     let count = |run: usize, place: usize| {
         let series = runs.get(run).and_then(|run| run.series.get(place));
-        series.map_or_else(String::new, |series| crate::numbers::thousands(series.count))
+        series.map_or_else(String::new, |series| {
+            crate::numbers::thousands(series.count)
+        })
     };
     let mut samples = vec![Cell::new("samples"), Cell::new(count(0, series.baseline))];
     for candidate in candidates {
@@ -91,12 +112,20 @@ fn table(
     for metric in metrics(candidates) {
         let found: Vec<Option<&FigureComparison>> = candidates
             .iter()
-            .map(|candidate| candidate.figures.iter().find(|figure| figure.metric == metric))
+            .map(|candidate| {
+                candidate
+                    .figures
+                    .iter()
+                    .find(|figure| figure.metric == metric)
+            })
             .collect();
         let baseline = found.iter().flatten().next().map(|figure| figure.baseline);
         let mut row = vec![Cell::new(metric), Cell::new(shown(metric, baseline))];
         for figure in found {
-            row.push(Cell::new(shown(metric, figure.map(|figure| figure.candidate))));
+            row.push(Cell::new(shown(
+                metric,
+                figure.map(|figure| figure.candidate),
+            )));
             row.push(figure.map_or_else(|| Cell::new(""), ratio));
         }
         table.add_row(row);
@@ -123,9 +152,13 @@ fn metrics(candidates: &[Candidate]) -> Vec<Metric> {
 }
 
 fn ratio(figure: &FigureComparison) -> Cell {
-    let Some(ratio) = figure.ratio else { return Cell::new("") };
+    let Some(ratio) = figure.ratio else {
+        return Cell::new("");
+    };
     let times = crate::compare::times(ratio);
-    let Some((low, high)) = figure.interval else { return Cell::new(format!("{times}x")) };
+    let Some((low, high)) = figure.interval else {
+        return Cell::new(format!("{times}x"));
+    };
     let (low, high) = (crate::compare::times(low), crate::compare::times(high));
     let text = format!("{times}x ({low} to {high})");
     match figure.significant() {

@@ -148,12 +148,18 @@ fn warnings_and_refusals_stand_with_their_remedy() {
 #[test]
 fn a_comparison_shows_ratios_and_what_else_differs() {
     let run = |folder: &str, tail: i64, kernel: &str| {
-        let series = series_of(named("wakeup", Kind::Lateness), &[(50_000, 9_800), (tail, 200)]);
+        let series = series_of(
+            named("wakeup", Kind::Lateness),
+            &[(50_000, 9_800), (tail, 200)],
+        );
         let mut run = run_of(folder, vec![series]);
         run.run.host.kernel = Some(kernel.to_owned());
         run
     };
-    let runs = [run("runs/before", 100_000, "6.1"), run("runs/after", 132_000, "6.6-rt")];
+    let runs = [
+        run("runs/before", 100_000, "6.1"),
+        run("runs/after", 132_000, "6.6-rt"),
+    ];
     let compared = Comparison::new(&runs, &CompareOptions::default());
     assert_eq!(
         comparison(&compared, &runs, Style::plain()),
@@ -166,7 +172,7 @@ kernel: 6.1 in before, 6.6-rt in after
 | samples |   10,000 |   10,000 |       |
 | min     | 50.00 us | 50.00 us | 1.00x |
 | mean    | 51.00 us | 51.64 us | 1.01x |
-| stddev  | 7.000 us | 11.47 us | 1.64x |
+| stddev  | 7.000 us | 11.48 us | 1.64x |
 | p50     | 50.02 us | 50.02 us | 1.00x |
 | p90     | 50.02 us | 50.02 us | 1.00x |
 | p99     | 100.0 us | 132.0 us | 1.32x |
@@ -183,7 +189,10 @@ figures whose interval leaves out 1: chance hardly explains them."
 fn a_comparison_of_many_runs_is_parted_where_it_is_too_wide() {
     let run = |n: u32| {
         let values = [(50_000, 9_800), (100_000, 200)];
-        run_of(&format!("runs/number-{n}"), vec![series_of(named("w", Kind::Lateness), &values)])
+        run_of(
+            &format!("runs/number-{n}"),
+            vec![series_of(named("w", Kind::Lateness), &values)],
+        )
     };
     let runs: Vec<_> = (0..5).map(run).collect();
     let compared = Comparison::new(&runs, &CompareOptions::default());
