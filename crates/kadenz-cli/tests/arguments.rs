@@ -17,6 +17,13 @@ fn wrong_arguments_are_exit_code_2_with_the_remedy() {
         (&["frobnicate"][..], "frobnicate"),
         (&["show"][..], "RUN"),
         (&["show", "/no/such/run"][..], "/no/such/run"),
+        (
+            &["compare", "/no/such/run", "/nor/this"][..],
+            "/no/such/run",
+        ),
+        (&["compare", ".", "--fail-if", "p99 > 2"][..], "unit"),
+        (&["export", ".", "--format", "jpeg"][..], "parquet"),
+        (&["import", "/no/such/file"][..], "/no/such/file"),
     ] {
         let said = run(arguments);
         assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
@@ -65,6 +72,8 @@ fn help_has_examples_for_every_measuring_command() {
         &["report", "--help"][..],
         &["show", "--help"][..],
         &["import", "--help"][..],
+        &["compare", "--help"][..],
+        &["export", "--help"][..],
     ] {
         let said = run(arguments);
         assert_eq!(said.code, 0);

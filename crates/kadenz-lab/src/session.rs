@@ -140,17 +140,36 @@ fn host_of_this_machine() -> model::Host {
     }
 }
 
-/// Everything the doctor finds that costs or spoils real time here.
+/// What the doctor finds: each thing that spoils real time here by itself, and what only costs
+/// something in one warning, so that a reader sees the worst first.
 fn warnings_of_this_machine() -> Vec<Warning> {
-    doctor::examine()
-        .into_iter()
-        .filter(|finding| matches!(finding.severity, Severity::Spoils | Severity::Costs))
+    let findings = doctor::examine();
+    let of = |severity| {
+        findings
+            .iter()
+            .filter(move |finding| finding.severity == severity)
+    };
+    let mut warnings: Vec<Warning> = of(Severity::Spoils)
         .map(|finding| Warning {
             id: finding.id.to_owned(),
             text: format!("{}: {}", finding.title, finding.cost),
-            remedy: finding.remedy,
+            remedy: finding.remedy.clone(),
         })
-        .collect()
+        .collect();
+    let costs: Vec<&str> = of(Severity::Costs)
+        .map(|finding| finding.title.as_str())
+        .collect();
+    if !costs.is_empty() {
+        warnings.push(Warning {
+            id: "doctor_costs".to_owned(),
+            text: format!(
+                "the doctor finds what costs real time here: {}",
+                costs.join("; ")
+            ),
+            remedy: Some("kadenz doctor says what each costs and how to mend it".to_owned()),
+        });
+    }
+    warnings
 }
 
 /// What the floor says of one measure, as the notebook holds it.

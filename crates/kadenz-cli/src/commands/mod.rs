@@ -1,8 +1,10 @@
 //! The commands, a file each.
 
 mod check;
+mod compare;
 mod completions;
 mod doctor;
+mod export;
 mod hiccup;
 mod import;
 mod interrupt;
@@ -32,8 +34,12 @@ pub(crate) enum Command {
     Report(report::Options),
     /// Show runs in the terminal, or as JSON
     Show(show::Options),
+    /// Compare runs, with confidence; fail where a limit is crossed
+    Compare(compare::Options),
     /// Make a run of what another tool measured
     Import(import::Options),
+    /// Write a run in another format
+    Export(export::Options),
     /// Print a completion script for a shell
     Completions(completions::Options),
     /// Write the manual pages
@@ -49,7 +55,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Timer(timer) => timer::run(&timer),
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
+        Command::Compare(options) => compare::run(&options),
         Command::Import(options) => import::run(&options),
+        Command::Export(options) => export::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Man(options) => man::run(&options),
     }

@@ -1,0 +1,88 @@
+//! `kadenz compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kadenz_report::compare::fail_if::{self, FailIf};
+use kadenz_report::compare::{CompareOptions, Comparison};
+use kadenz_report::html;
+use kadenz_report::json::ComparisonOutput;
+use kadenz_report::statistics::Percent;
+use kadenz_report::terminal::{self, Style};
+
+use super::outcome;
+use crate::output::{self, Outcome};
+
+/// Compare runs with the first one, with confidence; fail where a limit is crossed.
+///
+/// Ratios come with intervals from a block bootstrap over the intervals of the log: an interval
+/// that holds 1 says that the difference may be chance. Series are matched by name.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz compare before after
+  kadenz compare before after --fail-if 'p99.9 > 1.2x' --fail-if 'misses > 0'
+  kadenz compare before after --fail-if 'lateness: p99 > 1.1x significantly' --report both.html
+  kadenz compare run --fail-if 'max > 2ms'          one run against absolute limits
+
+Exit codes: 0 nothing crossed, 1 a limit was crossed, 2 an expression could not be decided.")]
+pub(crate) struct Options {
+    /// Run folders; the first is the baseline
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// Fail (exit code 1) if this holds: [SERIES:] FIGURE OPERATOR LIMIT [significantly]
+    #[arg(long, value_name = "EXPRESSION")]
+    fail_if: Vec<FailIf>,
+
+    /// Write a page with the runs laid over each other
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Print JSON on standard output (schema: docs/schema/compare.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let runs = outcome::read(options.runs.iter().map(PathBuf::as_path))?;
+    let comparison = Comparison::new(
+        &runs,
+        &CompareOptions {
+            percentiles: asked_for(&options.fail_if),
+            ..CompareOptions::default()
+        },
+    );
+    let tested = fail_if::check(&options.fail_if, &runs, &comparison);
+    if options.json {
+        output::json(&ComparisonOutput::new(&runs, &comparison, &tested))?;
+    } else if runs.len() == 1 {
+        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+    } else {
+        output::say(&terminal::comparison(
+            &comparison,
+            &runs,
+            Style::of_stdout(),
+        ));
+    }
+    for violation in &tested.violations {
+        output::note(&format!("failed: {violation}"));
+    }
+    for undecided in &tested.undecided {
+        output::note(&format!("{undecided}"));
+    }
+    if let Some(page) = &options.report {
+        html::write(&runs, page)?;
+        output::note(&format!("report: {}", page.display()));
+    }
+    Ok(match tested.exit_code() {
+        0 => Outcome::Kept,
+        1 => Outcome::Missed,
+        _ => Outcome::Incomplete,
+    })
+}
+
+/// Percentiles that an expression names, so that they are compared too.
+fn asked_for(expressions: &[FailIf]) -> Vec<Percent> {
+    expressions.iter().filter_map(FailIf::percentile).collect()
+}

@@ -1,0 +1,68 @@
+//! `kadenz export`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kadenz_report::export::{self, Format};
+
+use crate::output::{self, Outcome};
+
+/// Write a run in another format.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz export night --format hgrm                        percentiles as HdrHistogram's tools plot
+  kadenz export run --series realtime --format parquet     raw samples for pandas, polars, DuckDB
+  kadenz export run --format csv --output samples.csv
+  kadenz export run --format gnuplot --output plot && gnuplot plot/*.gnuplot")]
+pub(crate) struct Options {
+    /// Run folder
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+
+    /// hlog, hgrm (milliseconds), hgrm-us, hgrm-ns, csv, parquet or gnuplot
+    #[arg(long, value_name = "FORMAT")]
+    format: Format,
+
+    /// One series only [default: all]
+    #[arg(long, value_name = "NAME")]
+    series: Option<String>,
+
+    /// File to write, or a folder where the format wants a file a series [default: named after the
+    /// run, in this folder]
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let out = options
+        .output
+        .clone()
+        .unwrap_or_else(|| named_after(&options.run, options.series.as_deref(), options.format));
+    let exported = export::export(
+        &options.run,
+        options.series.as_deref(),
+        options.format,
+        &out,
+    )?;
+    for note in &exported.notes {
+        output::note(&format!("note: {note}"));
+    }
+    for file in &exported.files {
+        output::say(&file.display().to_string());
+    }
+    Ok(Outcome::Kept)
+}
+
+/// `night.hgrm`, or `night-lateness.hgrm` for one series.
+fn named_after(run: &Path, series: Option<&str>, format: Format) -> PathBuf {
+    let absolute = std::path::absolute(run).unwrap_or_else(|_| run.to_owned());
+    let mut name = absolute.file_name().unwrap_or_default().to_owned();
+    if let Some(series) = series {
+        name.push("-");
+        name.push(series);
+    }
+    name.push(".");
+    name.push(format.ending());
+    name.into()
+}
