@@ -29,7 +29,7 @@
     const end = Math.max(...drawn.map((c) => c.time[c.time.length - 1])) + covers;
     const largest = Math.max(...Kadenz.data.series.filter(wants).map((s) => s.max));
     const signed = drawn.some((c) => c.min);
-    let scale = "linear";
+    let scale = Kadenz.fittingScale(wants);
 
     const visible = () => ((figure.zoom.end - figure.zoom.start) / 100) * end;
 
@@ -95,7 +95,7 @@
       const log = scale === "log";
       const points = visible() / covers;
       const limits = Kadenz.deadlines(shown).filter((limit) => log || limit <= 4 * largest);
-      const lines = shown.flatMap(({ index }) => {
+      const lines = Kadenz.widestFirst(shown).flatMap(({ index }) => {
         const { maxPairs, minPairs } = all[index];
         const early = minPairs && !log ? [line(index, "min", minPairs, colours, points)] : [];
         return [line(index, "max", maxPairs, colours, points), ...early];
@@ -111,13 +111,9 @@
           min: 0,
           max: end,
           splitLine: { show: false },
-          axisLabel: { formatter: (ms) => Kadenz.clock(ms, visible() < 5000 ? 1 : 1000) },
+          axisLabel: { formatter: (ms) => Kadenz.clockTick(ms, visible(), end) },
         }),
-        yAxis: Kadenz.axis(colours, {
-          type: log ? "log" : "value",
-          min: log || signed ? null : 0,
-          axisLabel: { formatter: (ns) => Kadenz.duration(ns, 3) },
-        }),
+        yAxis: Kadenz.valueAxis(colours, scale, signed),
         series: [...lines, ...limits.map((limit) => Kadenz.limitLine(limit, 0, end, colours))],
       };
     };

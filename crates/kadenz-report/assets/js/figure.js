@@ -18,13 +18,22 @@
       .map((series, index) => ({ series, index }))
       .filter(({ series, index }) => !hidden.has(index) && wanted(series));
 
+  /** Several series share a linear axis only if none of them would lie flat on it. */
+  Kadenz.fittingScale = (wants) => {
+    const maxima = Kadenz.data.series.filter(wants).map((series) => Math.max(1, series.max));
+    return Math.max(...maxima) > 10 * Math.min(...maxima) ? "log" : "linear";
+  };
+
+  /** The widest first: it is drawn lowest, and its shape stands in the slider. */
+  Kadenz.widestFirst = (shown) => [...shown].sort((a, b) => b.series.max - a.series.max);
+
   /** Distinct deadlines of the series shown. */
   Kadenz.deadlines = (shown) => [
     ...new Set(shown.map(({ series }) => series.deadline).filter((limit) => limit !== null)),
   ];
 
   Kadenz.axis = (colours, more = {}) => ({
-    axisLine: { lineStyle: { color: colours.line } },
+    axisLine: { onZero: false, lineStyle: { color: colours.line } },
     axisTick: { lineStyle: { color: colours.line } },
     axisLabel: { color: colours.muted, fontSize: 12, hideOverlap: true, ...more.axisLabel },
     splitLine: { lineStyle: { color: colours.grid } },
@@ -32,10 +41,28 @@
     ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== "axisLabel")),
   });
 
+  /** The axis of values: a logarithmic one ends at 1, 2 or 5 of a power of ten. */
+  Kadenz.valueAxis = (colours, scale, signed) => {
+    const nice = (round) => (value) => {
+      const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
+      const steps = [1, 2, 5, 10].map((step) => step * power);
+      return round === "up"
+        ? steps.find((step) => step >= value * 0.9999)
+        : steps.findLast((step) => step <= value * 1.0001);
+    };
+    const log = scale === "log";
+    return Kadenz.axis(colours, {
+      type: log ? "log" : "value",
+      min: log ? ({ min }) => nice("down")(min) : signed ? null : 0,
+      max: log ? ({ max }) => nice("up")(max) : null,
+      axisLabel: { formatter: (ns) => Kadenz.duration(ns, 3) },
+    });
+  };
+
   Kadenz.base = (colours) => ({
     animation: false,
     textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
-    grid: { left: 12, right: 20, top: 34, bottom: 12, containLabel: true },
+    grid: { left: 12, right: 34, top: 34, bottom: 12, containLabel: true },
     tooltip: {
       trigger: "axis",
       confine: true,
@@ -104,6 +131,9 @@
         position: "insideBottomLeft",
         formatter: `deadline ${Kadenz.duration(limit)}`,
         color: colours.deadline,
+        backgroundColor: `${colours.surface}d9`,
+        padding: [2, 4],
+        borderRadius: 3,
         fontSize: 12,
         offset: [4, -3],
         align: "left",

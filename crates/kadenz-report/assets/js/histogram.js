@@ -33,16 +33,16 @@
     return points;
   };
 
+  const DECADES = Array.from({ length: 20 }, (_, n) => n);
+
   Kadenz.countAxis = (colours) =>
     Kadenz.axis(colours, {
       type: "value",
       min: FLOOR,
-      interval: 1,
       name: "samples",
-      axisLabel: {
-        showMinLabel: false,
-        formatter: (x) => (Number.isInteger(x) ? Kadenz.count(10 ** x) : ""),
-      },
+      nameTextStyle: { color: colours.muted, fontSize: 12, align: "right", padding: [0, 8, 0, 0] },
+      axisTick: { show: false, customValues: DECADES },
+      axisLabel: { customValues: DECADES, formatter: (x) => Kadenz.count(10 ** x) },
     });
 
   Kadenz.verticalLimits = (limits, axis, from, to, colours) => ({

@@ -25,18 +25,17 @@
         type: "time",
         min: 0,
         max: end,
-        axisLine: { onZero: false, lineStyle: { color: colours.line } },
         splitLine: { show: false },
         axisLabel: {
           formatter: (ms) =>
-            Kadenz.clock(ms, ((figure.zoom.end - figure.zoom.start) / 100) * end < 5000 ? 1 : 1000),
+            Kadenz.clockTick(ms, ((figure.zoom.end - figure.zoom.start) / 100) * end, end),
         },
       }),
       yAxis: Kadenz.axis(colours, {
         type: "value",
         axisLabel: { formatter: (ns) => (ns > 0 ? "+" : "") + Kadenz.duration(ns, 3) },
       }),
-      series: Kadenz.shown(wants).map(({ series, index }) => {
+      series: Kadenz.widestFirst(Kadenz.shown(wants)).map(({ series, index }) => {
         const stroke = Kadenz.stroke(index, colours);
         return {
           name: String(index),

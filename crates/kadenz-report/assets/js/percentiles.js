@@ -26,7 +26,7 @@
     const wants = (series) => series.count > 0;
     const largest = Math.max(...Kadenz.data.series.filter(wants).map((s) => s.max));
     const signed = Kadenz.data.series.some((s) => s.min < 0);
-    let scale = "linear";
+    let scale = Kadenz.fittingScale(wants);
     Kadenz.choice(figure.element.querySelector(".scale"), scale, (chosen) => {
       scale = chosen;
       figure.draw();
@@ -34,7 +34,8 @@
 
     const tooltip = (rows) => {
       const x = rows[0].axisValue;
-      return Kadenz.tip(`${Kadenz.nines(x)} of samples`, rows.map((row) => {
+      const lines = rows.filter((row) => row.seriesType === "line" && row.seriesName in Kadenz.data.series);
+      return Kadenz.tip(`${Kadenz.nines(x)} of samples`, lines.map((row) => {
         const series = Kadenz.data.series[Number(row.seriesName)];
         return { colour: row.color, name: series.label, value: `≤ ${Kadenz.duration(row.value[1])}` };
       }));
@@ -56,26 +57,30 @@
           interval: 1,
           axisLabel: { formatter: (x) => (Number.isInteger(x) ? Kadenz.nines(x) : "") },
         }),
-        yAxis: Kadenz.axis(colours, {
-          type: scale === "log" ? "log" : "value",
-          min: log || signed ? null : 0,
-          axisLabel: { formatter: (ns) => Kadenz.duration(ns, 3) },
-        }),
+        yAxis: Kadenz.valueAxis(colours, scale, signed),
         series: [
-          ...shown.map(({ index }) => {
+          ...shown.flatMap(({ index }) => {
             const points = curveOf(index).filter(drawable);
             const stroke = Kadenz.stroke(index, colours);
-            return {
+            const line = {
               name: String(index),
               type: "line",
               data: points,
-              symbol: "diamond",
-              symbolSize: (_, { dataIndex }) => (dataIndex === points.length - 1 ? 11 : 0),
-              showSymbol: true,
+              symbol: "none",
               itemStyle: { color: stroke.color },
               lineStyle: { ...stroke, width: 2 },
               emphasis: { disabled: true },
             };
+            const largest = {
+              type: "scatter",
+              data: points.slice(-1),
+              symbol: "diamond",
+              symbolSize: 11,
+              silent: true,
+              tooltip: { show: false },
+              itemStyle: { color: stroke.color },
+            };
+            return [line, largest];
           }),
           ...limits.map((limit) => Kadenz.limitLine(limit, 0, Math.ceil(nines * 4) / 4, colours)),
         ],

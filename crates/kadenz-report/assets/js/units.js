@@ -17,7 +17,7 @@ const Kadenz = {};
   };
 
   /** 80304595 -> "80,304,595". */
-  Kadenz.count = (number) => Math.round(number).toLocaleString("en-US");
+  Kadenz.count = (number) => String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
 
   const two = (number) => String(number).padStart(2, "0");
 
@@ -27,6 +27,13 @@ const Kadenz = {};
     const hours = Math.floor(seconds / 3600);
     const text = `${two(hours)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
     return resolution < 1000 ? `${text}.${String(Math.floor(ms % 1000)).padStart(3, "0")}` : text;
+  };
+
+  /** A moment on a time axis, as short as the run and the zoom allow: "13:07", "7:41", "7:41.250". */
+  Kadenz.clockTick = (ms, visible, end) => {
+    const text = Kadenz.clock(ms, visible < 5000 ? 1 : 1000);
+    if (end <= 3600e3) return text.slice(4);
+    return visible > 3 * 3600e3 ? text.slice(0, -3) : text;
   };
 
   /** Wall time in UTC of a moment of a run that started at an RFC 3339 time; "" if unknown. */

@@ -22,7 +22,7 @@ const SPANS: &str = concat!(
 );
 
 const HOW_TO_ZOOM: &str = concat!(
-    "<p class=\"hint\">Zoom with the slider, with <kbd>Ctrl</kbd> and the wheel, or choose the plot and ",
+    "<p class=\"hint\">Zoom with the slider, with <kbd>Ctrl</kbd> and the wheel, or click the plot and ",
     "use the wheel, <kbd>+</kbd> <kbd>−</kbd> <kbd>←</kbd> <kbd>→</kbd>, <kbd>0</kbd> for all.</p>",
 );
 
@@ -206,7 +206,8 @@ fn jitter_table(out: &mut Markup, page: &Page<'_>) {
             .tag("</th>");
         let frequency = facts.frequency.map_or(String::from("—"), |frequency| {
             let word = if frequency.kept { "kept" } else { "not kept" };
-            format!("{word} ({} ppm)", significant(frequency.error_ppm, 3))
+            let ppm = significant((frequency.error_ppm * 100.0).round() / 100.0, 3);
+            format!("{word} ({} ppm off)", ppm.replace('-', "−"))
         });
         let cells = [
             count(facts.count),

@@ -5,6 +5,7 @@ pub(super) use crate::numbers::{in_a_million as bound, thousands as count};
 
 /// A duration with four significant digits in the unit that suits it: `52.34 µs`.
 pub(super) fn duration(ns: f64) -> String {
+    let ns = (ns * 100.0).round() / 100.0;
     let magnitude = ns.abs();
     let (unit, scale) = if magnitude >= 999_950_000.0 {
         ("s", 1e9)

@@ -167,10 +167,18 @@ fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> Cell {
     match found {
         Some(row) => Cell::noted(span(row.value_ns), format!("{} beyond", count(row.beyond))),
         None => {
-            let needed = (1.0 / (1.0 - percent.fraction())).round() as u64;
+            let needed = needed(percent);
             Cell::absent(format!("needs {}", plural(needed, "sample", "samples")))
         }
     }
+}
+
+/// The smallest sample that carries a percentile.
+fn needed(percent: Percent) -> u64 {
+    let near = (1.0 / (1.0 - percent.fraction())) as u64;
+    (near.saturating_sub(near / 1000 + 1)..)
+        .find(|count| percent.is_carried_by(*count))
+        .unwrap_or(near)
 }
 
 fn shape(out: &mut Markup, page: &Page<'_>) {
@@ -214,7 +222,8 @@ fn deadlines(out: &mut Markup, page: &Page<'_>) {
     let mut line = |name: &str, figure: fn(&Verdict) -> String| {
         row(out, page, name, |s| match &s.summary.verdict {
             Some(verdict) => Cell::plain(figure(verdict)),
-            None => Cell::absent("none stated"),
+            None if name == "Limit" => Cell::absent("none stated"),
+            None => Cell::plain("—"),
         });
     };
     line("Limit", |v| duration(v.limit_ns as f64));
@@ -252,5 +261,18 @@ fn extremes(out: &mut Markup, page: &Page<'_>) {
             out.tag("</tr>");
         }
         out.tag("</tbody></table></div></details>");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_as_many_samples_as_it_has_nines() {
+        assert_eq!(needed(Percent::P50), 2);
+        for (nines, percent) in Percent::LADDER.into_iter().enumerate().skip(1) {
+            assert_eq!(needed(percent), 10_u64.pow(nines as u32));
+        }
     }
 }

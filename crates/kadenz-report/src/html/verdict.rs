@@ -32,20 +32,17 @@ fn look(standing: Standing) -> Look {
     }
 }
 
+/// More verdicts than these are read better from their cards than from one sentence.
+const MOST_IN_A_SENTENCE: usize = 4;
+
 /// The section.
 pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     let verdicts: Vec<Verdict> = page.judged().filter_map(|s| s.summary.verdict).collect();
     out.tag("<section id=\"verdict\">");
-    let overall = overall(&verdicts);
-    out.tag("<h1").attr(
-        "class",
-        overall.map_or("unknown", |standing| look(standing).class),
-    );
-    out.tag("><svg aria-hidden=\"true\"><use");
-    out.attr(
-        "href",
-        overall.map_or("#i-unknown", |standing| look(standing).icon),
-    );
+    let look = overall_look(&verdicts);
+    out.tag("<h1").attr("class", look.class);
+    out.tag("><svg aria-hidden=\"true\"><use")
+        .attr("href", look.icon);
     out.tag("/></svg><span>")
         .text(headline(&verdicts))
         .tag("</span></h1>");
@@ -53,10 +50,19 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         out.tag("<p class=\"lead\">The page shows what was measured. Repeat the run with ");
         out.tag("<code>--deadline</code>, for example <code>--deadline 400us</code>, to have it judged.</p>");
     }
-    for sentence in page.runs.iter().filter_map(|run| answer(run.summary)) {
-        out.tag("<p class=\"answer\">")
-            .text(printed(&sentence))
-            .tag("</p>");
+    for run in page
+        .runs
+        .iter()
+        .filter(|_| verdicts.len() <= MOST_IN_A_SENTENCE)
+    {
+        let Some(sentence) = answer(run.summary) else {
+            continue;
+        };
+        out.tag("<p class=\"answer\">");
+        if page.compares() {
+            out.tag("<b>").text(&run.label).tag("</b>: ");
+        }
+        out.text(printed(&sentence)).tag("</p>");
     }
     warnings_bear_on_it(out, page);
     out.tag("<div class=\"cards\">");
@@ -76,6 +82,22 @@ fn overall(verdicts: &[Verdict]) -> Option<Standing> {
         .find(|s| any(*s))
 }
 
+/// The look of the headline: where some series keep what others miss, neither word is the answer.
+fn overall_look(verdicts: &[Verdict]) -> Look {
+    let kept = verdicts
+        .iter()
+        .any(|verdict| verdict.standing == Standing::Kept);
+    match overall(verdicts) {
+        Some(Standing::Missed) if kept => Look {
+            class: "mixed",
+            icon: "#i-mixed",
+            word: "Mixed",
+        },
+        Some(standing) => look(standing),
+        None => look(Standing::TooFew),
+    }
+}
+
 fn headline(verdicts: &[Verdict]) -> String {
     let all = verdicts.len();
     let missed = verdicts
@@ -88,7 +110,10 @@ fn headline(verdicts: &[Verdict]) -> String {
         Some(Standing::Kept) => String::from("Every deadline was kept"),
         Some(Standing::TooFew) => String::from("Too few samples for a verdict"),
         Some(Standing::Missed) if all == 1 => String::from("The deadline was missed"),
-        Some(Standing::Missed) => format!("{missed} of {all} series missed their deadline"),
+        Some(Standing::Missed) => {
+            let whose = if missed == 1 { "its" } else { "their" };
+            format!("{missed} of {all} series missed {whose} deadline")
+        }
     }
 }
 
@@ -136,7 +161,7 @@ fn card(out: &mut Markup, page: &Page<'_>, series: &SeriesOnPage<'_>, verdict: &
     if let Some(max) = series.summary.max_ns {
         fact(
             "Largest value",
-            format!("{} ({})", span(max), part_of(max, verdict.limit_ns)),
+            format!("{}, {}", span(max), part_of(max, verdict.limit_ns)),
         );
     }
     if let Some(policy) = policy(series) {
@@ -167,7 +192,10 @@ fn basis(verdict: &Verdict) -> String {
         Standing::Missed => {
             let run = plural(verdict.longest_run, "miss", "misses in a row");
             let hourly = match verdict.misses_per_hour {
-                Some(hourly) => format!(" About {} an hour.", significant(hourly, 3)),
+                Some(hourly) if hourly >= 10.0 => {
+                    format!(" About {} an hour.", count(hourly as u64))
+                }
+                Some(hourly) => format!(" About {} an hour.", significant(hourly, 2)),
                 None => String::new(),
             };
             format!(
@@ -181,8 +209,8 @@ fn basis(verdict: &Verdict) -> String {
 fn part_of(value_ns: i64, limit_ns: u64) -> String {
     let part = value_ns as f64 / limit_ns.max(1) as f64;
     match part < 2.0 {
-        true => format!("{}\u{a0}% of it", significant(part * 100.0, 2)),
-        false => format!("{} times it", significant(part, 3)),
+        true => format!("{}\u{a0}% of the deadline", significant(part * 100.0, 2)),
+        false => format!("{} times the deadline", significant(part, 3)),
     }
 }
 
@@ -218,7 +246,7 @@ mod tests {
         assert_eq!(headline(&[kept]), "The deadline was kept");
         assert_eq!(
             headline(&[kept, missed]),
-            "1 of 2 series missed their deadline"
+            "1 of 2 series missed its deadline"
         );
         assert_eq!(headline(&[]), "No deadline was stated");
     }
@@ -236,7 +264,7 @@ mod tests {
 
     #[test]
     fn values_are_set_against_the_limit() {
-        assert_eq!(part_of(143_000, 400_000), "36\u{a0}% of it");
-        assert_eq!(part_of(17_170_000, 400_000), "42.9 times it");
+        assert_eq!(part_of(143_000, 400_000), "36\u{a0}% of the deadline");
+        assert_eq!(part_of(17_170_000, 400_000), "42.9 times the deadline");
     }
 }

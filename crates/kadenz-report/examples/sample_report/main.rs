@@ -1,0 +1,38 @@
+//! Writes the pages that the browser tests open, from invented runs:
+//! `cargo run -p kadenz-report --example sample_report -- OUT_DIR`
+//!
+//! - `check.html`: a check of one minute at 1 kHz, with raw samples;
+//! - `day.html`: four systems idling for 24 h, as in the blog: 86,400 intervals, 80 million samples;
+//! - `compare.html`: two runs laid over each other;
+//! - `hostile.html`: an incomplete run whose every name tries to become markup;
+//! - `empty.html`: a run that recorded nothing.
+
+mod chance;
+mod runs;
+mod tally;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+use kadenz_report::html;
+use kadenz_report::summary::Summary;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let out = std::env::args_os()
+        .nth(1)
+        .ok_or("name a folder to write the pages to")?;
+    let out = PathBuf::from(out);
+    fs::create_dir_all(&out)?;
+    let pages: [(&str, Vec<Summary>); 5] = [
+        ("check.html", vec![runs::check(&out)?]),
+        ("day.html", vec![runs::day()]),
+        ("compare.html", runs::compared()),
+        ("hostile.html", vec![runs::hostile()]),
+        ("empty.html", vec![runs::empty()]),
+    ];
+    for (name, summaries) in pages {
+        html::write(&summaries, &out.join(name))?;
+    }
+    Ok(())
+}
