@@ -34,42 +34,30 @@
     const visible = () => ((figure.zoom.end - figure.zoom.start) / 100) * end;
 
     /** The worst interval within `around` milliseconds of a place; plots show one point a pixel. */
-    const worstNear = (column, at, around) => {
+    const worstNear = ({ time, max }, at, around) => {
       let best = -1;
-      for (let n = lowerBound(column.time, at - around); n < column.time.length; n += 1) {
-        if (column.time[n] > at + around) break;
-        if (best < 0 || column.max[n] > column.max[best]) best = n;
+      for (let n = Kadenz.lowerBound(time.length, (m) => time[m], at - around); n < time.length; n += 1) {
+        if (time[n] > at + around) break;
+        if (best < 0 || max[n] > max[best]) best = n;
       }
       return best;
     };
 
-    const lowerBound = (sorted, wanted) => {
-      let low = 0;
-      let high = sorted.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (sorted[middle] < wanted) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    };
-
     const tooltip = (rows) => {
-      const around = Math.max(visible() / figure.chart.getWidth(), covers / 2);
       const at = rows[0].axisValue;
-      const lines = [];
-      for (const row of rows) {
-        const [kind, number] = row.seriesName.split(":");
-        const index = Number(number);
-        const series = Kadenz.data.series[index];
-        const value = row.value[1] ?? row.data[1];
-        const near = kind === "max" ? worstNear(all[index], row.value[0], around) : -1;
-        const when = near < 0 ? "" : ` at ${Kadenz.clock(all[index].time[near], covers)}`;
-        const name = kind === "max" ? series.label : `${series.label}, earliest`;
-        lines.push({ colour: row.color, name, value: `${Kadenz.duration(value)}${when}` });
-      }
-      const first = Kadenz.data.runs[Kadenz.shown(wants)[0]?.series.run ?? 0];
-      const wall = Kadenz.wallTime(first.started_at, at);
+      const around = Math.max(visible() / figure.chart.getWidth(), covers / 2);
+      const colours = Kadenz.theme.colours();
+      const shown = Kadenz.shown(wants);
+      const lines = shown.flatMap(({ series, index }) => {
+        const n = worstNear(all[index], at, around);
+        if (n < 0) return [];
+        const { max, min, time } = all[index];
+        const early = min && min[n] < 0 ? `, ${Kadenz.duration(min[n])} early` : "";
+        const value = `${Kadenz.duration(max[n])}${early} at ${Kadenz.clock(time[n], covers)}`;
+        return [{ colour: Kadenz.stroke(index, colours).color, name: series.label, value }];
+      });
+      const started = Kadenz.data.runs[shown[0].series.run].started_at;
+      const wall = Kadenz.data.runs.length === 1 ? Kadenz.wallTime(started, at) : "";
       return Kadenz.tip(`${Kadenz.clock(at, covers)} into the run${wall && ` · ${wall}`}`, lines);
     };
 

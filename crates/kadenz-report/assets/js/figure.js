@@ -142,6 +142,18 @@
     z: 5,
   });
 
+  /** The first of ascending numbers, given by place, that is not below the one wanted. */
+  Kadenz.lowerBound = (length, at, wanted) => {
+    let low = 0;
+    let high = length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (at(middle) < wanted) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+
   /** A tooltip as elements, so that no name can become markup. */
   Kadenz.tip = (title, rows) => {
     const box = document.createElement("div");
@@ -262,6 +274,7 @@
     const next = () => {
       const figure = waiting.shift();
       if (!figure) {
+        Kadenz.readyAfterMs = performance.now();
         document.documentElement.dataset.charts = "ready";
         return;
       }

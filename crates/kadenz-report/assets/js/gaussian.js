@@ -74,13 +74,22 @@
       ];
     };
 
+    /** Both figures for the bin under the pointer. */
     const tooltip = (rows) => {
-      const words = (row) => Kadenz.count(row.value[1] === undefined ? 0 : 10 ** row.value[1]);
-      return Kadenz.tip(`near ${Kadenz.duration(rows[0].axisValue)}`, rows.map((row) => ({
-        colour: row.color,
-        name: row.seriesName,
-        value: row.seriesName === "measured" && row.value[1] < 0 ? "0" : words(row),
-      })));
+      const one = Kadenz.data.series[chosen];
+      const { mean, sd, count } = one;
+      const [from, to] = window();
+      const width = (to - from) / BINS;
+      const bin = Math.min(BINS - 1, Math.max(0, Math.floor((rows[0].axisValue - from) / width + 1e-6)));
+      const [low, high] = [from + bin * width, from + (bin + 1) * width];
+      const measured = Kadenz.binned(one, Kadenz.linear, from, to, BINS)[bin];
+      const claimed = count * between((low - mean) / sd, (high - mean) / sd);
+      const samples = (number) => (number > 0 && number < 0.95 ? "< 1" : Kadenz.count(number));
+      const colours = Kadenz.theme.colours();
+      return Kadenz.tip(`${Kadenz.duration(low)} to ${Kadenz.duration(high)}`, [
+        { colour: Kadenz.stroke(chosen, colours).color, name: "measured", value: samples(measured) },
+        { colour: colours.ink, name: "Gaussian", value: samples(claimed) },
+      ]);
     };
 
     const option = (colours) => {

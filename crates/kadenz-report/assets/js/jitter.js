@@ -8,12 +8,18 @@
 
     const pairs = ({ time, value }) => time.map((ms, n) => [ms, value[n]]);
 
-    const tooltip = (rows) =>
-      Kadenz.tip(`${Kadenz.clock(rows[0].axisValue, 1)} into the run`, rows.map((row) => ({
-        colour: row.color,
-        name: Kadenz.data.series[Number(row.seriesName)].label,
-        value: Kadenz.duration(row.value[1]),
-      })));
+    const tooltip = (rows) => {
+      const at = rows[0].axisValue;
+      const colours = Kadenz.theme.colours();
+      const lines = Kadenz.shown(wants).flatMap(({ series, index }) => {
+        const { time, value } = series.jitter;
+        const n = Kadenz.lowerBound(time.length, (m) => time[m], at);
+        if (n === time.length) return [];
+        const colour = Kadenz.stroke(index, colours).color;
+        return [{ colour, name: series.label, value: Kadenz.duration(value[n]) }];
+      });
+      return Kadenz.tip(`${Kadenz.clock(at, 1)} into the run`, lines);
+    };
 
     const option = (colours) => ({
       ...Kadenz.base(colours),

@@ -34,11 +34,15 @@
 
     const tooltip = (rows) => {
       const x = rows[0].axisValue;
-      const lines = rows.filter((row) => row.seriesType === "line" && row.seriesName in Kadenz.data.series);
-      return Kadenz.tip(`${Kadenz.nines(x)} of samples`, lines.map((row) => {
-        const series = Kadenz.data.series[Number(row.seriesName)];
-        return { colour: row.color, name: series.label, value: `≤ ${Kadenz.duration(row.value[1])}` };
-      }));
+      const colours = Kadenz.theme.colours();
+      const lines = Kadenz.shown(wants).flatMap(({ series, index }) => {
+        const points = curveOf(index);
+        const point = points[Kadenz.lowerBound(points.length, (n) => points[n][0], x)];
+        if (!point) return []; // Too few samples for this percentile.
+        const value = `≤ ${Kadenz.duration(point[1])}`;
+        return [{ colour: Kadenz.stroke(index, colours).color, name: series.label, value }];
+      });
+      return Kadenz.tip(`${Kadenz.nines(x)} of samples`, lines);
     };
 
     const option = (colours) => {

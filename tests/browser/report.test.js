@@ -1,0 +1,32 @@
+// The report in a browser: `node --test tests/browser`.
+//
+// Pages come from KADENZ_REPORT_DIR, else the example `sample_report` writes them; pictures go to
+// KADENZ_SCREENSHOTS, if it names a folder.
+
+import { after, before, describe, test } from "node:test";
+
+import { lack, setStage, skip } from "./stage.js";
+import * as access from "./suites/access.js";
+import * as charts from "./suites/charts.js";
+import * as hostile from "./suites/hostile.js";
+import * as looks from "./suites/looks.js";
+import * as offline from "./suites/offline.js";
+import * as words from "./suites/words.js";
+
+const missing = await lack();
+
+describe("the report", { skip: missing !== undefined }, () => {
+  let stage;
+  before(async () => {
+    stage = await setStage();
+  });
+  after(() => stage?.close());
+
+  for (const suite of [offline, words, charts, looks, access, hostile]) {
+    for (const [name, run] of Object.entries(suite.tests)) {
+      test(name, (context) => run(stage, context));
+    }
+  }
+});
+
+if (missing) test("the report in a browser", () => skip("tests/browser", missing));
