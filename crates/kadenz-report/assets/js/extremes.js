@@ -1,23 +1,40 @@
 // The largest value of each interval over the whole run, down to single intervals.
+//
+// A day has 86,400 intervals a series: for each stretch of time only about one point a pixel is
+// handed to the chart, always the worst of those it stands for, at its true time.
 "use strict";
 (() => {
-  /** The columns of a series as pairs for ECharts: times in milliseconds, values in nanoseconds. */
-  const columns = ({ step, starts, max, min }) => {
+  const POINTS = 1200;
+
+  /** Times in milliseconds since the start of the run, beside the extremes in nanoseconds. */
+  const columns = ({ step, starts, max, min, covers_s }) => {
     const time = new Float64Array(max.length);
     let last = 0;
     for (let n = 0; n < max.length; n += 1) {
       last = step ? step[0] + n * step[1] : last + starts[n];
       time[n] = last;
     }
-    const pairs = (values) => {
-      const flat = new Float64Array(2 * values.length);
-      for (let n = 0; n < values.length; n += 1) {
-        flat[2 * n] = time[n];
-        flat[2 * n + 1] = values[n];
+    return { time, max, min, covers: covers_s * 1e3 };
+  };
+
+  /** The columns between two times, thinned by powers of two so that panning changes no point. */
+  const thinned = ({ time, max, min, covers }, wanted, from, to, points) => {
+    const first = Math.max(0, Kadenz.lowerBound(time.length, (n) => time[n], from) - 1);
+    const end = Math.min(time.length, Kadenz.lowerBound(time.length, (n) => time[n], to) + 1);
+    const stride = 2 ** Math.max(0, Math.ceil(Math.log2((end - first) / points)));
+    const values = wanted === "max" ? max : min;
+    const worse = wanted === "max" ? (a, b) => a > b : (a, b) => a < b;
+    const at = [];
+    const kept = [];
+    for (let start = first - (first % stride); start < end; start += stride) {
+      let worst = start;
+      for (let n = start + 1; n < Math.min(start + stride, values.length); n += 1) {
+        if (worse(values[n], values[worst])) worst = n;
       }
-      return flat;
-    };
-    return { time, max, min, maxPairs: pairs(max), minPairs: min ? pairs(min) : null };
+      at.push(time[worst]);
+      kept.push(values[worst]);
+    }
+    return { data: Kadenz.pairs(at, kept, (2 * stride + 2) * covers), values: kept, single: stride === 1 };
   };
 
   Kadenz.figure("extremes", (figure) => {
@@ -25,13 +42,13 @@
     const all = Kadenz.data.series.map((s) => (wants(s) ? columns(s.extremes) : null));
     const drawn = all.filter((c) => c !== null);
     if (drawn.length === 0) return { option: () => ({}), wants };
-    const covers = Math.max(...Kadenz.data.series.filter(wants).map((s) => s.extremes.covers_s * 1e3));
+    const covers = Math.max(...drawn.map((c) => c.covers));
     const end = Math.max(...drawn.map((c) => c.time[c.time.length - 1])) + covers;
-    const largest = Math.max(...Kadenz.data.series.filter(wants).map((s) => s.max));
     const signed = drawn.some((c) => c.min);
     let scale = Kadenz.fittingScale(wants);
 
     const visible = () => ((figure.zoom.end - figure.zoom.start) / 100) * end;
+    const window = () => [(figure.zoom.start / 100) * end, (figure.zoom.end / 100) * end];
 
     /** The worst interval within `around` milliseconds of a place; plots show one point a pixel. */
     const worstNear = ({ time, max }, at, around) => {
@@ -61,15 +78,15 @@
       return Kadenz.tip(`${Kadenz.clock(at, covers)} into the run${wall && ` · ${wall}`}`, lines);
     };
 
-    const line = (index, kind, data, colours, points) => {
+    const line = (index, kind, colours) => {
       const stroke = Kadenz.stroke(index, colours);
+      const { data, values, single } = thinned(all[index], kind, ...window(), POINTS);
       return {
-        name: `${kind}:${index}`,
+        values,
         type: "line",
         data,
         dimensions: ["time", "value"],
-        sampling: kind,
-        showSymbol: points < 150,
+        showSymbol: single && values.length < 150,
         symbol: "circle",
         symbolSize: 5,
         itemStyle: { color: stroke.color },
@@ -78,47 +95,51 @@
       };
     };
 
-    const option = (colours) => {
-      const shown = Kadenz.shown(wants);
-      const log = scale === "log";
-      const points = visible() / covers;
-      const limits = Kadenz.deadlines(shown).filter((limit) => log || limit <= 4 * largest);
-      const lines = Kadenz.widestFirst(shown).flatMap(({ index }) => {
-        const { maxPairs, minPairs } = all[index];
-        const early = minPairs && !log ? [line(index, "min", minPairs, colours, points)] : [];
-        return [line(index, "max", maxPairs, colours, points), ...early];
+    const lines = (shown, colours) =>
+      Kadenz.widestFirst(shown).flatMap(({ index }) => {
+        const early = all[index].min && scale !== "log" ? [line(index, "min", colours)] : [];
+        return [line(index, "max", colours), ...early];
       });
+
+    /** What the slider shows beneath its handles: the widest series over the whole run. */
+    const overview = (shown) => {
+      const widest = Kadenz.widestFirst(shown)[0];
+      const data = widest ? thinned(all[widest.index], "max", 0, end, POINTS / 2).data : [];
+      return { type: "line", data, silent: true, symbol: "none", lineStyle: { opacity: 0 } };
+    };
+
+    /** What depends on the stretch of time that is visible. */
+    const stretch = (shown, colours) => {
+      const series = lines(shown, colours);
+      const limits = Kadenz.limitsOn(figure, shown, scale);
+      const places = limits.map((limit) => ({ limit, at: limit }));
       return {
-        ...Kadenz.base(colours),
-        useUTC: true,
-        tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-        grid: { ...Kadenz.base(colours).grid, bottom: 50 },
-        dataZoom: Kadenz.zoom(colours, figure.zoom, { minValueSpan: Math.min(end, 5 * covers) }),
-        xAxis: Kadenz.axis(colours, {
-          type: "time",
-          min: 0,
-          max: end,
-          splitLine: { show: false },
-          axisLabel: { formatter: (ms) => Kadenz.clockTick(ms, visible(), end) },
-        }),
-        yAxis: Kadenz.valueAxis(colours, scale, signed),
-        series: [...lines, ...limits.map((limit) => Kadenz.limitLine(limit, 0, end, colours))],
+        yAxis: Kadenz.valueAxis(colours, scale, signed, limits, series.flatMap((s) => s.values)),
+        series: [overview(shown), ...series, Kadenz.limitLines(places, "yAxis", colours)],
       };
     };
 
-    /** Single intervals get a dot each once they can be told apart. */
-    const onZoom = () => {
-      const showSymbol = visible() / covers < 150;
-      if (figure.dots === showSymbol) return;
-      figure.dots = showSymbol;
-      figure.chart.setOption({
-        series: Kadenz.shown(wants).flatMap(({ index }) =>
-          (all[index].minPairs && scale !== "log" ? ["max", "min"] : ["max"]).map((kind) => ({
-            name: `${kind}:${index}`,
-            showSymbol,
-          }))),
-      });
-    };
+    const option = (colours) => ({
+      ...Kadenz.base(colours),
+      useUTC: true,
+      tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
+      grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+      dataZoom: Kadenz.zoom(colours, figure.zoom, {
+        minValueSpan: Math.min(end, 5 * covers),
+        filterMode: "none",
+      }),
+      xAxis: Kadenz.axis(colours, {
+        type: "time",
+        min: 0,
+        max: end,
+        splitLine: { show: false },
+        axisLabel: { formatter: (ms) => Kadenz.clockTick(ms, visible(), end) },
+      }),
+      ...stretch(Kadenz.shown(wants), colours),
+    });
+
+    const onZoom = () =>
+      figure.chart.setOption(stretch(Kadenz.shown(wants), Kadenz.theme.colours()));
 
     const worst = () => {
       let best = { value: -Infinity, time: 0 };

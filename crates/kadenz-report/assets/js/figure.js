@@ -41,22 +41,42 @@
     ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== "axisLabel")),
   });
 
-  /** The axis of values: a logarithmic one ends at 1, 2 or 5 of a power of ten. */
-  Kadenz.valueAxis = (colours, scale, signed) => {
-    const nice = (round) => (value) => {
-      const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
-      const steps = [1, 2, 5, 10].map((step) => step * power);
-      return round === "up"
-        ? steps.find((step) => step >= value * 0.9999)
-        : steps.findLast((step) => step <= value * 1.0001);
-    };
-    const log = scale === "log";
+  const ROUND = { log: [1, 2, 5, 10], linear: [1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 5, 6, 8, 10] };
+
+  /** The next round number above or below: 1, 2 or 5 of a power of ten, finer on a linear axis. */
+  const round = (value, scale, up) => {
+    const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
+    const steps = ROUND[scale].map((step) => step * power);
+    return up
+      ? steps.find((step) => step >= value * 0.9999)
+      : steps.findLast((step) => step <= value * 1.0001);
+  };
+
+  /** The axis of values, with room for what is visible and for the limits. */
+  Kadenz.valueAxis = (colours, scale, signed, limits, values) => {
+    let [min, max] = [Infinity, 1];
+    for (const value of [...limits, ...values]) {
+      if (value > max) max = value;
+      if (value < min && (value > 0 || scale !== "log")) min = value;
+    }
+    const lowest = { log: round(Math.min(min, max), scale, false), linear: signed ? null : 0 };
     return Kadenz.axis(colours, {
-      type: log ? "log" : "value",
-      min: log ? ({ min }) => nice("down")(min) : signed ? null : 0,
-      max: log ? ({ max }) => nice("up")(max) : null,
+      type: scale === "log" ? "log" : "value",
+      min: lowest[scale],
+      max: round(max, scale, true),
       axisLabel: { formatter: (ns) => Kadenz.duration(ns, 3) },
     });
+  };
+
+  /** The deadlines that the axis of values shall reach; a far one is told beside the plot. */
+  Kadenz.limitsOn = (figure, shown, scale) => {
+    const largest = Math.max(...shown.map(({ series }) => series.max));
+    const deadlines = Kadenz.deadlines(shown);
+    const near = deadlines.filter((limit) => scale === "log" || limit <= 4 * largest);
+    const far = deadlines.filter((limit) => !near.includes(limit)).map((limit) => Kadenz.duration(limit));
+    const note = figure.element.querySelector(".above");
+    note.textContent = far.length > 0 ? `Above this plot: the deadline of ${far.join(", ")}.` : "";
+    return near;
   };
 
   Kadenz.base = (colours) => ({
@@ -114,33 +134,39 @@
     },
   ];
 
-  /** A horizontal limit as a series, so that the axis makes room for it. */
-  Kadenz.limitLine = (limit, x0, x1, colours) => ({
+  /** Deadlines as lines across a plot: `places` are { limit, at } with `at` on the named axis. */
+  Kadenz.limitLines = (places, axis, colours) => ({
     type: "line",
-    data: [[x0, limit], [x1, limit]],
-    symbol: "none",
+    data: [],
     silent: true,
-    tooltip: { show: false },
-    lineStyle: { color: colours.deadline, width: 1.5, type: [6, 4] },
-    markPoint: {
+    z: 5,
+    markLine: {
       silent: true,
-      symbolSize: 0,
-      data: [{ coord: [x0, limit] }],
+      symbol: "none",
+      animation: false,
+      lineStyle: { color: colours.deadline, width: 1.5, type: [6, 4] },
+      data: places.map(({ limit, at }) => ({ [axis]: at, limit })),
       label: {
-        show: true,
-        position: "insideBottomLeft",
-        formatter: `deadline ${Kadenz.duration(limit)}`,
+        position: axis === "yAxis" ? "insideStartTop" : "end",
+        formatter: ({ data }) => `deadline ${Kadenz.duration(data.limit)}`,
         color: colours.deadline,
         backgroundColor: `${colours.surface}d9`,
         padding: [2, 4],
         borderRadius: 3,
         fontSize: 12,
-        offset: [4, -3],
-        align: "left",
       },
     },
-    z: 5,
   });
+
+  /** Columns as pairs for a line, which breaks where the times leave more than `widest` open. */
+  Kadenz.pairs = (time, values, widest) => {
+    const flat = [];
+    for (let n = 0; n < values.length; n += 1) {
+      if (n > 0 && time[n] - time[n - 1] > widest) flat.push(time[n - 1] + 1, NaN);
+      flat.push(time[n], values[n]);
+    }
+    return Float64Array.from(flat);
+  };
 
   /** The first of ascending numbers, given by place, that is not below the one wanted. */
   Kadenz.lowerBound = (length, at, wanted) => {

@@ -105,9 +105,9 @@
           min: low,
           max: high,
           splitLine: { show: false },
+          axisTick: Kadenz.valueTicks(Kadenz.linear, ...window()).axisTick,
           axisLabel: {
-            showMinLabel: false,
-            showMaxLabel: false,
+            ...Kadenz.valueTicks(Kadenz.linear, ...window()).axisLabel,
             formatter: (x) => Kadenz.duration(x, 3),
           },
         }),
@@ -123,6 +123,7 @@
       for (const note of figure.element.querySelectorAll("[data-series]")) {
         note.hidden = Number(note.dataset.series) !== chosen;
       }
+      figure.element.style.setProperty("--chosen", `var(--series-${chosen % 8})`);
     };
     const select = figure.element.querySelector("select");
     select?.addEventListener("change", () => {
@@ -132,7 +133,11 @@
       figure.draw();
     });
     if (first >= 0) told();
-    const onZoom = () => figure.chart.setOption({ series: lines(Kadenz.theme.colours()) });
+    const onZoom = () =>
+      figure.chart.setOption({
+        xAxis: Kadenz.valueTicks(Kadenz.linear, ...window()),
+        series: lines(Kadenz.theme.colours()),
+      });
     return { option, wants, zooms: true, onZoom };
   });
 })();

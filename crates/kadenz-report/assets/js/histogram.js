@@ -40,43 +40,37 @@
       type: "value",
       min: FLOOR,
       name: "samples",
-      nameTextStyle: { color: colours.muted, fontSize: 12, align: "right", padding: [0, 8, 0, 0] },
+      nameTextStyle: { color: colours.muted, fontSize: 12, align: "left" },
       axisTick: { show: false, customValues: DECADES },
       axisLabel: { customValues: DECADES, formatter: (x) => Kadenz.count(10 ** x) },
     });
 
-  Kadenz.verticalLimits = (limits, axis, from, to, colours) => ({
-    type: "line",
-    data: [],
-    silent: true,
-    markLine: {
-      silent: true,
-      symbol: "none",
-      animation: false,
-      lineStyle: { color: colours.deadline, width: 1.5, type: [6, 4] },
-      data: limits
-        .map((limit) => ({ xAxis: axis.to(limit), limit }))
-        .filter(({ xAxis }) => xAxis >= from && xAxis <= to),
-      label: {
-        color: colours.deadline,
-        fontSize: 12,
-        formatter: ({ data }) => `deadline ${Kadenz.duration(data.limit)}`,
-      },
-    },
-  });
+  /** Deadlines that lie within a stretch of a value axis, as lines from top to bottom. */
+  Kadenz.verticalLimits = (limits, axis, from, to, colours) => {
+    const places = limits.map((limit) => ({ limit, at: axis.to(limit) }));
+    return Kadenz.limitLines(places.filter(({ at }) => at >= from && at <= to), "xAxis", colours);
+  };
 
-  /** The value that 1 % of a series' samples lie below. */
-  const low = ({ buckets, count }) => {
+  /** The ticks of a value axis for the stretch that is visible. */
+  Kadenz.valueTicks = (axis, from, to) => {
+    const customValues = axis.ticks(from, to);
+    return { axisTick: { customValues }, axisLabel: { customValues } };
+  };
+
+  /** The size that 1 % of a series' values are smaller than. */
+  const small = ({ buckets, count }) => {
+    const sizes = buckets.count.map((inBucket, n) => [
+      Math.max(Math.abs(buckets.low[n]), Math.abs(buckets.high[n])), inBucket,
+    ]);
     let rank = 0;
-    const at = buckets.count.findIndex((inBucket) => (rank += inBucket) >= count / 100);
-    return Math.abs(buckets.high[at]);
+    return sizes.sort((a, b) => a[0] - b[0]).find(([, inBucket]) => (rank += inBucket) >= count / 100)[0];
   };
 
   Kadenz.figure("histogram", (figure) => {
     const wants = (series) => series.count > 0;
     const series = Kadenz.data.series.filter(wants);
     if (series.length === 0) return { option: () => ({}), wants };
-    const unit = 10 ** Math.floor(Math.log10(Math.max(1, Math.min(...series.map(low)))));
+    const unit = 10 ** Math.floor(Math.log10(Math.max(10, Math.min(...series.map(small)))) - 1);
     const scales = { linear: Kadenz.linear, log: Kadenz.signedLog(unit) };
     let scale = "log";
 
@@ -96,6 +90,7 @@
 
     const lines = (colours) => {
       const [from, to] = window();
+      const opacity = Math.max(0.02, 0.2 - 0.02 * series.length);
       return Kadenz.shown(wants).map(({ series: one, index }) => {
         const stroke = Kadenz.stroke(index, colours);
         return {
@@ -106,7 +101,7 @@
           symbol: "none",
           itemStyle: { color: stroke.color },
           lineStyle: { ...stroke, width: 1.25 },
-          areaStyle: { color: stroke.color, opacity: 0.18, origin: "start" },
+          areaStyle: { color: stroke.color, opacity, origin: "start" },
           emphasis: { disabled: true },
         };
       });
@@ -139,9 +134,9 @@
           min: low,
           max: high,
           splitLine: { show: false },
+          axisTick: Kadenz.valueTicks(axis, ...window()).axisTick,
           axisLabel: {
-            showMinLabel: false,
-            showMaxLabel: false,
+            ...Kadenz.valueTicks(axis, ...window()).axisLabel,
             formatter: (x) => Kadenz.duration(axis.from(x), 3),
           },
         }),
@@ -150,7 +145,11 @@
       };
     };
 
-    const onZoom = () => figure.chart.setOption({ series: lines(Kadenz.theme.colours()) });
+    const onZoom = () =>
+      figure.chart.setOption({
+        xAxis: Kadenz.valueTicks(scales[scale], ...window()),
+        series: lines(Kadenz.theme.colours()),
+      });
 
     Kadenz.choice(figure.element.querySelector(".scale"), scale, (chosen) => {
       scale = chosen;

@@ -6,7 +6,8 @@
     const all = Kadenz.data.series.filter(wants).map((s) => s.jitter);
     const end = Math.max(1, ...all.map(({ time }) => time[time.length - 1] ?? 0));
 
-    const pairs = ({ time, value }) => time.map((ms, n) => [ms, value[n]]);
+    const pairs = ({ time, value }) =>
+      Kadenz.pairs(time, value, (10 * (time[time.length - 1] - time[0])) / time.length);
 
     const tooltip = (rows) => {
       const at = rows[0].axisValue;
@@ -47,6 +48,7 @@
           name: String(index),
           type: "line",
           data: pairs(series.jitter),
+          dimensions: ["time", "value"],
           sampling: "minmax",
           symbol: "none",
           itemStyle: { color: stroke.color },

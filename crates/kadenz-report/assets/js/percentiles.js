@@ -24,7 +24,6 @@
 
   Kadenz.figure("percentiles", (figure) => {
     const wants = (series) => series.count > 0;
-    const largest = Math.max(...Kadenz.data.series.filter(wants).map((s) => s.max));
     const signed = Kadenz.data.series.some((s) => s.min < 0);
     let scale = Kadenz.fittingScale(wants);
     Kadenz.choice(figure.element.querySelector(".scale"), scale, (chosen) => {
@@ -50,7 +49,8 @@
       const nines = Math.max(1, ...shown.map(({ series }) => Math.log10(2 * series.count)));
       const log = scale === "log";
       const drawable = (point) => !log || point[1] > 0;
-      const limits = Kadenz.deadlines(shown).filter((limit) => log || limit <= 4 * largest);
+      const reach = shown.flatMap(({ series, index }) => [curveOf(index).find(drawable)?.[1] ?? 1, series.max]);
+      const limits = Kadenz.limitsOn(figure, shown, scale);
       return {
         ...Kadenz.base(colours),
         tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
@@ -61,7 +61,7 @@
           interval: 1,
           axisLabel: { formatter: (x) => (Number.isInteger(x) ? Kadenz.nines(x) : "") },
         }),
-        yAxis: Kadenz.valueAxis(colours, scale, signed),
+        yAxis: Kadenz.valueAxis(colours, scale, signed, limits, reach),
         series: [
           ...shown.flatMap(({ index }) => {
             const points = curveOf(index).filter(drawable);
@@ -86,7 +86,7 @@
             };
             return [line, largest];
           }),
-          ...limits.map((limit) => Kadenz.limitLine(limit, 0, Math.ceil(nines * 4) / 4, colours)),
+          Kadenz.limitLines(limits.map((limit) => ({ limit, at: limit })), "yAxis", colours),
         ],
       };
     };

@@ -50,16 +50,37 @@ const Kadenz = {};
   };
 
   /**
-   * A signed logarithm: linear within ±unit, logarithmic beyond, so that early values, zero and a
-   * long tail share one axis. Whole numbers are 0, ±unit, ±10 unit, ...
+   * A signed logarithm, smooth through zero: early values, zero and a long tail share one axis.
+   * Far beyond ±unit it is log10(ns / unit).
    */
   Kadenz.signedLog = (unit) => ({
-    to: (ns) => {
-      const size = Math.abs(ns) / unit;
-      return Math.sign(ns) * (size <= 1 ? size : 1 + Math.log10(size));
+    to: (ns) => Math.asinh(ns / (2 * unit)) / Math.LN10,
+    from: (x) => 2 * unit * Math.sinh(x * Math.LN10),
+    /** Places of round values: powers of ten, then 2 and 5 between them, then even steps. */
+    ticks(from, to) {
+      const [low, high] = [this.from(from), this.from(to)];
+      const within = (factors) => {
+        const places = low <= 0 && high >= 0 ? [0] : [];
+        for (let power = 10 * unit; power <= 1e13; power *= 10) {
+          for (const ns of factors.flatMap((factor) => [factor * power, -factor * power])) {
+            if (ns >= low && ns <= high) places.push(ns);
+          }
+        }
+        return places;
+      };
+      const found = [[1], [1, 2, 5]].map(within).find((places) => places.length > 3);
+      return (found ?? Kadenz.evenly(low, high)).map((ns) => this.to(ns)).sort((a, b) => a - b);
     },
-    from: (x) => Math.sign(x) * unit * (Math.abs(x) <= 1 ? Math.abs(x) : 10 ** (Math.abs(x) - 1)),
   });
 
-  Kadenz.linear = { to: (ns) => ns, from: (x) => x };
+  /** About eight round values between two. */
+  Kadenz.evenly = (low, high) => {
+    const power = 10 ** Math.floor(Math.log10((high - low) / 8));
+    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= (high - low) / 8);
+    const values = [];
+    for (let n = Math.ceil(low / step); n * step <= high; n += 1) values.push(n * step);
+    return values;
+  };
+
+  Kadenz.linear = { to: (ns) => ns, from: (x) => x, ticks: (from, to) => Kadenz.evenly(from, to) };
 })();

@@ -22,8 +22,9 @@ const SPANS: &str = concat!(
 );
 
 const HOW_TO_ZOOM: &str = concat!(
-    "<p class=\"hint\">Zoom with the slider, with <kbd>Ctrl</kbd> and the wheel, or click the plot and ",
+    "<p class=\"hint keys\">Zoom with the slider, with <kbd>Ctrl</kbd> and the wheel, or click the plot and ",
     "use the wheel, <kbd>+</kbd> <kbd>−</kbd> <kbd>←</kbd> <kbd>→</kbd>, <kbd>0</kbd> for all.</p>",
+    "<p class=\"hint touch\">Zoom with the slider below the plot.</p>",
 );
 
 /// The four sections.
@@ -36,6 +37,9 @@ pub(super) fn sections(out: &mut Markup, page: &Page<'_>, data: &Data) {
     histogram(out, page);
     jitter(out, page);
 }
+
+/// Where a script tells which deadline lies above the plot.
+const ABOVE: &str = "<p class=\"above hint\"></p>";
 
 /// The plot itself, told in words for those who do not see it.
 pub(super) fn plot(out: &mut Markup, zooms: bool, words: &str) {
@@ -69,7 +73,7 @@ fn percentiles(out: &mut Markup, page: &Page<'_>) {
         carried.chain(max).collect::<Vec<_>>().join(", ")
     });
     plot(out, false, &format!("Percentile plot. {words}"));
-    out.tag("</section>");
+    out.tag(ABOVE).tag("</section>");
 }
 
 fn extremes(out: &mut Markup, page: &Page<'_>, data: &Data) {
@@ -101,7 +105,7 @@ fn extremes(out: &mut Markup, page: &Page<'_>, data: &Data) {
         true,
         &format!("Largest value of each interval over the time of the run. {words}"),
     );
-    out.tag(HOW_TO_ZOOM);
+    out.tag(ABOVE).tag(HOW_TO_ZOOM);
     if shown.merged > 1 {
         out.tag("<p class=\"hint\">To keep this page small, each point is the maximum of ");
         out.text(shown.merged)

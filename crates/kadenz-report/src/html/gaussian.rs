@@ -6,6 +6,12 @@ use super::markup::Markup;
 use super::normal;
 use super::page::{Page, SeriesOnPage};
 
+/// What is drawn how.
+const KEY: &str = concat!(
+    "<span class=\"key\"><i class=\"measured\"></i>measured</span>",
+    "<span class=\"key\"><i class=\"claimed\"></i>Gaussian of the same mean and deviation</span>",
+);
+
 /// The section; absent when no series has a spread.
 pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     let spread: Vec<(usize, &SeriesOnPage<'_>, f64)> = page
@@ -32,7 +38,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         }
         out.tag("</select></label>");
     }
-    out.tag("</div>");
+    out.tag(KEY).tag("</div>");
     plot(
         out,
         true,

@@ -2,7 +2,7 @@
 
 use kadenz_record::run::model::{Host, Run, TuningMeasure};
 
-use super::figures::{duration, significant};
+use super::figures::{duration, printed, significant};
 use super::markup::Markup;
 use super::page::Page;
 
@@ -89,7 +89,7 @@ fn warnings(out: &mut Markup, page: &Page<'_>) {
         out.tag("<ul class=\"warnings\">");
         for warning in &run.summary.warnings {
             out.tag("<li><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><div><p>");
-            out.text(&warning.text).tag("</p>");
+            out.text(printed(&warning.text)).tag("</p>");
             if let Some(remedy) = &warning.remedy {
                 self::remedy(out, remedy);
             }
@@ -154,7 +154,7 @@ fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
     }
     out.tag("<td><span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>refused</span>");
     if let Some(reason) = &measure.reason {
-        out.tag(" ").text(reason);
+        out.tag(" ").text(printed(reason));
     }
     if let Some(remedy) = &measure.remedy {
         self::remedy(out, remedy);

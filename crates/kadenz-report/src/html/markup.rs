@@ -78,9 +78,22 @@ fn escape_into(out: &mut String, text: &str) {
 
 /// Control characters, and those that turn the direction of the text around them: a name with one
 /// of them could look like another.
-pub(super) fn is_deceptive(character: char) -> bool {
+fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+/// A name as it may stand in a canvas: on one line, nothing deceptive, never empty.
+pub(super) fn plain(name: &str) -> String {
+    let clean = |c| match c {
+        '\n' | '\t' => ' ',
+        c if is_deceptive(c) => '\u{fffd}',
+        c => c,
+    };
+    match name.trim().is_empty() {
+        true => String::from("(no name)"),
+        false => name.chars().map(clean).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +120,15 @@ mod tests {
         let mut markup = Markup::default();
         markup.text("ok\u{202e}dekcaj\0");
         assert_eq!(markup.finish(), "ok\u{fffd}dekcaj\u{fffd}");
+    }
+
+    #[test]
+    fn names_become_plain() {
+        assert_eq!(
+            plain("line\nbreak\0 \u{202e}x"),
+            "line break\u{fffd} \u{fffd}x"
+        );
+        assert_eq!(plain(" "), "(no name)");
     }
 
     #[test]

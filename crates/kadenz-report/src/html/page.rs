@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kadenz_record::run::model::Kind;
 
+use super::markup::plain;
 use super::signal::{self, Signal};
 use crate::summary::{SeriesSummary, Summary};
 
@@ -45,8 +46,8 @@ impl<'a> Page<'a> {
         for (run, summary) in summaries.iter().enumerate() {
             for one in &summary.series {
                 let label = match several {
-                    true => format!("{} · {}", labels[run], one.series.name),
-                    false => one.series.name.clone(),
+                    true => format!("{} · {}", labels[run], plain(&one.series.name)),
+                    false => plain(&one.series.name),
                 };
                 let jitter = signal::of_series(&summary.folder, one);
                 series.push(SeriesOnPage {
@@ -94,6 +95,7 @@ fn labels(summaries: &[Summary]) -> Vec<String> {
             Some(name) => name.to_string_lossy().into_owned(),
             None => summary.run.experiment.clone(),
         };
+        let name = plain(&name);
         let mut label = name.clone();
         let mut number = 2;
         while !taken.insert(label.clone()) {

@@ -68,7 +68,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     out.tag("<div class=\"cards\">");
     for series in page.judged() {
         if let Some(verdict) = &series.summary.verdict {
-            card(out, page, series, verdict);
+            card(out, series, verdict);
         }
     }
     out.tag("</div></section>");
@@ -127,7 +127,7 @@ fn warnings_bear_on_it(out: &mut Markup, page: &Page<'_>) {
     out.tag(" on this result</a></p>");
 }
 
-fn card(out: &mut Markup, page: &Page<'_>, series: &SeriesOnPage<'_>, verdict: &Verdict) {
+fn card(out: &mut Markup, series: &SeriesOnPage<'_>, verdict: &Verdict) {
     let look = look(verdict.standing);
     out.tag("<article")
         .attr("class", format!("card {}", look.class))
@@ -168,11 +168,6 @@ fn card(out: &mut Markup, page: &Page<'_>, series: &SeriesOnPage<'_>, verdict: &
         fact("Scheduling", policy);
     }
     out.tag("</dl>");
-    if page.compares() {
-        out.tag("<p class=\"quiet\">")
-            .text(&page.runs[series.run].summary.run.experiment)
-            .tag("</p>");
-    }
     out.tag("</article>");
 }
 
