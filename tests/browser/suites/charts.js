@@ -171,6 +171,21 @@ export const tests = {
     await page.context().close();
   },
 
+  "a single value and nothing but zeros are drawn, and a far deadline is told": async ({ open }) => {
+    const page = await open("sparse");
+    for (const [chart, number] of [["percentiles", 1], ["extremes", 1], ["histogram", 1], ["histogram", 2]]) {
+      const { coloured } = await painted(page, chart, number);
+      assert.ok(coloured > 10, `${chart}: ${coloured} pixels of series ${number}`);
+    }
+    await page.locator("#extremes .scale button", { hasText: "linear" }).click();
+    assert.equal(
+      (await page.locator("#extremes .above").innerText()).replaceAll("\u00a0", " "),
+      "Above this plot: the deadline of 1 s.",
+    );
+    assert.deepEqual(page.complaints, []);
+    await page.context().close();
+  },
+
   "the Gaussian is told for the series that was picked": async ({ open }) => {
     const page = await open("day");
     const told = () => page.locator("#gaussian .told:visible").allInnerTexts();

@@ -29,11 +29,11 @@ export const tests = {
   },
 
   "a page without a deadline, or without samples, claims nothing": async ({ open }) => {
-    const page = await open("empty");
+    const page = await open("sparse");
     assert.equal((await page.locator("h1").innerText()).trim(), "Too few samples for a verdict");
     assert.match(await seen(page, "#verdict"), /Nothing was recorded, so nothing can be said/);
     assert.match(await seen(page, ".banner"), /Incomplete run/);
-    await picture(page, "empty");
+    await picture(page, "sparse");
     await page.context().close();
   },
 

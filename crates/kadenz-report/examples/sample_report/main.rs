@@ -5,7 +5,7 @@
 //! - `day.html`: four systems idling for 24 h, as in the blog: 86,400 intervals, 80 million samples;
 //! - `compare.html`: two runs laid over each other;
 //! - `hostile.html`: an incomplete run whose every name tries to become markup;
-//! - `empty.html`: a run that recorded nothing.
+//! - `sparse.html`: a run that recorded next to nothing.
 
 mod chance;
 mod runs;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("day.html", vec![runs::day()]),
         ("compare.html", runs::compared()),
         ("hostile.html", vec![runs::hostile()]),
-        ("empty.html", vec![runs::empty()]),
+        ("sparse.html", vec![runs::sparse()]),
     ];
     for (name, summaries) in pages {
         html::write(&summaries, &out.join(name))?;

@@ -19,10 +19,11 @@ const ECHARTS_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE"
 const D3_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE-d3");
 
 /// Our scripts, in the order in which they run.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../../assets/js/units.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/figure.js"),
+    include_str!("../../assets/js/axes.js"),
     include_str!("../../assets/js/percentiles.js"),
     include_str!("../../assets/js/extremes.js"),
     include_str!("../../assets/js/histogram.js"),

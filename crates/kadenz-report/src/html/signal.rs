@@ -28,8 +28,11 @@ pub(super) fn of_series(folder: &Path, series: &SeriesSummary) -> Result<Signal,
             "no ideal signal stands behind this kind of series, so there is nothing to jitter against.",
         )),
         _ if series.count == 0 => Err(String::from("nothing was recorded.")),
-        _ if series.series.files.samples.is_some() => of_samples(folder, &series.series),
+        _ if series.samples.is_some() => of_samples(folder, &series.series),
         Kind::Jitter if !series.intervals.is_empty() => Ok(of_intervals(series)),
+        _ if series.series.files.samples.is_some() => Err(String::from(
+            "the samples of this run were not read for this page.",
+        )),
         _ => Err(String::from(
             "single samples were not kept, only their histogram, which has forgotten their order. \
              Repeat the run with --samples to see the jitter.",

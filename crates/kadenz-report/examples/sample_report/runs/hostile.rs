@@ -1,4 +1,4 @@
-//! Runs that no honest program writes, and one that recorded nothing.
+//! Runs that no honest program writes, and one that recorded next to nothing.
 
 use kadenz_record::run::model::{Kind, Run, Series, TuningMeasure};
 use kadenz_report::statistics::early_clusters;
@@ -81,7 +81,7 @@ fn series(name: &str, seed: u64) -> SeriesSummary {
     let series = Series {
         name: name.into(),
         description: name.into(),
-        kind: if seed % 2 == 0 {
+        kind: if seed.is_multiple_of(2) {
             Kind::Jitter
         } else {
             Kind::Lateness
@@ -103,16 +103,29 @@ fn series(name: &str, seed: u64) -> SeriesSummary {
     summary
 }
 
-/// A run that was killed before its first value.
-pub(crate) fn empty() -> Summary {
-    let series = Series {
-        name: "nothing".into(),
-        unit: "ns".into(),
-        ..Series::default()
+/// A run that was killed at its start: one series without a value, one with a single value, one
+/// whose values are all zero.
+pub(crate) fn sparse() -> Summary {
+    let series = |name: &str, deadline_ns, values: &[f64]| {
+        let mut tally = Tally::new(Some(deadline_ns));
+        if !values.is_empty() {
+            tally.interval(0.0, 1.0);
+        }
+        values.iter().for_each(|value| tally.record(*value, 1));
+        let series = Series {
+            name: name.into(),
+            unit: "ns".into(),
+            ..Series::default()
+        };
+        tally.summary(series, 0)
     };
     Summary {
-        folder: "empty".into(),
-        series: vec![Tally::new(Some(400_000)).summary(series, 0)],
+        folder: "sparse".into(),
+        series: vec![
+            series("nothing", 400_000, &[]),
+            series("single", 1_000_000_000, &[52_340.0]),
+            series("zeros", 1_000_000_000, &[0.0; 100]),
+        ],
         ..Summary::default()
     }
 }

@@ -6,7 +6,7 @@ mod hostile;
 
 pub(crate) use check::{check, compared};
 pub(crate) use day::day;
-pub(crate) use hostile::{empty, hostile};
+pub(crate) use hostile::{hostile, sparse};
 
 use kadenz_record::run::model::{Clock, Host, TuningMeasure, Warning};
 

@@ -1,0 +1,134 @@
+//! What the charts draw, as one JSON object in the page: columns of numbers, small enough for a day.
+
+mod buckets;
+mod extremes;
+
+use serde::Serialize;
+
+use self::buckets::{Buckets, buckets};
+use self::extremes::{Extremes, extremes, merging};
+use super::page::{Page, SeriesOnPage};
+
+/// Points of histogram that a page may carry, over all series.
+const BUCKET_BUDGET: usize = 60_000;
+/// Points of jitter that a page may carry, over all series.
+const JITTER_BUDGET: usize = 80_000;
+
+/// The object in the page.
+#[derive(Debug, Serialize)]
+pub(super) struct Data {
+    pub(super) runs: Vec<RunData>,
+    pub(super) series: Vec<SeriesData>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct RunData {
+    pub(super) label: String,
+    pub(super) started_at: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SeriesData {
+    label: String,
+    run: usize,
+    count: u64,
+    mean: Option<f64>,
+    sd: Option<f64>,
+    min: Option<i64>,
+    max: Option<i64>,
+    deadline: Option<u64>,
+    buckets: Buckets,
+    pub(super) extremes: Option<Extremes>,
+    jitter: Option<Signal>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Signal {
+    /// Milliseconds since the start of the run.
+    time: Vec<f64>,
+    value: Vec<i64>,
+}
+
+/// The page's data.
+pub(super) fn of(page: &Page<'_>) -> Data {
+    let runs = page.runs.iter().map(|run| RunData {
+        label: run.label.clone(),
+        started_at: run.summary.run.started_at.clone(),
+    });
+    let merge = merging(&page.series);
+    let series = page.series.iter().map(|on_page| {
+        let series = on_page.summary;
+        SeriesData {
+            label: on_page.label.clone(),
+            run: on_page.run,
+            count: series.count,
+            mean: series.mean_ns.map(round),
+            sd: series.stddev_ns.map(round),
+            min: series.min_ns,
+            max: series.max_ns,
+            deadline: series.verdict.map(|verdict| verdict.limit_ns),
+            buckets: buckets(&series.distribution, share(BUCKET_BUDGET, page, 300, 4000)),
+            extremes: extremes(&series.intervals, on_page.has_early(), merge),
+            jitter: jitter(on_page, share(JITTER_BUDGET, page, 1000, 16_384)),
+        }
+    });
+    Data {
+        runs: runs.collect(),
+        series: series.collect(),
+    }
+}
+
+fn share(budget: usize, page: &Page<'_>, least: usize, most: usize) -> usize {
+    (budget / page.series.len().max(1)).clamp(least, most)
+}
+
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn jitter(series: &SeriesOnPage<'_>, most: usize) -> Option<Signal> {
+    let points = thinned(&series.jitter.as_ref().ok()?.points, most);
+    Some(Signal {
+        time: points
+            .iter()
+            .map(|point| (point.0 * 1e3).round() / 1e3)
+            .collect(),
+        value: points.iter().map(|point| point.1).collect(),
+    })
+}
+
+/// Thins a signal to about `most` points; each stretch keeps its smallest and its largest.
+fn thinned(points: &[(f64, i64)], most: usize) -> Vec<(f64, i64)> {
+    if points.len() <= most {
+        return points.to_vec();
+    }
+    let stretch = points.len().div_ceil(most / 2);
+    let mut kept = Vec::with_capacity(most);
+    for chunk in points.chunks(stretch) {
+        let low = chunk.iter().min_by_key(|point| point.1);
+        let high = chunk.iter().max_by_key(|point| point.1);
+        let mut both: Vec<_> = low.into_iter().chain(high).copied().collect();
+        both.sort_by(|a, b| a.0.total_cmp(&b.0));
+        both.dedup();
+        kept.extend(both);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_extremes() {
+        let points: Vec<_> = (0..10_000)
+            .map(|n| (f64::from(n), i64::from(n % 7)))
+            .collect();
+        let mut spiked = points;
+        spiked[5_003].1 = -900;
+        spiked[7_001].1 = 900;
+        let kept = thinned(&spiked, 100);
+        assert!(kept.len() <= 102);
+        assert!(kept.contains(&(5003.0, -900)) && kept.contains(&(7001.0, 900)));
+    }
+}
