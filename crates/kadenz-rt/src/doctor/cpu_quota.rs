@@ -1,6 +1,6 @@
 //! The CPU quota of the control groups around this process.
 
-use super::{Check, Finding, Machine, Severity, cgroup};
+use super::{Check, Finding, Machine, Severity, cgroup, remedy};
 
 pub(super) struct CpuQuota;
 
@@ -32,9 +32,12 @@ impl Check for CpuQuota {
             .filter_map(|quota| judge(machine, quota))
             .collect();
         if quotas.is_empty() {
-            let folder = groups.unified.first().or(groups.cpu.first());
-            let folder = folder.map_or("/sys/fs/cgroup", String::as_str);
-            let evidence = format!("no quota in {folder} and above");
+            let folders: Vec<&str> = [groups.unified.first(), groups.cpu.first()]
+                .into_iter()
+                .flatten()
+                .map(String::as_str)
+                .collect();
+            let evidence = format!("no quota in {} and above", folders.join(", "));
             return vec![Finding::fine(ID, "no quota limits this process", evidence)];
         }
         quotas
@@ -106,7 +109,7 @@ fn judge(machine: &Machine<'_>, quota: &Quota) -> Option<Finding> {
             .remedy(format!(
                 "now: echo {free} | sudo tee {}\nfor good: start the container or unit without a \
                  CPU limit (docker: no --cpus; systemd: CPUQuota=)",
-                quota.file
+                remedy::shell_word(&quota.file)
             )),
     )
 }

@@ -162,7 +162,6 @@ const KINDS: [Kind; 8] = [
             "timeshift",
             "fstrim",
             "btrfs-scrub",
-            "btrfs-transacti",
         ],
         cost: "they read or write whole disks for minutes",
         remedy: "sudo systemctl disable --now <unit> (systemctl status <pid> names it)",
@@ -215,4 +214,16 @@ fn judge(machine: &Machine<'_>, kind: &Kind) -> Option<Finding> {
             .evidence(format!("/proc/<pid>/stat: {}", found.join(", ")))
             .remedy(kind.remedy),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_the_kernel_cuts_them() {
+        for name in KINDS.iter().flat_map(|kind| kind.names) {
+            assert!(name.len() <= 15, "the kernel keeps 15 characters of {name}");
+        }
+    }
 }

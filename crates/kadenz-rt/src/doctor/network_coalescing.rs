@@ -2,7 +2,7 @@
 
 use super::ethtool::Coalesce;
 use super::nic::{self, Nic};
-use super::{Check, Finding, Machine, Severity};
+use super::{Check, Finding, Machine, Severity, remedy};
 
 pub(super) struct NetworkCoalescing;
 
@@ -71,11 +71,23 @@ fn judge(nic: &Nic, coalesce: Option<Coalesce>) -> Finding {
     Finding::new(ID, Severity::Costs, format!("{name} gathers interrupts"))
         .cost(format!("{wait} (ethtool(8), --coalesce)"))
         .evidence(evidence)
-        .remedy(nic::remedy(
-            nic,
-            "coalescing",
-            &format!("-C {name} adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0"),
-        ))
+        .remedy(nic::remedy(nic, "coalescing", &arguments(nic, coalesce)))
+}
+
+/// Only what is to change: many drivers refuse a whole command for one setting they lack.
+fn arguments(nic: &Nic, coalesce: Coalesce) -> String {
+    let name = remedy::shell_word(&nic.name);
+    let adaptive = if coalesce.adaptive_rx {
+        " adaptive-rx off"
+    } else {
+        ""
+    };
+    let tx = if coalesce.tx_us > 0 {
+        " tx-usecs 0"
+    } else {
+        ""
+    };
+    format!("-C {name}{adaptive} rx-usecs 0{tx}")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::ethtool::EnergyEfficient;
 use super::network_coalescing::not_listed;
 use super::nic::{self, Nic};
-use super::{Check, Finding, Machine, Severity};
+use super::{Check, Finding, Machine, Severity, remedy};
 
 pub(super) struct NetworkEee;
 
@@ -62,7 +62,7 @@ fn judge(nic: &Nic, eee: Option<EnergyEfficient>) -> Finding {
              to wake (IEEE 802.3az, as switch makers state it), at every hop that saves energy too",
         )
         .evidence(evidence)
-        .remedy(nic::remedy(nic, "eee", &format!("--set-eee {name} eee off")))
+        .remedy(nic::remedy(nic, "eee", &format!("--set-eee {} eee off", remedy::shell_word(name))))
 }
 
 #[cfg(test)]

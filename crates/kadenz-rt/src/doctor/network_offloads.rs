@@ -79,7 +79,7 @@ fn merging(nic: &Nic, settings: Settings) -> Finding {
     .remedy(nic::remedy(
         nic,
         "offloads",
-        &format!("-K {name} gro off lro off"),
+        &format!("-K {} gro off lro off", remedy::shell_word(name)),
     ))
 }
 
@@ -101,6 +101,6 @@ fn deferring(machine: &Machine<'_>, nic: &Nic) -> Option<Finding> {
             ns / 1000
         ))
         .evidence(format!("{path}: {ns}"))
-        .remedy(remedy::sysfs(&path, "0")),
+        .remedy(remedy::sysfs(&remedy::shell_word(&path), "0")),
     )
 }

@@ -65,7 +65,10 @@ fn absent(machine: &Machine<'_>) -> Finding {
 }
 
 fn refused(path: &str) -> Finding {
-    let now = format!("echo 950000 | sudo tee {path} (the groups above need as much first)");
+    let now = format!(
+        "echo 950000 | sudo tee {} (the groups above need as much first)",
+        remedy::shell_word(path)
+    );
     let good = "in the unit of the service: Slice=-.slice, or boot a kernel without \
                 CONFIG_RT_GROUP_SCHED";
     Finding::new(

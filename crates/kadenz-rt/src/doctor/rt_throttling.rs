@@ -16,9 +16,10 @@ impl Check for RtThrottling {
 
     fn examine(&self, machine: &Machine<'_>) -> Vec<Finding> {
         // Linux 6.12 put the fair server in the place of the throttle, unless groups are in use.
-        let has_server = machine
+        let is_new = machine
             .kernel_version()
             .is_some_and(|version| version >= (6, 12));
+        let has_server = is_new || machine.root.has(FAIR_SERVER);
         let mut findings = Vec::new();
         if !has_server || rt_groups::seen(machine).is_some() {
             findings.push(throttle(machine));
@@ -100,7 +101,8 @@ fn fair_server(machine: &Machine<'_>) -> Finding {
         "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done",
         &remedy::at_boot(
             "fair-server",
-            "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $f; done",
+            // systemd makes one dollar sign of two.
+            "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $$f; done",
         ),
     ))
 }

@@ -52,7 +52,10 @@ fn judge(nic: &Nic, power_save: Option<bool>) -> Finding {
         .cost(cost)
         .evidence(format!("/sys/class/net/{name}/wireless exists; {seen}"))
         .remedy(remedy::now_and_for_good(
-            &format!("sudo iw dev {name} set power_save off; better: use a cable"),
+            &format!(
+                "sudo iw dev {} set power_save off; better: use a cable",
+                remedy::shell_word(name)
+            ),
             connection,
         ))
 }

@@ -13,6 +13,7 @@ pub const LAPTOP: &[FakeFile] = &[
     ),
     ("/etc/os-release", b"PRETTY_NAME=\"Ubuntu 24.04.2 LTS\"\nID=ubuntu\n"),
     ("/etc/default/grub", b"GRUB_CMDLINE_LINUX=\"\"\n"),
+    ("/usr/sbin/update-grub", b""),
     (
         "/dev/kmsg",
         b"6,1,0,-;Linux version 6.8.0-57-generic\n\
