@@ -38,7 +38,11 @@ fn run(folder: &std::path::Path) -> (RunWriter, [SeriesRecorder; 3]) {
 }
 
 /// Allocations of `work` on this thread, with a sleeper of `kind` and all recorders in use.
-fn allocations(kind: SleeperKind, work: impl FnOnce(&mut Station<'_>, [SeriesRecorder; 3])) -> u64 {
+fn allocations<R>(
+    kind: SleeperKind,
+    hold: impl FnOnce([SeriesRecorder; 3]) -> R,
+    work: impl FnOnce(&mut Station<'_>, &mut R),
+) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let (writer, recorders) = run(folder.path());
     let running = writer.start(Duration::from_millis(20)).unwrap();
@@ -52,7 +56,8 @@ fn allocations(kind: SleeperKind, work: impl FnOnce(&mut Station<'_>, [SeriesRec
         sleeper: sleeper.as_mut(),
         stop: &stop,
     };
-    let counted = allocation_counter::measure(|| work(&mut station, recorders));
+    let mut held = hold(recorders);
+    let counted = allocation_counter::measure(|| work(&mut station, &mut held));
     let run = running.finish(EndedBy::Finished).unwrap();
     assert!(
         run.series.iter().any(|series| series.counts.recorded > 20),
@@ -69,11 +74,11 @@ fn the_cyclic_loop_allocates_nothing_with_any_sleeper() {
         phase: Duration::ZERO,
     };
     for kind in SleeperKind::available() {
-        let count = allocations(kind, |station, [mut lateness, mut jitter, rest]| {
-            cyclic(&plan, station, &mut lateness, Some(&mut jitter));
-            // Recorders free their buffers when they go: that is after the loop.
-            std::mem::forget((lateness, jitter, rest));
-        });
+        let count = allocations(
+            kind,
+            |recorders| recorders,
+            |station, [lateness, jitter, _]| cyclic(&plan, station, lateness, Some(jitter)),
+        );
         assert_eq!(count, 0, "{kind}");
     }
 }
@@ -85,15 +90,15 @@ fn the_one_shot_loop_allocates_nothing_with_any_sleeper() {
         repetitions: 100,
     };
     for kind in SleeperKind::available() {
-        let count = allocations(kind, |station, [measured, reported, difference]| {
-            let mut recorders = OneShotRecorders {
+        let count = allocations(
+            kind,
+            |[measured, reported, difference]| OneShotRecorders {
                 measured,
                 reported,
                 difference,
-            };
-            oneshot(&plan, station, &mut recorders);
-            std::mem::forget(recorders);
-        });
+            },
+            |station, recorders| oneshot(&plan, station, recorders),
+        );
         assert_eq!(count, 0, "{kind}");
     }
 }
@@ -106,14 +111,8 @@ fn the_hiccup_loop_allocates_nothing() {
     };
     let count = allocations(
         SleeperKind::recommended(),
-        |station, [hiccups, lateness, rest]| {
-            let mut recorders = HiccupRecorders {
-                hiccup: hiccups,
-                lateness,
-            };
-            hiccup(&plan, station, &mut recorders);
-            std::mem::forget((recorders, rest));
-        },
+        |[hiccup, lateness, _]| HiccupRecorders { hiccup, lateness },
+        |station, recorders| hiccup(&plan, station, recorders),
     );
     assert_eq!(count, 0);
 }
@@ -124,10 +123,11 @@ fn the_floor_loop_allocates_nothing() {
         duration: Duration::from_millis(100),
         ..FloorPlan::default()
     };
-    let count = allocations(SleeperKind::recommended(), |station, [mut gaps, b, c]| {
-        floor(&plan, station, &mut gaps);
-        std::mem::forget((gaps, b, c));
-    });
+    let count = allocations(
+        SleeperKind::recommended(),
+        |recorders| recorders,
+        |station, [gaps, ..]| floor(&plan, station, gaps),
+    );
     assert_eq!(count, 0);
 }
 

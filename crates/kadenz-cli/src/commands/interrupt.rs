@@ -15,11 +15,20 @@ pub(crate) fn stop_on_interrupt() -> anyhow::Result<Stop> {
     let before = AtomicBool::new(false);
     ctrlc::set_handler(move || {
         if before.swap(true, Ordering::Relaxed) {
-            std::process::exit(2);
+            leave();
         }
         output::note("\nending; what was measured is kept (again to end at once)");
         asked.request();
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(stop)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the user asked twice; what the program changed of the machine (policy, locked \
+              memory, CPU latency) belongs to its threads and descriptors and goes with them"
+)]
+fn leave() -> ! {
+    std::process::exit(2)
 }

@@ -85,7 +85,7 @@ impl fmt::Display for Span {
             (1_000, "us"),
         ]
         .into_iter()
-        .find(|(divisor, _)| ns >= *divisor && ns % divisor == 0)
+        .find(|(divisor, _)| ns >= *divisor && ns.is_multiple_of(*divisor))
         .unwrap_or((1, "ns"));
         write!(f, "{}{unit}", ns / divisor)
     }

@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: the program as a user types it.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -67,7 +68,7 @@ pub(crate) fn series<'a>(json: &'a Value, name: &str) -> &'a Value {
 
 /// Starts a measurement and returns once its first interval is on disk.
 pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
-    let child = kadenz(arguments)
+    let mut child = kadenz(arguments)
         .arg("--out")
         .arg(folder)
         .stdout(Stdio::piped())
@@ -81,7 +82,9 @@ pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("nothing was recorded in {}", folder.display());
+    child.kill().unwrap();
+    let said = Said::of(child.wait_with_output().unwrap());
+    panic!("nothing was recorded in {}: {}", folder.display(), said.err);
 }
 
 fn intervals_on_disk(folder: &Path) -> usize {
