@@ -176,3 +176,20 @@ fn a_comparison_keeps_to_its_schema() {
     bad["comparisons"][0]["figures"][0]["ratio"] = "1.2x".into();
     assert!(complaints_by(SCHEMAS[1].0, &bad).is_some());
 }
+
+/// The examples of the reader's guide keep to the schemas too.
+#[test]
+fn the_examples_in_the_book_are_valid() {
+    let book = include_str!("../../../../docs/json.md");
+    let blocks: Vec<Value> = book
+        .split("```json\n")
+        .skip(1)
+        .map(|rest| serde_json::from_str(rest.split("```").next().unwrap()).unwrap())
+        .collect();
+    assert_eq!(blocks.len(), 2);
+    assert_eq!(complaints(&blocks[0]), None);
+    let mut comparison = blocks[0].clone();
+    let fields = blocks[1].as_object().unwrap().clone();
+    comparison.as_object_mut().unwrap().extend(fields);
+    assert_eq!(complaints_by(SCHEMAS[1].0, &comparison), None);
+}

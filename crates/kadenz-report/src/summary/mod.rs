@@ -95,3 +95,6 @@ pub struct IntervalPoint {
     /// 99th percentile, where the interval can carry it.
     pub p99_ns: Option<i64>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,14 +146,15 @@ impl Reading<'_> {
         let log = self.log(&series);
         let wanted = self.options.samples || log.is_err();
         let samples = match wanted.then(|| self.samples(&series)).flatten() {
-            Some(Err(error)) if log.is_ok() => {
+            Some(Err(error)) => {
                 self.warn(
                     "samples_unreadable",
                     format!("series {}: {error}", series.name),
                 );
                 None
             }
-            samples => samples.transpose()?,
+            Some(Ok(meter)) => Some(meter),
+            None => None,
         };
         let (histogram, intervals) = match (log, &samples) {
             (Ok(log), _) => log,
@@ -187,7 +188,8 @@ impl Reading<'_> {
         let facts = log::read(self.reader.hlog(&series.name)?);
         let name = &series.name;
         if let Some((number, first)) = &facts.damaged {
-            let text = format!("series {name}: {number} lines are left out of the log; {first}");
+            let lines = if *number == 1 { "line is" } else { "lines are" };
+            let text = format!("series {name}: {number} {lines} left out of the log; {first}");
             self.warn("log_damaged", text);
         }
         if facts.foreign > 0 {
