@@ -59,8 +59,11 @@ export const tests = {
     const page = await open("check", { colorScheme: "dark" });
     const pdf = await page.pdf({ format: "A4", printBackground: true });
     assert.ok(pdf.length > 50_000, `${pdf.length} bytes`);
-    await page.emulateMedia({ media: "print" });
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const onPaper = await page.evaluate(() =>
+      Kadenz.figures.map(({ chart, plot }) => [chart.getHeight(), plot.clientHeight]));
+    for (const [chart, place] of onPaper) assert.equal(chart, place, "a chart as high as its place");
+    await page.emulateMedia({ media: "print" });
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
     assert.equal(await page.locator("#theme-toggle").isVisible(), false);
     const widths = await page.evaluate(() => Kadenz.figures.map(({ chart }) => chart.getWidth()));

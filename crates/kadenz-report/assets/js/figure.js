@@ -173,10 +173,8 @@
     requestAnimationFrame(next);
     new ResizeObserver(resize).observe(document.querySelector("main"));
     Kadenz.theme.onChange((why) => {
-      if (why === "print") {
-        figures.forEach((figure) => figure.open());
-        resize();
-      }
+      if (why === "print") figures.forEach((figure) => figure.open());
+      resize();
       redrawAll();
     });
     Kadenz.figures = figures;

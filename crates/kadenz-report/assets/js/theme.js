@@ -37,11 +37,13 @@
   addEventListener("beforeprint", () => {
     beforePrint = root.dataset.theme;
     root.dataset.theme = "light";
+    root.dataset.print = ""; // The style sheet gives plots their size on paper.
     listeners.forEach((listener) => listener("print"));
   });
   addEventListener("afterprint", () => {
     if (beforePrint === undefined) delete root.dataset.theme;
     else root.dataset.theme = beforePrint;
+    delete root.dataset.print;
     listeners.forEach((listener) => listener());
   });
 

@@ -181,7 +181,7 @@ fn jitter(out: &mut Markup, page: &Page<'_>) {
         out.tag("<p class=\"missing\"><b>")
             .text(labels.join(", "))
             .tag("</b>: ")
-            .text(reason)
+            .ticked(reason)
             .tag("</p>");
     }
     out.tag("</section>");

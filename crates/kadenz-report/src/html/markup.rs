@@ -43,6 +43,17 @@ impl Markup {
             .tag(">")
     }
 
+    /// Text in which words between backticks stand in the letters of a command.
+    pub(super) fn ticked(&mut self, text: &str) -> &mut Self {
+        for (index, part) in text.split('`').enumerate() {
+            match index % 2 {
+                0 => self.text(part),
+                _ => self.element("code", part),
+            };
+        }
+        self
+    }
+
     /// A JSON value inside a script element: no `<` is left that could end the element.
     pub(super) fn json(&mut self, json: &str) -> &mut Self {
         let mut rest = json;
@@ -113,6 +124,13 @@ mod tests {
             markup.finish(),
             "<p title=\"a&quot;b\">&lt;/p&gt;&lt;script&gt;&#39;&amp;</p>"
         );
+    }
+
+    #[test]
+    fn backticks_mark_commands() {
+        let mut markup = Markup::default();
+        markup.ticked("with `--samples <b>` on");
+        assert_eq!(markup.finish(), "with <code>--samples &lt;b&gt;</code> on");
     }
 
     #[test]

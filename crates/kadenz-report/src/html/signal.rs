@@ -35,7 +35,7 @@ pub(super) fn of_series(folder: &Path, series: &SeriesSummary) -> Result<Signal,
         )),
         _ => Err(String::from(
             "single samples were not kept, only their histogram, which has forgotten their order. \
-             Repeat the run with --samples to see the jitter.",
+             Repeat the run with `--samples` to see the jitter.",
         )),
     }
 }

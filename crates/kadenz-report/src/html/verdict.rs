@@ -62,7 +62,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         if page.compares() {
             out.tag("<b>").text(&run.label).tag("</b>: ");
         }
-        out.text(printed(&sentence)).tag("</p>");
+        out.ticked(&printed(&sentence)).tag("</p>");
     }
     warnings_bear_on_it(out, page);
     out.tag("<div class=\"cards\">");
