@@ -6,14 +6,17 @@
    * of all has a place on the axis too.
    */
   const curve = ({ buckets, count, max }) => {
-    const points = [];
+    const points = [[0, buckets.low[0]]];
+    const step = Math.log10(2 * count) / 1500; // Finer than a pixel.
     let rank = 0;
     buckets.count.forEach((inBucket, n) => {
       rank += inBucket;
-      const value = Math.min(buckets.high[n], max);
-      points.push([-Math.log10(1 - (rank - 0.5) / count), value]);
+      const x = -Math.log10(1 - (rank - 0.5) / count);
+      const last = points[points.length - 1];
+      if (n < buckets.count.length - 1 && x - last[0] < step) return;
+      points.push([x, Math.min(buckets.high[n], max)]);
     });
-    return [[0, buckets.low[0]], ...points];
+    return points;
   };
 
   const curves = new Map();
