@@ -1,7 +1,7 @@
 //! What the run folder asks of a disk, so that a disk that fails can be put in its place.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 pub mod sim;
@@ -49,10 +49,8 @@ pub struct LocalDisk;
 
 impl Disk for LocalDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendOnly>> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .open(path)?;
+        // Not opened for appending: on Windows such a file could not be cut back.
+        let file = File::create_new(path)?;
         Ok(Box::new(LocalFile(file)))
     }
 
@@ -106,7 +104,9 @@ impl AppendOnly for LocalFile {
     }
 
     fn truncate(&mut self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
+        self.0.set_len(len)?;
+        self.0.seek(SeekFrom::Start(len))?;
+        Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {

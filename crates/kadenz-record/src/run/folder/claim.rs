@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::error::{AddSeriesError, CreateRunError};
 use super::manifest::RUN_JSON;
-use super::writer::{AddSeriesError, CreateRunError};
 use crate::run::disk::Disk;
 
 /// Longest name of a series: its files need room for their endings.

@@ -57,3 +57,71 @@ impl Journal {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// A file that fails where it is told to, after half of the bytes.
+    #[derive(Clone, Default)]
+    struct Failing(Arc<Mutex<Inner>>);
+
+    #[derive(Default)]
+    struct Inner {
+        content: Vec<u8>,
+        appends_fail: bool,
+        truncates_fail: bool,
+    }
+
+    impl AppendOnly for Failing {
+        fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+            let mut inner = self.0.lock().expect("alone");
+            let fails = inner.appends_fail;
+            let kept = if fails { bytes.len() / 2 } else { bytes.len() };
+            inner.content.extend_from_slice(&bytes[..kept]);
+            if fails {
+                Err(io::ErrorKind::StorageFull.into())
+            } else {
+                Ok(())
+            }
+        }
+
+        fn truncate(&mut self, len: u64) -> io::Result<()> {
+            let mut inner = self.0.lock().expect("alone");
+            if inner.truncates_fail {
+                return Err(io::Error::other("cannot cut"));
+            }
+            inner.content.truncate(usize::try_from(len).expect("small"));
+            Ok(())
+        }
+
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_behind_a_part_of_a_record() {
+        let file = Failing::default();
+        let mut journal = Journal::new(Box::new(file.clone()));
+        let set = |appends_fail, truncates_fail| {
+            let mut inner = file.0.lock().expect("alone");
+            (inner.appends_fail, inner.truncates_fail) = (appends_fail, truncates_fail);
+        };
+        journal.append(b"first\n").expect("room");
+        set(true, true);
+        assert!(journal.append(b"second\n").is_err());
+        set(false, true);
+        assert!(
+            journal.append(b"third\n").is_err(),
+            "the part still stands there"
+        );
+        assert!(journal.sync().is_err());
+        set(false, false);
+        journal.append(b"fourth\n").expect("room");
+        journal.append(b"").expect("nothing");
+        assert_eq!(file.0.lock().expect("alone").content, b"first\nfourth\n");
+    }
+}

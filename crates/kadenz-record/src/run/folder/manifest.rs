@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::reader::OpenRunError;
+use super::error::OpenRunError;
 use crate::run::disk::Disk;
 use crate::run::model::{FORMAT_VERSION, Run};
 

@@ -50,24 +50,31 @@
 
 mod claim;
 mod clock_step;
+mod error;
 mod interval_file;
 mod journal;
 mod manifest;
+mod progress;
 mod reader;
 mod recount;
 mod running;
 mod sample_file;
 mod schedule;
 mod series;
+mod shared;
 mod thread;
 mod trouble;
 mod writer;
 
-pub use self::reader::{OpenRunError, OpenSeriesError, RunReader};
-pub use self::running::{FinishRunError, Progress, RunningRun, SeriesProgress};
+pub use self::error::{
+    AddSeriesError, CreateRunError, FinishRunError, OpenRunError, OpenSeriesError, StartRunError,
+};
+pub use self::progress::{Progress, SeriesProgress};
+pub use self::reader::RunReader;
+pub use self::running::RunningRun;
 pub use self::series::{SeriesRecorder, SeriesSpec};
 pub use self::trouble::WriteTrouble;
-pub use self::writer::{AddSeriesError, CreateRunError, RunWriter, StartRunError};
+pub use self::writer::RunWriter;
 
 /// Tag of the lines that hold values below zero, as magnitudes.
 pub const EARLY_TAG: &str = "early";

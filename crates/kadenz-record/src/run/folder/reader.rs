@@ -3,88 +3,14 @@
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use thiserror::Error;
-
+use super::error::{OpenRunError, OpenSeriesError};
 use super::manifest::{self, RUN_JSON};
 use super::recount::recount;
-use crate::hlog::reader::{IntervalLog, OpenLogError};
-use crate::run::model::{Run, Series, Warning};
-use crate::samples::reader::{OpenSamplesError, SamplesFile};
-
-/// Why a run could not be opened.
-#[derive(Debug, Error)]
-pub enum OpenRunError {
-    /// There is no `run.json`.
-    #[error("{} is not a run folder: it has no run.json", path.display())]
-    NoRun {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// `run.json` could not be read.
-    #[error("cannot read {}: {source}; check its permissions", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// `run.json` is empty: the run was killed before it began.
-    #[error("{} is empty: the run was killed before it began; remove its folder", path.display())]
-    NeverBegan {
-        /// The file.
-        path: PathBuf,
-    },
-    /// `run.json` is not what it should be.
-    #[error("{} is damaged: {cause}; restore it from a copy, or measure again", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong and where.
-        cause: String,
-    },
-    /// The run was written by a newer program.
-    #[error("{} has format version {version}, which is newer than this program; update it", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format version.
-        version: u32,
-    },
-}
-
-/// Why a file of a series could not be opened.
-#[derive(Debug, Error)]
-pub enum OpenSeriesError {
-    /// The run has no series of this name.
-    #[error("the run has no series {name:?}; it has {}", known.join(", "))]
-    NoSuchSeries {
-        /// The name asked for.
-        name: String,
-        /// The names there are.
-        known: Vec<String>,
-    },
-    /// The series has no such file.
-    #[error("series {name:?} has no {what}; measure again with them kept")]
-    NotKept {
-        /// The series.
-        name: String,
-        /// What is missing.
-        what: &'static str,
-    },
-    /// `run.json` names a file outside the run folder.
-    #[error("run.json names the file {file:?}, which is not inside the run folder; it is not read")]
-    Outside {
-        /// The name.
-        file: String,
-    },
-    /// The interval log could not be opened.
-    #[error(transparent)]
-    Intervals(#[from] OpenLogError),
-    /// The samples file could not be opened.
-    #[error(transparent)]
-    Samples(#[from] OpenSamplesError),
-}
+use crate::hlog::reader::IntervalLog;
+use crate::run::model::{Counts, Run, Series, Warning};
+use crate::samples::reader::SamplesFile;
 
 /// A run folder, opened for reading.
 #[derive(Debug)]
@@ -225,10 +151,10 @@ impl RunReader {
                 .to_owned(),
             remedy: None,
         });
-        let mut end = std::time::Duration::ZERO;
+        let mut end = Duration::ZERO;
         for (series, counted) in self.run.series.iter_mut().zip(counted) {
             let dropped = series.counts.dropped;
-            series.counts = crate::run::model::Counts {
+            series.counts = Counts {
                 dropped,
                 ..counted.counts
             };

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::EARLY_TAG;
-use super::reader::{OpenSeriesError, RunReader};
+use super::error::OpenSeriesError;
+use super::reader::RunReader;
 use crate::histogram::SignedHistogram;
 use crate::hlog::reader::ReadLogError;
 use crate::run::model::{Counts, Series, Warning};

@@ -1,170 +1,17 @@
 //! A run that is being measured.
 
-use std::io;
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use thiserror::Error;
-
+use super::error::FinishRunError;
 use super::manifest::{self, RUN_JSON};
+use super::progress::Progress;
 use super::series::SeriesWriter;
-use super::trouble::{Troubles, WriteTrouble};
-use crate::run::disk::Disk;
-use crate::run::model::{Counts, EndedBy, Run, TuningMeasure, Warning};
-
-/// How a run stands, for a live display.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Since the start of the run.
-    pub elapsed: Duration,
-    /// Each series, in the order of the run.
-    pub series: Vec<SeriesProgress>,
-}
-
-/// How a series stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SeriesProgress {
-    /// Its name.
-    pub name: String,
-    /// What was counted up to the end of the last interval; dropped samples up to some
-    /// milliseconds ago.
-    pub counts: Counts,
-    /// When the last interval began, counted from the start of the run.
-    pub interval_start: Duration,
-    /// How long it really was.
-    pub interval_length: Duration,
-    /// Values recorded in it.
-    pub interval_count: u64,
-    /// The largest of them, within the resolution of the histogram; 0 if there were none.
-    pub interval_max_ns: i64,
-}
-
-impl SeriesProgress {
-    pub(super) fn of(series: &SeriesWriter) -> Self {
-        let (start, end) = series.span;
-        Self {
-            name: series.name.clone(),
-            counts: series.counts(),
-            interval_start: start,
-            interval_length: end.saturating_sub(start),
-            interval_count: series.interval.count(),
-            interval_max_ns: series.interval.max(),
-        }
-    }
-}
-
-/// What the writer thread and the owner of the run both see. The measuring threads never do.
-pub(super) struct Shared {
-    pub(super) dir: PathBuf,
-    pub(super) disk: Arc<dyn Disk>,
-    /// The start of the run.
-    pub(super) origin: Instant,
-    state: Mutex<State>,
-}
-
-/// What is under the lock.
-pub(super) struct State {
-    pub(super) run: Run,
-    /// Whether `run.json` lags behind `run`.
-    pub(super) changed: bool,
-    pub(super) series: Vec<SeriesProgress>,
-    troubles: Troubles,
-}
-
-impl Shared {
-    pub(super) fn new(dir: PathBuf, disk: Arc<dyn Disk>, origin: Instant, run: Run) -> Self {
-        let state = State {
-            run,
-            changed: false,
-            series: Vec::new(),
-            troubles: Troubles::default(),
-        };
-        Self {
-            dir,
-            disk,
-            origin,
-            state: Mutex::new(state),
-        }
-    }
-
-    pub(super) fn now(&self) -> Duration {
-        self.origin.elapsed()
-    }
-
-    /// The state; a thread that panicked while it held the lock left nothing half done in it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes note of an attempt to write a file.
-    pub(super) fn note(&self, file: &str, attempt: &io::Result<()>) {
-        let now = self.now();
-        self.lock().troubles.note(file, now, attempt);
-    }
-
-    /// Adds a warning, or replaces the one of the same id.
-    pub(super) fn warn(&self, warning: Warning) {
-        let mut state = self.lock();
-        state.changed = true;
-        let warnings = &mut state.run.warnings;
-        match warnings.iter_mut().find(|known| known.id == warning.id) {
-            Some(known) => *known = warning,
-            None => warnings.push(warning),
-        }
-    }
-}
-
-/// Why a run could not be ended as it should.
-#[derive(Debug, Error)]
-pub enum FinishRunError {
-    /// Some of the values could not be written; `run.json` says that the run is incomplete.
-    #[error(
-        "the run in {} is incomplete: {} could not be written ({cause}); what stands there is \
-         good. Make room on the disk and measure again",
-        path.display(), files.join(", ")
-    )]
-    NotWritten {
-        /// The run folder.
-        path: PathBuf,
-        /// Files that lack their end.
-        files: Vec<String>,
-        /// What the operating system said.
-        cause: String,
-        /// The run, with everything that was counted.
-        run: Box<Run>,
-    },
-    /// `run.json` could not be completed.
-    #[error(
-        "cannot complete {}: {source}; the run reads as incomplete, though its series are whole. \
-         Make room on the disk and measure again",
-        path.display()
-    )]
-    RunJson {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-        /// The run, with everything that was counted.
-        run: Box<Run>,
-    },
-    /// The writer thread panicked.
-    #[error("the writer thread of the run panicked; please report this. What was flushed is kept")]
-    Panicked,
-}
-
-impl FinishRunError {
-    /// The run, with everything that was counted, though the folder does not have it.
-    #[must_use]
-    pub fn run(&self) -> Option<&Run> {
-        match self {
-            Self::NotWritten { run, .. } | Self::RunJson { run, .. } => Some(run),
-            Self::Panicked => None,
-        }
-    }
-}
+use super::shared::Shared;
+use super::trouble::WriteTrouble;
+use crate::run::model::{EndedBy, Run, TuningMeasure, Warning};
 
 /// A run that is being measured. Its writer thread works until [`RunningRun::finish`]; if it is
 /// dropped without, what was measured is flushed and the run stays incomplete.
@@ -232,7 +79,7 @@ impl RunningRun {
     /// measurement: what cannot be written is held and tried again every interval.
     #[must_use]
     pub fn write_errors(&self) -> Vec<WriteTrouble> {
-        self.shared.lock().troubles.all().to_vec()
+        self.shared.troubles()
     }
 
     /// Ends the run: takes the last interval, ends the files, completes `run.json`, and waits for
@@ -277,63 +124,33 @@ fn complete(
     ended_by: EndedBy,
     duration: Duration,
 ) -> Result<Run, FinishRunError> {
-    let state = shared.lock();
-    let mut run = state.run.clone();
+    let mut run = shared.lock().run.clone();
     for (written, model) in series.iter().zip(&mut run.series) {
         model.counts = written.counts();
         model.counts.dropped += written.waiting();
     }
-    run.warnings.extend(state.troubles.warnings());
-    let mut files: Vec<String> = state
-        .troubles
-        .lasting()
-        .map(|trouble| trouble.file.clone())
-        .filter(|file| file != RUN_JSON)
-        .collect();
-    let cause = state
-        .troubles
-        .lasting()
-        .last()
-        .map(|trouble| trouble.cause.clone());
-    drop(state);
-    files.sort();
+    let troubles = shared.lasting_and_past();
+    run.warnings
+        .extend(troubles.iter().map(WriteTrouble::warning));
+    let lasting = || troubles.iter().filter(|trouble| trouble.until.is_none());
+    let cause = lasting().next_back().map(|trouble| trouble.cause.clone());
     run.duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     run.ended_by = Some(ended_by);
-    run.complete = files.is_empty();
+    run.complete = cause.is_none();
     let path = shared.dir.join(RUN_JSON);
     let written = manifest::write(&*shared.disk, &path, &run, true);
-    if !files.is_empty() {
-        let cause = cause.unwrap_or_default();
-        let (path, run) = (shared.dir.clone(), Box::new(run));
-        return Err(FinishRunError::NotWritten {
-            path,
-            files,
-            cause,
-            run,
-        });
-    }
-    match written {
-        Ok(()) => Ok(run),
-        Err(source) => Err(FinishRunError::RunJson {
+    match (cause, written) {
+        (None, Ok(())) => Ok(run),
+        (None, Err(source)) => Err(FinishRunError::RunJson {
             path,
             source,
             run: Box::new(run),
         }),
-    }
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared")
-            .field("dir", &self.dir)
-            .finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for SeriesWriter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SeriesWriter")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        (Some(cause), _) => Err(FinishRunError::NotWritten {
+            path: shared.dir.clone(),
+            files: lasting().map(|trouble| trouble.file.clone()).collect(),
+            cause,
+            run: Box::new(run),
+        }),
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The shortest interval; below it a line a flip costs more than it tells.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
-/// Between two looks at the rings, and at the counts for the live display.
+/// Between two looks at the rings.
 const DRAIN: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(5)..=Duration::from_millis(200);
 /// How it begins, while nobody knows how fast the rings fill.
@@ -16,23 +16,26 @@ pub(super) struct Schedule {
     start: Duration,
     interval: Duration,
     next_flip: Duration,
-    drain: Duration,
+    /// Until the next look at the rings; `None` where there are none.
+    drain: Option<Duration>,
 }
 
 impl Schedule {
-    pub(super) fn new(start: Duration, interval: Duration) -> Self {
+    /// Flips every `interval` after `start`, and looks at rings in between if there are any.
+    pub(super) fn new(start: Duration, interval: Duration, rings: bool) -> Self {
         let interval = interval.max(MIN_INTERVAL);
         Self {
             start,
             interval,
             next_flip: start + interval,
-            drain: FIRST_DRAIN,
+            drain: rings.then_some(FIRST_DRAIN),
         }
     }
 
     /// How long to sleep at `now`.
     pub(super) fn sleep(&self, now: Duration) -> Duration {
-        self.next_flip.saturating_sub(now).min(self.drain)
+        let flip = self.next_flip.saturating_sub(now);
+        self.drain.map_or(flip, |drain| flip.min(drain))
     }
 
     /// Whether it is time to flip. If so, the next flip is the next whole interval after `now`: a
@@ -50,13 +53,15 @@ impl Schedule {
 
     /// Looks at the rings more often when they were found full, less often when empty.
     pub(super) fn adapt(&mut self, fullness: f64) {
-        let drain = match fullness {
-            full if full > 0.5 => self.drain / 4,
-            half if half > 0.2 => self.drain / 2,
-            empty if empty < 0.05 => self.drain * 2,
-            _ => self.drain,
-        };
-        self.drain = drain.clamp(*DRAIN.start(), *DRAIN.end());
+        self.drain = self.drain.map(|drain| {
+            let wanted = match fullness {
+                full if full > 0.5 => drain / 4,
+                half if half > 0.2 => drain / 2,
+                empty if empty < 0.05 => drain * 2,
+                _ => drain,
+            };
+            wanted.clamp(*DRAIN.start(), *DRAIN.end())
+        });
     }
 }
 
@@ -70,7 +75,7 @@ mod tests {
 
     #[test]
     fn flips_stay_on_the_grid_and_a_stall_is_one_interval() {
-        let mut schedule = Schedule::new(ms(13), ms(1000));
+        let mut schedule = Schedule::new(ms(13), ms(1000), true);
         assert!(!schedule.flip_due(ms(1012)));
         assert!(schedule.flip_due(ms(1014)));
         assert!(!schedule.flip_due(ms(2012)));
@@ -81,15 +86,17 @@ mod tests {
 
     #[test]
     fn sleeps_to_the_flip_or_the_drain() {
-        let schedule = Schedule::new(ms(0), ms(1000));
+        let schedule = Schedule::new(ms(0), ms(1000), true);
         assert_eq!(schedule.sleep(ms(0)), ms(20));
         assert_eq!(schedule.sleep(ms(990)), ms(10));
         assert_eq!(schedule.sleep(ms(1200)), ms(0));
+        let without_rings = Schedule::new(ms(0), ms(1000), false);
+        assert_eq!(without_rings.sleep(ms(100)), ms(900));
     }
 
     #[test]
     fn full_rings_are_looked_at_more_often() {
-        let mut schedule = Schedule::new(ms(0), ms(1000));
+        let mut schedule = Schedule::new(ms(0), ms(1000), true);
         schedule.adapt(0.3);
         assert_eq!(schedule.sleep(ms(0)), ms(10));
         for _ in 0..5 {

@@ -91,6 +91,11 @@ impl SeriesWriter {
         }
     }
 
+    /// Whether there is a ring to empty.
+    pub(super) fn keeps_samples(&self) -> bool {
+        self.samples.is_some()
+    }
+
     /// Writes the headers, so that the files can be opened from the start.
     pub(super) fn write_headers(&mut self) -> [(&str, io::Result<()>); 2] {
         let samples = self.samples.as_mut().map_or(Ok(()), SampleFile::flush);
@@ -145,6 +150,14 @@ impl SeriesWriter {
     /// Samples that wait to be written.
     pub(super) fn waiting(&self) -> u64 {
         self.samples.as_ref().map_or(0, SampleFile::waiting)
+    }
+}
+
+impl std::fmt::Debug for SeriesWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SeriesWriter")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::clock_step::{ClockStep, Clocks};
 use super::manifest::{self, RUN_JSON};
-use super::running::{SeriesProgress, Shared};
+use super::progress::SeriesProgress;
 use super::schedule::Schedule;
 use super::series::SeriesWriter;
+use super::shared::Shared;
 
 /// What the writer thread works with.
 pub(super) struct WriterThread {

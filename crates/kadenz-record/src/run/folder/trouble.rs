@@ -25,7 +25,7 @@ pub struct WriteTrouble {
 
 impl WriteTrouble {
     /// The sentence for the run's warnings.
-    fn warning(&self) -> Warning {
+    pub(super) fn warning(&self) -> Warning {
         let Self {
             file,
             cause,
@@ -82,16 +82,6 @@ impl Troubles {
     pub(super) fn all(&self) -> &[WriteTrouble] {
         &self.0
     }
-
-    /// Those that last.
-    pub(super) fn lasting(&self) -> impl Iterator<Item = &WriteTrouble> {
-        self.0.iter().filter(|trouble| trouble.until.is_none())
-    }
-
-    /// A warning each.
-    pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
-        self.0.iter().map(WriteTrouble::warning)
-    }
 }
 
 #[cfg(test)]
@@ -110,9 +100,9 @@ mod tests {
         troubles.note("a.hlog", at(2), &full());
         troubles.note("b.hlog", at(2), &Ok(()));
         troubles.note("a.hlog", at(3), &full());
-        assert_eq!(troubles.lasting().count(), 1);
+        assert_eq!(troubles.all()[0].until, None);
         troubles.note("a.hlog", at(4), &Ok(()));
-        assert_eq!(troubles.lasting().count(), 0);
+        assert_eq!(troubles.all()[0].until, Some(at(4)));
         troubles.note("a.hlog", at(5), &full());
         let [first, second] = troubles.all() else {
             panic!("two troubles")
@@ -122,7 +112,7 @@ mod tests {
             (at(2), Some(at(4)), 2)
         );
         assert_eq!((second.since, second.until), (at(5), None));
-        let text = troubles.warnings().next().expect("a warning").text;
+        let text = troubles.all()[0].warning().text;
         assert!(
             text.contains("a.hlog") && text.contains("written then"),
             "{text}"

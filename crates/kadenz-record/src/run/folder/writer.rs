@@ -1,116 +1,26 @@
 //! Begins a run.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use thiserror::Error;
-
 use super::clock_step::{ClockStep, Clocks};
+use super::error::{AddSeriesError, CreateRunError, StartRunError};
 use super::interval_file::IntervalFile;
 use super::journal::Journal;
-use super::running::{RunningRun, Shared};
+use super::running::RunningRun;
 use super::sample_file::SampleFile;
 use super::schedule::Schedule;
 use super::series::{SeriesRecorder, SeriesSpec, SeriesWriter, ring_capacity};
+use super::shared::Shared;
 use super::thread::WriterThread;
 use super::{claim, manifest};
 use crate::hlog::writer::header;
 use crate::recorder::{self, IntervalReader};
 use crate::run::disk::{AppendOnly, Disk, LocalDisk};
 use crate::run::model::{Counts, FORMAT_VERSION, Run, Series, SeriesFiles};
-use crate::samples::writer::{SampleEncoder, WriteSamplesError};
+use crate::samples::writer::SampleEncoder;
 use crate::samples::{SampleConsumer, SamplesHeader, ring};
-
-/// Why a run could not be begun in a folder.
-#[derive(Debug, Error)]
-pub enum CreateRunError {
-    /// The path names something else.
-    #[error("{} is not a folder; name a new folder for the run", path.display())]
-    NotAFolder {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The folder holds a run, complete or not, perhaps one that is being measured now.
-    #[error(
-        "{} holds a run already, perhaps one that is being measured; name another folder, or \
-         remove this one if its run is not needed",
-        path.display()
-    )]
-    HoldsRun {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The folder holds other files.
-    #[error("{} is not empty; name a new folder for the run", path.display())]
-    NotEmpty {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// Nothing can be written there.
-    #[error(
-        "cannot write a run into {}: {source}; check its permissions and the room on its disk, or \
-         name another folder",
-        path.display()
-    )]
-    Unwritable {
-        /// The folder.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-}
-
-/// Why a series could not be added to a run.
-#[derive(Debug, Error)]
-pub enum AddSeriesError {
-    /// The name would not make a file name everywhere.
-    #[error(
-        "{name:?} cannot name a series: use up to 100 letters, digits, '.', '_' and '-', and begin \
-         with a letter, a digit or '_'"
-    )]
-    BadName {
-        /// The name.
-        name: String,
-    },
-    /// The run has a series of this name, or one that differs in case alone.
-    #[error("the run has a series {name:?} already, upper and lower case being one; rename one")]
-    Duplicate {
-        /// The name.
-        name: String,
-    },
-    /// One of its files could not be created.
-    #[error("cannot create {}: {source}; check the room and permissions there", path.display())]
-    Create {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-}
-
-/// Why measuring could not begin.
-#[derive(Debug, Error)]
-pub enum StartRunError {
-    /// `run.json` could not be written.
-    #[error("cannot write {}: {source}; check the room and permissions there", path.display())]
-    RunJson {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The header of a samples file could not be formed.
-    #[error(transparent)]
-    Samples(#[from] WriteSamplesError),
-    /// The writer thread could not be started.
-    #[error("cannot start the writer thread: {source}; raise the limit of threads (ulimit -u)")]
-    Thread {
-        /// What the operating system said.
-        source: io::Error,
-    },
-}
 
 /// A run folder that is being prepared: series are added, then measuring starts.
 pub struct RunWriter {
@@ -257,6 +167,7 @@ impl RunWriter {
             shared.note(file, &written);
         }
         let (stop, stopped) = mpsc::sync_channel(1);
+        let draining = series.iter().any(SeriesWriter::keeps_samples);
         let mut clock_step = ClockStep::default();
         if let Some(now) = Clocks::read(shared.origin) {
             clock_step.observe(now);
@@ -264,7 +175,7 @@ impl RunWriter {
         let thread = WriterThread {
             shared: Arc::clone(&shared),
             series,
-            schedule: Schedule::new(started, interval),
+            schedule: Schedule::new(started, interval, draining),
             clock_step,
             stop: stopped,
         };

@@ -1,74 +1,20 @@
 //! Reads a samples file in constant memory.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{Read, Seek};
+use std::path::Path;
 
-use thiserror::Error;
+mod error;
+mod source;
 
-use super::wire::{self, COLUMNS, CONTINUATION, Content, MAX_METADATA, WORD};
+pub use self::error::{OpenSamplesError, ReadSamplesError};
+
+use self::source::{Source, Step, step};
+use super::wire::{Content, WORD};
 use super::{Sample, SamplesHeader};
 
 /// Rows that are read at a time: 64 KiB a column, which stays in the first caches.
 const CHUNK: u64 = 8192;
-
-/// Why a samples file could not be opened.
-#[derive(Debug, Error)]
-pub enum OpenSamplesError {
-    /// The operating system refused the file.
-    #[error("cannot open the samples file {}: {source}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The file ends before its header does.
-    #[error(
-        "the samples file has no complete header ({bytes} bytes): the run was killed before its \
-         first flush; use the interval log of the series instead"
-    )]
-    NoHeader {
-        /// Length of the file.
-        bytes: u64,
-    },
-    /// The file starts with something else than the schema of a samples file.
-    #[error(
-        "not a samples file of Kadenz: {cause}; it must be an uncompressed Arrow IPC stream with \
-         the columns sequence, intended_ns, actual_ns and value_ns"
-    )]
-    Foreign {
-        /// What was found.
-        cause: String,
-    },
-    /// The header could not be read.
-    #[error(transparent)]
-    Read(#[from] ReadSamplesError),
-}
-
-/// Why a samples file could not be read on.
-#[derive(Debug, Error)]
-pub enum ReadSamplesError {
-    /// The operating system refused to read.
-    #[error("cannot read the samples file at byte {offset}: {source}")]
-    Io {
-        /// Where.
-        offset: u64,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// A message inside the file is damaged; what stood before it was read.
-    #[error(
-        "the samples file is damaged at byte {offset}: {cause}; the samples before it are good, \
-         the interval log of the series is whole"
-    )]
-    Damaged {
-        /// Where the message starts.
-        offset: u64,
-        /// What is wrong.
-        cause: String,
-    },
-}
 
 /// How much a samples file held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,17 +54,6 @@ pub struct SamplesFile<R = File> {
 struct Rows {
     columns: [u64; 4],
     left: u64,
-}
-
-/// What stands at a place in the stream.
-enum Step {
-    Message {
-        content: Content,
-        body: u64,
-        next: u64,
-    },
-    End,
-    CutOff,
 }
 
 impl SamplesFile<File> {
@@ -320,54 +255,6 @@ impl<R: Read + Seek> SamplesFile<R> {
     }
 }
 
-/// Reads the message at `at`.
-fn step<R: Read + Seek>(
-    source: &mut Source<R>,
-    at: u64,
-    metadata: &mut Vec<u8>,
-) -> Result<Step, ReadSamplesError> {
-    let Some(prefix) = source.words_at::<8>(at)? else {
-        return Ok(Step::CutOff);
-    };
-    let [first, second] = [&prefix[..4], &prefix[4..]]
-        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-    // Streams from before Arrow 0.15 have no continuation mark.
-    let (length, start) = if first == CONTINUATION {
-        (second, at + 8)
-    } else {
-        (first, at + 4)
-    };
-    if length == 0 {
-        // A tail of zeros is what a file system leaves of bytes that never reached the disk.
-        return Ok(if start == source.len {
-            Step::End
-        } else {
-            Step::CutOff
-        });
-    }
-    let damaged = |cause| ReadSamplesError::Damaged { offset: at, cause };
-    let length = u64::from(length);
-    if length > MAX_METADATA {
-        return Err(damaged(format!(
-            "a message with {length} bytes of metadata"
-        )));
-    }
-    if !source.holds(start, length) {
-        return Ok(Step::CutOff);
-    }
-    source.read_at(start, length, metadata)?;
-    let (body_length, content) = wire::parse(metadata).map_err(damaged)?;
-    let body = start + length;
-    if !source.holds(body, body_length) {
-        return Ok(Step::CutOff);
-    }
-    Ok(Step::Message {
-        content,
-        body,
-        next: body + body_length,
-    })
-}
-
 /// The words of a column.
 fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> {
     bytes.chunks_exact(8).map(|word| {
@@ -376,67 +263,3 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> {
         array
     })
 }
-
-/// A reader that knows its length and where it stands, so that it seeks only where it must.
-#[derive(Debug)]
-struct Source<R> {
-    reader: R,
-    len: u64,
-    position: u64,
-}
-
-impl<R: Read + Seek> Source<R> {
-    fn new(mut reader: R) -> Result<Self, ReadSamplesError> {
-        let fail = |source| ReadSamplesError::Io { offset: 0, source };
-        let len = reader.seek(SeekFrom::End(0)).map_err(fail)?;
-        Ok(Self {
-            reader,
-            len,
-            position: len,
-        })
-    }
-
-    fn holds(&self, offset: u64, length: u64) -> bool {
-        offset
-            .checked_add(length)
-            .is_some_and(|end| end <= self.len)
-    }
-
-    /// The `N` bytes at `offset`; `None` if the file ends before.
-    fn words_at<const N: usize>(
-        &mut self,
-        offset: u64,
-    ) -> Result<Option<[u8; N]>, ReadSamplesError> {
-        if !self.holds(offset, N as u64) {
-            return Ok(None);
-        }
-        let mut bytes = [0; N];
-        self.fill(offset, &mut bytes)?;
-        Ok(Some(bytes))
-    }
-
-    /// Reads `length` bytes, which the caller has found to be small and inside the file.
-    fn read_at(
-        &mut self,
-        offset: u64,
-        length: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<(), ReadSamplesError> {
-        debug_assert!(self.holds(offset, length) && length <= MAX_METADATA.max(CHUNK * WORD));
-        into.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
-        self.fill(offset, into)
-    }
-
-    fn fill(&mut self, offset: u64, into: &mut [u8]) -> Result<(), ReadSamplesError> {
-        let fail = |source| ReadSamplesError::Io { offset, source };
-        if self.position != offset {
-            self.reader.seek(SeekFrom::Start(offset)).map_err(fail)?;
-        }
-        self.position = u64::MAX;
-        self.reader.read_exact(into).map_err(fail)?;
-        self.position = offset + into.len() as u64;
-        Ok(())
-    }
-}
-
-const _: () = assert!(COLUMNS.len() == 4);

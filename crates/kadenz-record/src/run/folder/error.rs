@@ -1,0 +1,223 @@
+//! Why a run folder could not be written or read: an enum an operation.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::hlog::reader::OpenLogError;
+use crate::run::model::Run;
+use crate::samples::reader::OpenSamplesError;
+use crate::samples::writer::WriteSamplesError;
+
+/// Why a run could not be begun in a folder.
+#[derive(Debug, Error)]
+pub enum CreateRunError {
+    /// The path names something else.
+    #[error("{} is not a folder; name a new folder for the run", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The folder holds a run, complete or not, perhaps one that is being measured now.
+    #[error(
+        "{} holds a run already, perhaps one that is being measured; name another folder, or \
+         remove this one if its run is not needed",
+        path.display()
+    )]
+    HoldsRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds other files.
+    #[error("{} is not empty; name a new folder for the run", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Nothing can be written there.
+    #[error(
+        "cannot write a run into {}: {source}; check its permissions and the room on its disk, or \
+         name another folder",
+        path.display()
+    )]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Why a series could not be added to a run.
+#[derive(Debug, Error)]
+pub enum AddSeriesError {
+    /// The name would not make a file name everywhere.
+    #[error(
+        "{name:?} cannot name a series: use up to 100 letters, digits, '.', '_' and '-', and begin \
+         with a letter, a digit or '_'"
+    )]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// The run has a series of this name, or one that differs in case alone.
+    #[error("the run has a series {name:?} already, upper and lower case being one; rename one")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// One of its files could not be created.
+    #[error("cannot create {}: {source}; check the room and permissions there", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Why measuring could not begin.
+#[derive(Debug, Error)]
+pub enum StartRunError {
+    /// `run.json` could not be written.
+    #[error("cannot write {}: {source}; check the room and permissions there", path.display())]
+    RunJson {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The header of a samples file could not be formed.
+    #[error(transparent)]
+    Samples(#[from] WriteSamplesError),
+    /// The writer thread could not be started.
+    #[error("cannot start the writer thread: {source}; raise the limit of threads (ulimit -u)")]
+    Thread {
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Why a run could not be ended as it should.
+#[derive(Debug, Error)]
+pub enum FinishRunError {
+    /// Some of the values could not be written; `run.json` says that the run is incomplete.
+    #[error(
+        "the run in {} is incomplete: {} could not be written ({cause}); what stands there is \
+         good. Make room on the disk and measure again",
+        path.display(), files.join(", ")
+    )]
+    NotWritten {
+        /// The run folder.
+        path: PathBuf,
+        /// Files that lack their end.
+        files: Vec<String>,
+        /// What the operating system said.
+        cause: String,
+        /// The run, with everything that was counted.
+        run: Box<Run>,
+    },
+    /// `run.json` could not be completed.
+    #[error(
+        "cannot complete {}: {source}; the run reads as incomplete, though its series are whole. \
+         Make room on the disk and measure again",
+        path.display()
+    )]
+    RunJson {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+        /// The run, with everything that was counted.
+        run: Box<Run>,
+    },
+    /// The writer thread panicked.
+    #[error("the writer thread of the run panicked; please report this. What was flushed is kept")]
+    Panicked,
+}
+
+impl FinishRunError {
+    /// The run, with everything that was counted, though the folder does not have it.
+    #[must_use]
+    pub fn run(&self) -> Option<&Run> {
+        match self {
+            Self::NotWritten { run, .. } | Self::RunJson { run, .. } => Some(run),
+            Self::Panicked => None,
+        }
+    }
+}
+
+/// Why a run could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenRunError {
+    /// There is no `run.json`.
+    #[error("{} is not a run folder: it has no run.json", path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// `run.json` could not be read.
+    #[error("cannot read {}: {source}; check its permissions", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// `run.json` is empty: the run was killed before it began.
+    #[error("{} is empty: the run was killed before it began; remove its folder", path.display())]
+    NeverBegan {
+        /// The file.
+        path: PathBuf,
+    },
+    /// `run.json` is not what it should be.
+    #[error("{} is damaged: {cause}; restore it from a copy, or measure again", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and where.
+        cause: String,
+    },
+    /// The run was written by a newer program.
+    #[error("{} has format version {version}, which is newer than this program; update it", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format version.
+        version: u32,
+    },
+}
+
+/// Why a file of a series could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenSeriesError {
+    /// The run has no series of this name.
+    #[error("the run has no series {name:?}; it has {}", known.join(", "))]
+    NoSuchSeries {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// The series has no such file.
+    #[error("series {name:?} has no {what}; measure again with them kept")]
+    NotKept {
+        /// The series.
+        name: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// `run.json` names a file outside the run folder.
+    #[error("run.json names the file {file:?}, which is not inside the run folder; it is not read")]
+    Outside {
+        /// The name.
+        file: String,
+    },
+    /// The interval log could not be opened.
+    #[error(transparent)]
+    Intervals(#[from] OpenLogError),
+    /// The samples file could not be opened.
+    #[error(transparent)]
+    Samples(#[from] OpenSamplesError),
+}
