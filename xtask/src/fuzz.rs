@@ -1,6 +1,7 @@
 //! `cargo xtask fuzz`: the fuzz targets of `fuzz/`, listed or run.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -120,26 +121,31 @@ fn read_targets(package: &Value) -> Vec<Target> {
         .collect()
 }
 
+/// Builds all targets at once, which is faster than one after the other.
+pub fn build(repository: &Repository) -> Result<bool> {
+    process::run(cargo_fuzz(repository)?.arg("build"))
+}
+
 /// Runs a target for some seconds; false if it found something, which then lies in `fuzz/artifacts`.
 pub fn run(repository: &Repository, target: &Target, seconds: u32) -> Result<bool> {
-    take_over_versions(repository)?;
     let corpus = repository.path("fuzz/corpus").join(&target.name);
     std::fs::create_dir_all(&corpus)
         .with_context(|| format!("cannot make {}", corpus.display()))?;
-    let mut command = isolated(repository, "cargo", "fuzz");
-    // cargo-fuzz needs unstable flags; with this variable the stable compiler takes them, so no
-    // second toolchain is needed.
-    command.env("RUSTC_BOOTSTRAP", "1");
-    command.args(["fuzz", "run", &target.name]).arg(corpus);
+    let mut command = cargo_fuzz(repository)?;
+    command.args(["run", &target.name]).arg(corpus);
     command.args(target.seeds.as_ref().map(|seeds| repository.path(seeds)));
-    command.args([
-        "--",
-        &format!("-max_total_time={seconds}"),
-        "-verbosity=1",
-        "-timeout=10",
-    ]);
-    command.args(["-rss_limit_mb=1024", "-print_final_stats=1"]);
+    let time = format!("-max_total_time={seconds}");
+    command.args(["--", &time, "-timeout=10", "-rss_limit_mb=1024"]);
     process::run(&mut command)
+}
+
+/// cargo-fuzz needs unstable flags; with this variable the stable compiler takes them, so no second
+/// toolchain is needed.
+fn cargo_fuzz(repository: &Repository) -> Result<Command> {
+    take_over_versions(repository)?;
+    let mut command = isolated(repository, "cargo", "fuzz");
+    command.env("RUSTC_BOOTSTRAP", "1").arg("fuzz");
+    Ok(command)
 }
 
 /// The fuzz workspace has its own lock file, which is not committed: it starts from the main one,
