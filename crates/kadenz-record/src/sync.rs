@@ -5,7 +5,7 @@ pub(crate) use std::{
     hint::spin_loop,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering, fence},
     },
 };
 
@@ -14,7 +14,7 @@ pub(crate) use loom::{
     hint::spin_loop,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering, fence},
     },
 };
 #[cfg(loom)]

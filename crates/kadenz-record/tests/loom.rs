@@ -83,7 +83,9 @@ fn every_entry_of_two_writers_is_taken_once() {
         });
         let mut taken = counted.flip_and_take();
         taken += counted.flip_and_take();
-        writers.map(|writer| writer.join().unwrap());
+        writers
+            .into_iter()
+            .for_each(|writer| writer.join().unwrap());
         taken += counted.flip_and_take();
         assert_eq!(taken, 2);
     });
@@ -136,13 +138,22 @@ fn expected() -> Counts {
     }
 }
 
-fn two_flips(reader: &mut recorder::IntervalReader, sum: &mut u64, join: impl FnOnce()) {
+/// Two flips, the second after `join`; returns how many values they handed out.
+fn two_flips(reader: &mut recorder::IntervalReader, join: impl FnOnce()) -> u64 {
     let mut interval = SignedHistogram::new();
     reader.flip_into(&mut interval);
-    *sum += interval.count();
+    let handed_out = interval.count();
+    let counts = reader.counts();
+    assert_eq!(counts.recorded, handed_out);
+    assert!(
+        counts.misses >= interval.count_above(1),
+        "counts lag behind"
+    );
+    let largest = interval.buckets().last().map(|bucket| bucket.low);
+    assert!(counts.max_ns >= largest, "counts lag behind");
     join();
     reader.flip_into(&mut interval);
-    *sum += interval.count();
+    handed_out + interval.count()
 }
 
 #[test]
@@ -153,9 +164,8 @@ fn a_single_writer_loses_nothing() {
             writer.record(2);
             writer.record(-1);
         });
-        let mut sum = 0;
-        two_flips(&mut reader, &mut sum, || writing.join().unwrap());
-        assert_eq!(sum, 2);
+        let handed_out = two_flips(&mut reader, || writing.join().unwrap());
+        assert_eq!(handed_out, 2);
         assert_eq!(reader.counts(), expected());
     });
 }
@@ -168,11 +178,12 @@ fn threads_that_share_a_recorder_lose_nothing() {
             let recorder = recorder.clone();
             thread::spawn(move || recorder.record(value))
         });
-        let mut sum = 0;
-        two_flips(&mut reader, &mut sum, || {
-            writing.map(|writer| writer.join().unwrap());
+        let handed_out = two_flips(&mut reader, || {
+            writing
+                .into_iter()
+                .for_each(|writer| writer.join().unwrap());
         });
-        assert_eq!(sum, 2);
+        assert_eq!(handed_out, 2);
         assert_eq!(reader.counts(), expected());
     });
 }

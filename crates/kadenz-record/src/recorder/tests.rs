@@ -2,8 +2,11 @@
 
 use std::thread;
 
-use super::{pair, shared};
-use crate::{histogram::SignedHistogram, run::model::Counts};
+use super::{LAYOUT, pair, shared};
+use crate::{
+    histogram::{Histogram, SignedHistogram},
+    run::model::Counts,
+};
 
 const VALUES: i64 = if cfg!(miri) { 30 } else { 100_000 };
 const HOUR: i64 = 3_600_000_000_000;
@@ -22,8 +25,13 @@ fn value(n: i64) -> i64 {
 
 const DEADLINE: u64 = 999_999;
 
+fn empty() -> SignedHistogram {
+    let [late, early] = [LAYOUT; 2].map(Histogram::with_layout);
+    SignedHistogram { late, early }
+}
+
 fn directly(values: impl Iterator<Item = i64>) -> SignedHistogram {
-    let mut histogram = SignedHistogram::new();
+    let mut histogram = empty();
     values.for_each(|value| histogram.record(value));
     histogram
 }
@@ -36,7 +44,7 @@ fn counts_are_exact() {
     }
     assert_eq!(reader.counts(), Counts::default());
     let mut interval = SignedHistogram::new();
-    let counts = reader.flip_into(&mut interval);
+    reader.flip_into(&mut interval);
     let expected = Counts {
         recorded: 9,
         dropped: 0,
@@ -47,7 +55,6 @@ fn counts_are_exact() {
         min_ns: Some(-HOUR - 1),
         max_ns: Some(HOUR + 1),
     };
-    assert_eq!(counts, expected);
     assert_eq!(reader.counts(), expected);
     assert_eq!(interval.count(), 9);
 }
@@ -60,10 +67,9 @@ fn a_run_of_misses_goes_on_over_a_flip() {
     for values in [&[101, 101][..], &[101, 5, 101], &[101]] {
         values.iter().for_each(|value| writer.record(*value));
         values.iter().for_each(|value| recorder.record(*value));
-        assert_eq!(
-            reader.flip_into(&mut interval),
-            other.flip_into(&mut interval)
-        );
+        reader.flip_into(&mut interval);
+        other.flip_into(&mut interval);
+        assert_eq!(reader.counts(), other.counts());
     }
     assert_eq!(reader.counts().longest_miss_run, 3);
     assert_eq!(reader.counts().misses, 5);
@@ -74,7 +80,8 @@ fn without_a_deadline_nothing_is_missed() {
     for deadline in [None, Some(u64::MAX)] {
         let (mut writer, mut reader) = pair(deadline);
         writer.record(i64::MAX);
-        assert_eq!(reader.flip_into(&mut SignedHistogram::new()).misses, 0);
+        reader.flip_into(&mut SignedHistogram::new());
+        assert_eq!(reader.counts().misses, 0);
     }
 }
 
@@ -89,9 +96,8 @@ fn an_interval_holds_nothing_stale() {
     reader.flip_into(&mut interval);
     assert!(interval.is_empty());
     writer.record(60);
-    let counts = reader.flip_into(&mut interval);
+    reader.flip_into(&mut interval);
     assert_eq!(interval, directly([60].into_iter()));
-    assert_eq!((counts.min_ns, counts.max_ns), (Some(60), Some(60)));
     assert_eq!(
         (reader.counts().min_ns, reader.counts().max_ns),
         (Some(-50), Some(60))
@@ -102,7 +108,7 @@ fn an_interval_holds_nothing_stale() {
 fn a_lone_writer_loses_nothing_over_flips() {
     let (mut writer, mut reader) = pair(Some(DEADLINE));
     let writing = thread::spawn(move || (0..VALUES).for_each(|n| writer.record(value(n))));
-    let (mut sum, mut interval) = (SignedHistogram::new(), SignedHistogram::new());
+    let (mut sum, mut interval) = (empty(), empty());
     while !writing.is_finished() {
         reader.flip_into(&mut interval);
         sum.add(&interval);
@@ -126,7 +132,7 @@ fn several_writers_lose_nothing_over_flips() {
         let recorder = recorder.clone();
         thread::spawn(move || (0..VALUES).for_each(|n| recorder.record(value(n))))
     });
-    let (mut sum, mut interval) = (SignedHistogram::new(), SignedHistogram::new());
+    let (mut sum, mut interval) = (empty(), empty());
     while !writers.iter().all(thread::JoinHandle::is_finished) {
         reader.flip_into(&mut interval);
         sum.add(&interval);
