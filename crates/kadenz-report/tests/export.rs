@@ -209,6 +209,17 @@ fn without_samples_csv_has_buckets() {
 }
 
 #[test]
+fn what_was_cut_off_is_left_out_and_said() {
+    let (_folder, run) = run_of("hlog/jHiccup-2.0.7S.logV2.hlog");
+    let log = run.join("hiccup.hlog");
+    let whole = fs::read(&log).unwrap();
+    fs::write(&log, &whole[..whole.len() - 10]).unwrap();
+    let (hlog, exported) = exported(&run, None, Format::Hlog);
+    assert!(exported.notes[0].contains("the last line of its log was cut off"));
+    assert!(fs::read(hlog).unwrap().ends_with(b"\n"));
+}
+
+#[test]
 fn several_series_become_a_folder() {
     let (_folder, run) = run_of("import/cyclictest.txt");
     let out = run.with_file_name("exported");

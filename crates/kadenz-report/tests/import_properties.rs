@@ -1,0 +1,103 @@
+//! What holds for every import, whatever stands in the file.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use kadenz_report::import::{Collected, Format};
+use proptest::prelude::*;
+
+/// What reading a text as a format says.
+fn read(format: Format, text: &str) -> Result<Collected, String> {
+    Collected::read(format, &mut text.as_bytes()).map_err(|error| error.to_string())
+}
+
+fn any_format() -> impl Strategy<Value = Format> {
+    prop::sample::select(Format::ALL.to_vec())
+}
+
+/// Texts made of what the formats are made of.
+fn almost_a_file() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "time_ns,value_ns\n",
+        "0,1\n",
+        "-5,9223372036854775807\n",
+        "-9223372036854775808,0\n",
+        "# Histogram\n",
+        "000001 000002\t000003\n",
+        "# Min Latencies: 1 2\n",
+        "# Histogram Overflows: 9 0\n",
+        "# Max Latencies: 7\n",
+        "packet, txTime(sec), rxTime(sec), rtt(usec)\n",
+        "1, 2.5, 3.5, 1.0\n",
+        "-----\n",
+        "#-000001 \t000001\n",
+        "end\n",
+        "# Amount messages: 3\n",
+        "# Measurement with a loop length of 1\n",
+        "#[StartTime: 1.5 (seconds since epoch)]\n",
+        "Tag=a,0.1,1.0,2.0,",
+        "HISTFAAAAEV42pNpmSzMwMCgyAAB\n",
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"",
+        "\"version\": 3",
+        "\"thread\"",
+        "\"cpu\"",
+        "\"0\"",
+        "1e99",
+        "-nan",
+    ]);
+    prop::collection::vec(
+        prop_oneof![4 => words.prop_map(str::to_owned), 1 => ".{0,8}"],
+        0..40,
+    )
+    .prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    /// Whatever is read: a file with counts that are consistent, or an error that says something.
+    #[test]
+    fn nothing_is_read_into_nonsense(format in any_format(), text in almost_a_file()) {
+        match read(format, &text) {
+            Ok(sink) => prop_assert_eq!(sink.inconsistency(), None),
+            Err(said) => prop_assert!(said.len() > 10),
+        }
+    }
+
+    #[test]
+    fn samples_survive_csv(samples in prop::collection::vec((any::<i64>(), any::<i64>()), 1..50)) {
+        let mut text = "time_ns,value_ns\n".to_owned();
+        for (time, value) in &samples {
+            text += &format!("{time},{value}\n");
+        }
+        let counts = read(Format::Csv, &text).unwrap().run.series[0].counts;
+        prop_assert_eq!(counts.recorded, samples.len() as u64);
+        prop_assert_eq!(counts.min_ns, samples.iter().map(|sample| sample.1).min());
+        prop_assert_eq!(counts.max_ns, samples.iter().map(|sample| sample.1).max());
+    }
+
+    /// Rows of cyclictest, as many threads as there may be, with and without a column of sums.
+    #[test]
+    fn histograms_survive_cyclictest(
+        rows in prop::collection::vec(prop::collection::vec(0_u64..1000, 3), 1..40),
+        summed: bool,
+    ) {
+        let mut text = "# Histogram\n".to_owned();
+        for (bin, counts) in rows.iter().enumerate() {
+            let counted = counts.iter().map(|count| format!("{count:06}")).collect::<Vec<_>>().join("\t");
+            let sum = if summed { format!("\t{:06}", counts.iter().sum::<u64>()) } else { String::new() };
+            text += &format!("{bin:06} {counted}{sum}\n");
+        }
+        text += "# Min Latencies: 00000 00000 00000\n# Histogram Overflows: 00001 00000 00002\n";
+        let sink = read(Format::CyclictestText, &text).unwrap();
+        prop_assert_eq!(sink.run.series.len(), 3);
+        for (thread, overflow) in [1, 0, 2].into_iter().enumerate() {
+            let bins: u64 = rows.iter().map(|row| row[thread]).sum();
+            let counts = sink.run.series[thread].counts;
+            prop_assert_eq!((counts.recorded, counts.saturated), (bins + overflow, overflow));
+        }
+    }
+}
