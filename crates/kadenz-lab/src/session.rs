@@ -152,7 +152,10 @@ fn warnings_of_this_machine() -> Vec<Warning> {
     let mut warnings: Vec<Warning> = of(Severity::Spoils)
         .map(|finding| Warning {
             id: finding.id.to_owned(),
-            text: format!("{}: {}", finding.title, finding.cost),
+            text: format!(
+                "{}: {} (seen: {})",
+                finding.title, finding.cost, finding.evidence
+            ),
             remedy: finding.remedy.clone(),
         })
         .collect();
