@@ -68,7 +68,7 @@ pub(super) fn plural(number: u64, one: &str, many: &str) -> String {
 pub(super) fn rate(rate: f64) -> String {
     match rate {
         0.0 => String::from("0"),
-        _ if rate >= 0.001 => format!("{}\u{a0}%", significant(rate * 100.0, 3)),
+        _ if rate >= 0.000_1 => format!("{}\u{a0}%", significant(rate * 100.0, 3)),
         _ if rate >= 1e-6 => format!("{} in a million", significant(rate * 1e6, 3)),
         _ => format!("{} in a billion", significant(rate * 1e9, 3)),
     }

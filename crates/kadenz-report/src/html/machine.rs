@@ -5,6 +5,7 @@ use kadenz_record::run::model::{Host, Run, TuningMeasure};
 use super::figures::{duration, printed, significant};
 use super::markup::Markup;
 use super::page::Page;
+use super::remedy;
 
 /// Host, warnings and tuning.
 pub(super) fn sections(out: &mut Markup, page: &Page<'_>) {
@@ -91,7 +92,7 @@ fn warnings(out: &mut Markup, page: &Page<'_>) {
             out.tag("<li><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><div><p>");
             out.text(printed(&warning.text)).tag("</p>");
             if let Some(remedy) = &warning.remedy {
-                self::remedy(out, remedy);
+                remedy::write(out, remedy);
             }
             out.tag("</div></li>");
         }
@@ -101,14 +102,6 @@ fn warnings(out: &mut Markup, page: &Page<'_>) {
         out.tag("<p class=\"fine\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>The instrument found nothing to warn of.</p>");
     }
     out.tag("</section>");
-}
-
-/// A command in the letters of a command, a step in words.
-fn remedy(out: &mut Markup, remedy: &str) {
-    out.tag("<p class=\"remedy\"><b>Remedy</b> ");
-    let is_sentence = remedy.starts_with(char::is_uppercase) && remedy.contains(' ');
-    out.element(if is_sentence { "span" } else { "code" }, remedy)
-        .tag("</p>");
 }
 
 fn tuning(out: &mut Markup, page: &Page<'_>) {
@@ -142,22 +135,26 @@ fn tuning(out: &mut Markup, page: &Page<'_>) {
     out.tag("</table></div></section>");
 }
 
+const GRANTED: &str =
+    "<td><span class=\"yes\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>granted</span>";
+const REFUSED: &str = "<td><span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>refused</span>";
+
+/// One measure; also what was granted may have a reason to read.
 fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
     out.tag("<tr><th scope=\"row\">")
         .text(measure.name.replace('_', " "))
         .tag("</th>");
     out.element("td", &measure.requested)
         .element("td", &measure.granted);
-    if measure.ok {
-        out.tag("<td><span class=\"yes\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>granted</span></td></tr>");
-        return;
-    }
-    out.tag("<td><span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>refused</span>");
+    out.tag(match measure.ok {
+        true => GRANTED,
+        false => REFUSED,
+    });
     if let Some(reason) = &measure.reason {
         out.tag(" ").text(printed(reason));
     }
     if let Some(remedy) = &measure.remedy {
-        self::remedy(out, remedy);
+        remedy::write(out, remedy);
     }
     out.tag("</td></tr>");
 }

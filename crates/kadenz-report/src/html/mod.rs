@@ -12,6 +12,7 @@ mod machine;
 mod markup;
 mod normal;
 mod page;
+mod remedy;
 mod repeat;
 mod signal;
 mod table;

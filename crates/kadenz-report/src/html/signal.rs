@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::{Kind, Series};
-use kadenz_record::samples::Sample;
+use kadenz_record::samples::reader::{ReadSamplesError, SamplesFile};
 
 use crate::summary::SeriesSummary;
 
@@ -41,31 +41,83 @@ pub(super) fn of_series(folder: &Path, series: &SeriesSummary) -> Result<Signal,
 }
 
 /// From the raw samples: values that are jitter as they are, else each less the one before it.
-/// Across a gap in the sequence there is none.
 fn of_samples(folder: &Path, series: &Series) -> Result<Signal, String> {
     let run = RunReader::open(folder).map_err(|error| error.to_string())?;
     let mut file = run
         .samples(&series.name)
         .map_err(|error| error.to_string())?;
-    let mut thinner = Thinner::default();
-    let mut last: Option<Sample> = None;
-    while let Some(samples) = file.next_samples().map_err(|error| error.to_string())? {
-        for sample in samples {
-            let before = last.replace(*sample);
-            let follows = |before: &Sample| before.sequence.wrapping_add(1) == sample.sequence;
-            let jitter = match before.filter(follows) {
-                _ if series.kind == Kind::Jitter => sample.value_ns,
-                Some(before) => sample.value_ns.saturating_sub(before.value_ns),
-                None => continue,
-            };
-            thinner.push((sample.actual_ns as f64 / 1e6, jitter));
-        }
-    }
-    match thinner.bins.is_empty() {
+    let mut jitter = Differences {
+        as_they_are: series.kind == Kind::Jitter,
+        ..Differences::default()
+    };
+    let whole = run.complete() && series.counts.dropped == 0;
+    let beat = series
+        .expected_interval_ns
+        .filter(|_| whole && series.kind == Kind::Lateness);
+    let read = match beat {
+        Some(interval_ns) => jitter.take_beat(&mut file, interval_ns),
+        None => jitter.take_all(&mut file),
+    };
+    read.map_err(|error| error.to_string())?;
+    match jitter.thinner.bins.is_empty() {
         true => Err(String::from(
             "the samples file holds no two samples that follow each other.",
         )),
-        false => Ok(thinner.finish()),
+        false => Ok(jitter.thinner.finish()),
+    }
+}
+
+/// Each value less the one before it, over time.
+#[derive(Debug, Default)]
+struct Differences {
+    as_they_are: bool,
+    last: Option<(u64, i64)>,
+    thinner: Thinner,
+}
+
+impl Differences {
+    /// Across a gap in the sequence there is no difference.
+    fn push(&mut self, sequence: u64, time_ns: i64, value_ns: i64) {
+        let last = self.last.replace((sequence, value_ns));
+        let difference = match last.filter(|last| last.0.wrapping_add(1) == sequence) {
+            _ if self.as_they_are => value_ns,
+            Some((_, before)) => value_ns.saturating_sub(before),
+            None => return,
+        };
+        self.thinner.push((time_ns as f64 / 1e6, difference));
+    }
+
+    /// Reads whole samples.
+    fn take_all(&mut self, file: &mut SamplesFile) -> Result<(), ReadSamplesError> {
+        while let Some(samples) = file.next_samples()? {
+            for sample in samples {
+                self.push(sample.sequence, sample.actual_ns, sample.value_ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads little more than the values, where nothing was dropped and a beat gives the times: a
+    /// quarter of the bytes.
+    fn take_beat(&mut self, file: &mut SamplesFile, beat_ns: u64) -> Result<(), ReadSamplesError> {
+        let mut next: (u64, i64) = (0, 0);
+        let beat_ns = i64::try_from(beat_ns).unwrap_or(i64::MAX);
+        if let Some(samples) = file.next_samples()? {
+            for sample in samples {
+                self.push(sample.sequence, sample.intended_ns, sample.value_ns);
+                next = (
+                    sample.sequence.wrapping_add(1),
+                    sample.intended_ns.saturating_add(beat_ns),
+                );
+            }
+        }
+        while let Some(values) = file.next_values()? {
+            for value in values {
+                self.push(next.0, next.1, *value);
+                next = (next.0.wrapping_add(1), next.1.saturating_add(beat_ns));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -172,6 +224,11 @@ impl Thinner {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
+    use kadenz_record::samples::writer::SamplesWriter;
+    use kadenz_record::samples::{Sample, SamplesHeader};
+
     use super::*;
 
     #[test]
@@ -191,6 +248,44 @@ mod tests {
         assert!(signal.points.contains(&(40_321.0, 50_000)));
         assert!(signal.points.contains(&(77_777.0, -997)));
         assert!(signal.points.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn across_a_gap_there_is_no_difference() {
+        let mut jitter = Differences::default();
+        for (sequence, value) in [(0, 10), (1, 30), (5, 500), (6, 490)] {
+            jitter.push(sequence, sequence as i64 * 1_000_000, value);
+        }
+        assert_eq!(jitter.thinner.finish().points, [(1.0, 20), (6.0, -10)]);
+    }
+
+    /// Both ways of reading agree on a beat that is kept to the nanosecond.
+    #[test]
+    fn a_beat_is_read_from_its_values_alone() {
+        let sample = |sequence: u64| Sample {
+            sequence,
+            intended_ns: 5_000_000 + sequence as i64 * 1_000_000,
+            actual_ns: 5_000_000 + sequence as i64 * 1_000_000,
+            value_ns: (sequence as i64 * 7919) % 1013,
+        };
+        let samples: Vec<Sample> = (0..20_000).map(sample).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.samples.arrow");
+        let file = File::create(&path).unwrap();
+        let mut writer = SamplesWriter::new(file, &SamplesHeader::default()).unwrap();
+        samples
+            .chunks(6000)
+            .for_each(|batch| writer.write(batch).unwrap());
+        writer.finish().unwrap();
+
+        let (mut all, mut beat) = (Differences::default(), Differences::default());
+        all.take_all(&mut SamplesFile::open(&path).unwrap())
+            .unwrap();
+        beat.take_beat(&mut SamplesFile::open(&path).unwrap(), 1_000_000)
+            .unwrap();
+        let (all, beat) = (all.thinner.finish(), beat.thinner.finish());
+        assert_eq!(all, beat);
+        assert_eq!(beat.values_per_bin, 4);
     }
 
     #[test]

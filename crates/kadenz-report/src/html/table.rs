@@ -109,7 +109,7 @@ fn counts(out: &mut Markup, page: &Page<'_>) {
         });
     }
     if any(|s| s.summary.early_clusters.len() as u64) {
-        row(out, page, "Early groups", early_groups);
+        row(out, page, "Groups of early wake-ups", early_groups);
     }
     if any(|s| s.summary.series.counts.dropped) {
         row(out, page, "Dropped raw samples", |s| {
