@@ -146,3 +146,48 @@ fn a_log_without_intervals_is_no_run() {
         "{error}"
     );
 }
+
+#[test]
+fn every_version_gives_the_same_run() {
+    let runs = ["2.1.4.logV0", "2.1.6.logV1", "2.2.2.logV2"].map(|version| {
+        let name = format!("made-by-hdrhistogram-{version}.hlog");
+        let (folder, run) = imported(&name);
+        let series = run.series[0].clone();
+        let (intervals, count, p999) = sums(&folder, &series.name);
+        assert_eq!(
+            (intervals, count, p999),
+            (24, 4_295_048_796, 1000),
+            "{name}"
+        );
+        let first = RunReader::open(folder.path())
+            .unwrap()
+            .hlog(&series.name)
+            .unwrap()
+            .next();
+        assert_eq!(
+            first.unwrap().unwrap().relative_s,
+            0.0,
+            "none begins before the run"
+        );
+        (run.started_at, series)
+    });
+    assert_eq!(runs[0], runs[1]);
+    assert_eq!(runs[1], runs[2]);
+}
+
+#[test]
+fn a_log_without_header_tells_its_start_by_its_first_interval() {
+    let (_folder, run) = imported("bug-whitespace.hlog");
+    assert_eq!(run.series[0].name, "bo-global-http");
+    assert_eq!(run.started_at, "2018-05-28T12:31:26.313Z");
+    assert_eq!(run.series[0].counts.recorded, 0);
+    assert!(run.warnings.iter().any(|warning| warning.id == "unit"));
+}
+
+#[test]
+fn histograms_of_fractions_are_refused() {
+    let path = conformance("hlog/double.logV2.hlog");
+    let folder = tempfile::tempdir().unwrap();
+    let error = import::import(&path, Format::Hlog, &folder.path().join("run")).unwrap_err();
+    assert!(error.to_string().contains("DoubleHistogram"), "{error}");
+}
