@@ -72,7 +72,12 @@ pub fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
         return Ok(Outcome::skipped("no Miri", remedy));
     }
     let mut command = isolated(repository, "cargo", "miri");
-    command.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    // The crate has no unsafe code, so borrows hold by construction; what is looked for are races
+    // and orderings, and without the borrows Miri is twice as fast.
+    command.env(
+        "MIRIFLAGS",
+        "-Zmiri-disable-isolation -Zmiri-disable-stacked-borrows",
+    );
     command.args([
         "+nightly",
         "miri",
