@@ -28,8 +28,8 @@ use crate::summary::Summary;
 ///
 /// The page loads nothing: style, script, plotting library and data stand in it, and its content
 /// security policy forbids every request. Whatever comes from a run is escaped. A day of 1 s
-/// intervals and 80 million samples gives a page of about 2 MB; beyond 8 MB neighbouring
-/// intervals are merged, keeping every maximum, and the page says so.
+/// intervals takes about 0.7 MB a series beside 1.2 MB for what draws it; where a page would come
+/// near 8 MB, neighbouring intervals are merged, keeping every maximum, and the page says so.
 ///
 /// Raw samples are read again from the run's folder for the jitter over time; a samples file that
 /// cannot be read leaves a sentence where the chart would stand.

@@ -6,7 +6,7 @@ use crate::html::page::SeriesOnPage;
 use crate::summary::IntervalPoint;
 
 /// Bytes of interval extremes that a page may carry; beyond, neighbouring intervals are merged.
-const BUDGET: usize = 5_000_000;
+const BUDGET: usize = 3_800_000;
 
 /// Extremes of intervals. Times in milliseconds since the start of the run.
 #[derive(Debug, Default, Serialize)]

@@ -10,9 +10,9 @@ use self::extremes::{Extremes, extremes, merging};
 use super::page::{Page, SeriesOnPage};
 
 /// Points of histogram that a page may carry, over all series.
-const BUCKET_BUDGET: usize = 60_000;
+const BUCKET_BUDGET: usize = 40_000;
 /// Points of jitter that a page may carry, over all series.
-const JITTER_BUDGET: usize = 80_000;
+const JITTER_BUDGET: usize = 60_000;
 
 /// The object in the page.
 #[derive(Debug, Serialize)]
@@ -117,7 +117,58 @@ fn thinned(points: &[(f64, i64)], most: usize) -> Vec<(f64, i64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::signal;
     use super::*;
+    use crate::statistics::SignedBucket;
+    use crate::summary::{IntervalPoint, SeriesSummary};
+
+    /// What a page holds beside its data: library, scripts, style, licences, text.
+    const REST_OF_PAGE: usize = 1_300_000;
+
+    #[test]
+    fn a_day_of_many_series_with_early_values_and_samples_stays_under_eight_megabytes() {
+        let bucket = |n: i64| SignedBucket {
+            low_ns: n * 50_000 - 1_000_000_000,
+            high_ns: n * 50_000 - 999_999_000,
+            count: 123_456,
+        };
+        let interval = |n: u32| IntervalPoint {
+            start_s: f64::from(n) * 1.000_3 + f64::from(n % 7) * 0.05,
+            length_s: 1.0,
+            count: 1000,
+            min_ns: -1_234_567,
+            max_ns: 12_345_678,
+            ..IntervalPoint::default()
+        };
+        let series = SeriesSummary {
+            count: 86_400_000,
+            min_ns: Some(-1_234_567),
+            distribution: (0..40_000).map(bucket).collect(),
+            intervals: (0..86_400).map(interval).collect(),
+            ..SeriesSummary::default()
+        };
+        let points = (0..16_384)
+            .map(|n| (f64::from(n) * 5_273.123, -1_234_567))
+            .collect();
+        let jitter = signal::Signal {
+            points,
+            values_per_bin: 5000,
+        };
+        let on_page = |run| SeriesOnPage {
+            label: String::from("lateness"),
+            run,
+            summary: &series,
+            jitter: Ok(jitter.clone()),
+        };
+        for many in [1, 4, 12] {
+            let page = Page {
+                runs: Vec::new(),
+                series: (0..many).map(on_page).collect(),
+            };
+            let bytes = serde_json::to_string(&of(&page)).unwrap().len();
+            assert!(bytes + REST_OF_PAGE < 8_000_000, "{many} series: {bytes}");
+        }
+    }
 
     #[test]
     fn thinning_keeps_the_extremes() {
