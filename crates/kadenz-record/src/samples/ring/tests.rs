@@ -21,8 +21,8 @@ mod threads {
     fn capacity_is_a_power_of_two_within_bounds() {
         assert_eq!(ring(0).0.capacity(), 2);
         assert_eq!(ring(3).0.capacity(), 4);
-        assert_eq!(ring(16_384).1.capacity(), 16_384);
         if !cfg!(miri) {
+            assert_eq!(ring(16_384).1.capacity(), 16_384);
             assert_eq!(ring(usize::MAX).0.capacity(), MAX_CAPACITY);
         }
     }
