@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use kadenz_record::histogram::SignedHistogram;
+use kadenz_record::histogram::{Histogram, SignedHistogram};
 use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_record::run::folder::{EARLY_TAG, RunReader};
 
@@ -28,6 +28,7 @@ fn cut<R: BufRead>(log: IntervalLog<R>, intervals: usize) -> Cells {
     let each = intervals.div_ceil(MOST_CELLS).max(1);
     let mut cells = Vec::new();
     let mut cell = SignedHistogram::new();
+    let mut scratch = Histogram::new();
     let mut begun = 0;
     for interval in log.flatten() {
         let early = match interval.tag.as_deref() {
@@ -48,9 +49,9 @@ fn cut<R: BufRead>(log: IntervalLog<R>, intervals: usize) -> Cells {
             &mut cell.late
         };
         // A damaged line is left out here as it is in the summary, which warns of it.
-        if let Ok(histogram) = interval.histogram.decode() {
-            make_room(side, histogram.layout());
-            side.add(&histogram);
+        if interval.histogram.decode_into(&mut scratch).is_ok() {
+            make_room(side, scratch.layout());
+            side.add(&scratch);
         }
     }
     close(&mut cells, &mut cell);
@@ -66,7 +67,6 @@ fn close(cells: &mut Cells, cell: &mut SignedHistogram) {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_record::histogram::Histogram;
     use kadenz_record::hlog::writer::IntervalLogWriter;
 
     use super::*;

@@ -53,8 +53,9 @@ enum JitterOf {
     None,
     /// The values are jitter already.
     Values,
-    /// From one value to the next: intended times are equally far apart, so lateness differs by as
-    /// much as the interval does; for a latency this is its delay variation (RFC 3393).
+    /// From one value to the next: on a beat intended times are equally far apart, so lateness
+    /// differs by as much as the interval does; for a latency this is its delay variation
+    /// (RFC 3393).
     Differences(Box<Differences>),
 }
 
@@ -70,7 +71,11 @@ impl SampleMeter {
     #[must_use]
     pub fn new(series: &Series) -> Self {
         let jitter = match series.kind {
-            Kind::Lateness | Kind::Latency => JitterOf::Differences(Box::default()),
+            Kind::Latency => JitterOf::Differences(Box::default()),
+            Kind::Lateness if series.expected_interval_ns.is_some() => {
+                JitterOf::Differences(Box::default())
+            }
+            Kind::Lateness => JitterOf::None,
             Kind::Jitter => JitterOf::Values,
             Kind::Hiccup | Kind::Floor => JitterOf::None,
         };
@@ -91,7 +96,7 @@ impl SampleMeter {
         }
     }
 
-    /// Takes values that follow each other without a gap.
+    /// Takes values that follow each other without a gap. Lateness is taken to be on a beat.
     pub fn take_values(&mut self, values: &[i64]) {
         self.moments.extend(values);
         self.extremes.extend(self.next_index, values);
@@ -113,7 +118,8 @@ impl SampleMeter {
     }
 
     /// Takes samples, whose sequence numbers show where some were dropped: across such a gap there
-    /// is no jitter.
+    /// is no jitter. Lateness whose intended times are not one expected interval apart is on no
+    /// beat (a one-shot timer, a relative sleep) and has no jitter at all.
     pub fn take_samples(&mut self, samples: &[Sample]) {
         let mut values = Vec::with_capacity(samples.len());
         for run in samples.chunk_by(|a, b| b.sequence == a.sequence.wrapping_add(1)) {
@@ -121,10 +127,30 @@ impl SampleMeter {
                 self.last_value = None;
                 self.next_index = run[0].sequence;
             }
+            if self.beat && !self.keeps_beat(run) {
+                self.beat = false;
+                self.jitter = JitterOf::None;
+            }
             values.clear();
             values.extend(run.iter().map(|sample| sample.value_ns));
             self.take_values(&values);
         }
+    }
+
+    /// Whether intended times are one expected interval apart, to the nanosecond that a rate which
+    /// does not divide a second needs. Jitter needs no beat; it was taken against one.
+    fn keeps_beat(&self, run: &[Sample]) -> bool {
+        let JitterOf::Differences(_) = self.jitter else {
+            return true;
+        };
+        let expected = self
+            .expected_interval_ns
+            .and_then(|ns| i64::try_from(ns).ok());
+        let apart = |pair: &[Sample]| pair[1].intended_ns.wrapping_sub(pair[0].intended_ns);
+        expected.is_some_and(|expected| {
+            run.windows(2)
+                .all(|pair| apart(pair).abs_diff(expected) <= 1)
+        })
     }
 
     /// The distribution of the values.
@@ -238,10 +264,14 @@ mod tests {
     }
 
     fn samples(pairs: &[(u64, i64)]) -> Vec<Sample> {
-        let sample = |&(sequence, value_ns)| Sample {
-            sequence,
-            value_ns,
-            ..Sample::default()
+        let sample = |&(sequence, value_ns): &(u64, i64)| {
+            let intended_ns = sequence as i64 * 1_000_000;
+            Sample {
+                sequence,
+                intended_ns,
+                actual_ns: intended_ns + value_ns,
+                value_ns,
+            }
         };
         pairs.iter().map(sample).collect()
     }
@@ -283,6 +313,16 @@ mod tests {
             "{frequency:?}"
         );
         assert!((frequency.mean_interval_ns - 1_060_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn lateness_on_no_beat_has_no_jitter() {
+        let mut one_shot = samples(&[(0, 10), (1, 30), (2, 20)]);
+        one_shot[2].intended_ns += 5_000;
+        let mut meter = SampleMeter::new(&series(Kind::Lateness));
+        meter.take_samples(&one_shot);
+        meter.take_values(&[10, 20]);
+        assert_eq!((meter.facts().count, meter.facts().jitter), (5, None));
     }
 
     #[test]

@@ -31,6 +31,7 @@ fn recorded(values: &[i64], raw: bool) -> (TempDir, PathBuf) {
     for (sequence, &value_ns) in values.iter().enumerate() {
         recorder.record(Sample {
             sequence: sequence as u64,
+            intended_ns: sequence as i64 * 1_000_000,
             value_ns,
             ..Sample::default()
         });

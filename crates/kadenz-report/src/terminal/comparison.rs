@@ -51,32 +51,47 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> St
     parts.join("\n\n")
 }
 
-/// One table for all candidates where the width allows it, else a table each.
+/// One table for all candidates where the width allows it, else a table each; cells are wrapped
+/// only where that is too wide as well.
 fn tables(
     comparison: &Comparison,
     series: &SeriesComparison,
     runs: &[Summary],
     style: Style,
 ) -> Vec<String> {
-    let together = table(comparison, series, &series.candidates, runs, style);
-    let width = together
-        .lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0);
-    if series.candidates.len() == 1 || width <= usize::from(style.width) {
+    let wide = Style {
+        width: u16::MAX,
+        ..style
+    };
+    let fits = |table: &String| {
+        let width = table.lines().map(visible_width).max().unwrap_or(0);
+        width <= usize::from(style.width)
+    };
+    let together = table(comparison, series, &series.candidates, runs, wide);
+    if fits(&together) {
         return vec![together];
     }
     let one = |candidate: &Candidate| {
-        table(
-            comparison,
-            series,
-            std::slice::from_ref(candidate),
-            runs,
-            style,
-        )
+        let alone = std::slice::from_ref(candidate);
+        let whole = table(comparison, series, alone, runs, wide);
+        if fits(&whole) {
+            whole
+        } else {
+            table(comparison, series, alone, runs, style)
+        }
     };
     series.candidates.iter().map(one).collect()
+}
+
+/// Characters of a line without its colours.
+fn visible_width(line: &str) -> usize {
+    let mut within_escape = false;
+    let seen = line.chars().filter(|&character| {
+        let shown = !within_escape && character != '\u{1b}';
+        within_escape = (within_escape || character == '\u{1b}') && character != 'm';
+        shown
+    });
+    seen.count()
 }
 
 fn table(
@@ -86,11 +101,7 @@ fn table(
     runs: &[Summary],
     style: Style,
 ) -> String {
-    let mut table = Style {
-        width: u16::MAX,
-        ..style
-    }
-    .table();
+    let mut table = style.table();
     let mut header = vec![series.name.clone(), comparison.runs[0].clone()];
     for candidate in candidates {
         header.push(comparison.runs[candidate.run].clone());

@@ -59,12 +59,11 @@ impl Style {
     pub(crate) fn table(self) -> Table {
         let mut table = Table::new();
         table.set_width(self.width);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
         if self.rich {
             table.load_style(UTF8_FULL_CONDENSED).enforce_styling();
-            table.set_content_arrangement(ContentArrangement::Dynamic);
         } else {
             table.load_style(ASCII_MARKDOWN).force_no_tty();
-            table.set_content_arrangement(ContentArrangement::Disabled);
         }
         table
     }

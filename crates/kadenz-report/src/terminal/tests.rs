@@ -11,12 +11,12 @@ fn the_blog_s_table_is_reproduced() {
     assert_eq!(
         table,
         "\
-|                                 |    samples |     mean |   stddev |      max | (max-mean)/stddev |
-|---------------------------------|------------|----------|----------|----------|-------------------|
-| Windows 10: hiccup              | 80,304,595 | 550.0 us | 370.0 us | 17.17 ms |              44.9 |
-| OSX 10.9.5: hiccup              | 65,282,969 | 320.0 us | 30.00 us | 12.65 ms |               411 |
-| Ubuntu 16.04: hiccup            | 78,039,162 | 100.0 us | 10.00 us | 3.030 ms |               293 |
-| Scientific Linux 6.6-rt: hiccup | 79,753,643 | 80.00 us | 10.00 us | 150.0 us |                 7 |"
+|                         |    samples |     mean |   stddev |      max | (max-mean)/stddev |
+|-------------------------|------------|----------|----------|----------|-------------------|
+| Windows 10              | 80,304,595 | 550.0 us | 370.0 us | 17.17 ms |              44.9 |
+| OSX 10.9.5              | 65,282,969 | 320.0 us | 30.00 us | 12.65 ms |               411 |
+| Ubuntu 16.04            | 78,039,162 | 100.0 us | 10.00 us | 3.030 ms |               293 |
+| Scientific Linux 6.6-rt | 79,753,643 | 80.00 us | 10.00 us | 150.0 us |                 7 |"
     );
 }
 
@@ -201,4 +201,21 @@ fn a_comparison_of_many_runs_is_parted_where_it_is_too_wide() {
         text.matches("| samples ").count()
     };
     assert_eq!((tables(60), tables(200)), (4, 1));
+    for style in [
+        Style {
+            width: 40,
+            rich: false,
+        },
+        Style {
+            width: 40,
+            rich: true,
+        },
+    ] {
+        let text = comparison(&compared, &runs, style);
+        let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[39m", "");
+        assert!(
+            plain.lines().all(|line| line.chars().count() <= 40),
+            "{text}"
+        );
+    }
 }
