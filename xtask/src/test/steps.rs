@@ -17,7 +17,7 @@ use crate::tools;
 const FUZZ_SECONDS: u32 = 5;
 
 /// Modules that loom and Miri can say something about: those that share memory between threads.
-const SHARING_MODULES: [&str; 3] = ["phaser", "recorder", "ring"];
+const SHARING_MODULES: [&str; 3] = ["phaser::", "recorder::", "ring::"];
 
 /// `cargo test --workspace`, with the tools found for the tests that need them.
 pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
