@@ -101,3 +101,86 @@ proptest! {
         }
     }
 }
+
+/// A recording, and what it is.
+fn recordings() -> Vec<(Format, Vec<u8>)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance");
+    let files = [
+        (Format::Hlog, "hlog/tagged-Log.logV2.hlog"),
+        (Format::Hlog, "hlog/jHiccup-2.0.6.logV1.hlog"),
+        (Format::CyclictestJson, "import/cyclictest.json"),
+        (Format::CyclictestJson, "import/cyclictest-overflow.json"),
+        (Format::CyclictestText, "import/cyclictest-overflow.txt"),
+        (Format::Irtt, "import/irtt.json"),
+        (
+            Format::Jitterdebugger,
+            "import/jitterdebugger-overflow.json",
+        ),
+        (Format::Sockperf, "import/sockperf-rtt.csv"),
+        (Format::Bmwcarit, "import/bmwcarit-oneshot-measured.log"),
+        (Format::Bmwcarit, "import/bmwcarit-communication.log"),
+        (Format::Csv, "import/samples.csv"),
+    ];
+    let read =
+        files.map(|(format, file)| (format, std::fs::read(format!("{folder}/{file}")).unwrap()));
+    read.to_vec()
+}
+
+/// One thing that goes wrong with a file.
+#[derive(Clone, Debug)]
+enum Damage {
+    Change(u8),
+    Remove(usize),
+    Repeat(usize),
+    CutOff,
+}
+
+fn damage() -> impl Strategy<Value = (prop::sample::Index, Damage)> {
+    let what = prop_oneof![
+        4 => any::<u8>().prop_map(Damage::Change),
+        4 => prop::sample::select(b"0123456789-.,:\"{}\n\t #".to_vec()).prop_map(Damage::Change),
+        2 => (1_usize..200).prop_map(Damage::Remove),
+        2 => (1_usize..200).prop_map(Damage::Repeat),
+        1 => Just(Damage::CutOff),
+    ];
+    (any::<prop::sample::Index>(), what)
+}
+
+fn damaged(mut bytes: Vec<u8>, what: &[(prop::sample::Index, Damage)]) -> Vec<u8> {
+    for (at, damage) in what {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = at.index(bytes.len());
+        let end = |length: usize| (at + length).min(bytes.len());
+        match damage {
+            Damage::Change(byte) => bytes[at] = *byte,
+            Damage::Remove(length) => drop(bytes.drain(at..end(*length))),
+            Damage::Repeat(length) => {
+                let part = bytes[at..end(*length)].to_vec();
+                bytes.splice(at..at, part);
+            }
+            Damage::CutOff => bytes.truncate(at),
+        }
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// A recording that was damaged is an error that names its place, or still a run.
+    #[test]
+    fn damaged_recordings_are_refused_or_read(
+        which: prop::sample::Index,
+        what in prop::collection::vec(damage(), 1..6),
+    ) {
+        let recordings = recordings();
+        let (format, bytes) = &recordings[which.index(recordings.len())];
+        let bytes = damaged(bytes.clone(), &what);
+        match Collected::read(*format, &mut bytes.as_slice()) {
+            Ok(sink) => prop_assert_eq!(sink.inconsistency(), None),
+            Err(error) => prop_assert!(error.to_string().len() > 10, "{}", error),
+        }
+    }
+}
