@@ -51,12 +51,12 @@ mod threads {
             }
         });
         let mut taken = Vec::new();
-        loop {
-            let ended = pushing.is_finished();
-            if consumer.drain_into(&mut taken, 16) == 0 && ended {
-                break;
-            }
+        while !pushing.is_finished() {
+            consumer.drain_into(&mut taken, 16);
         }
+        // That it has finished is only heard of; joining it makes its last stores seen.
+        pushing.join().expect("pushes");
+        consumer.drain_into(&mut taken, usize::MAX);
         assert!(
             taken
                 .iter()
