@@ -203,7 +203,7 @@ impl SampleConsumer {
         self.len() == 0
     }
 
-    /// Samples that found no room so far.
+    /// Samples that found no room so far; exact once the thread that pushed them was joined.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.shared.dropped.0.load(Ordering::Relaxed)
