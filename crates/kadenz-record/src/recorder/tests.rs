@@ -114,6 +114,8 @@ fn a_lone_writer_loses_nothing_over_flips() {
         sum.add(&interval);
         thread::yield_now();
     }
+    // Only `join` orders what the writer did before what is read now; `is_finished` does not.
+    writing.join().expect("the writer does not panic");
     reader.flip_into(&mut interval);
     sum.add(&interval);
     assert_eq!(sum, directly((0..VALUES).map(value)));
@@ -137,6 +139,9 @@ fn several_writers_lose_nothing_over_flips() {
         reader.flip_into(&mut interval);
         sum.add(&interval);
         thread::yield_now();
+    }
+    for writer in writers {
+        writer.join().expect("a writer does not panic");
     }
     reader.flip_into(&mut interval);
     sum.add(&interval);
