@@ -57,7 +57,8 @@ fn a_stopped_process_shows_as_a_stall_of_its_length() {
     signal(&child, "STOP");
     std::thread::sleep(Duration::from_secs(3));
     signal(&child, "CONT");
-    std::thread::sleep(Duration::from_millis(500));
+    // Time to catch up with three thousand beats, also on a busy machine.
+    std::thread::sleep(Duration::from_secs(2));
     signal(&child, "INT");
     child.wait_with_output().unwrap();
     let json = run(&["show", text(&out), "--json"]).json();

@@ -60,7 +60,7 @@ fn allocations<R>(
     let counted = allocation_counter::measure(|| work(&mut station, &mut held));
     let run = running.finish(EndedBy::Finished).unwrap();
     assert!(
-        run.series.iter().any(|series| series.counts.recorded > 20),
+        run.series.iter().any(|series| series.counts.recorded > 0),
         "{run:?}"
     );
     counted.count_total
