@@ -110,6 +110,8 @@ pub struct JitterOutput {
     pub stddev_ns: f64,
     /// Percentiles.
     pub percentiles: Percentiles,
+    /// Intervals that were short because a stall came before.
+    pub catching_up: u64,
     /// The average frequency; `null` where the series has no beat.
     pub frequency: Option<FrequencyOutput>,
 }
@@ -123,6 +125,7 @@ impl JitterOutput {
             mean_ns: facts.mean_ns,
             stddev_ns: facts.stddev_ns,
             percentiles: Percentiles(facts.percentiles.clone()),
+            catching_up: facts.catching_up,
             frequency: facts.frequency.as_ref().map(FrequencyOutput::new),
         }
     }

@@ -5,6 +5,7 @@ mod clusters;
 mod distribution;
 mod extremes;
 mod hiccups;
+mod jitter;
 mod moments;
 mod percent;
 mod samples;
@@ -80,8 +81,11 @@ pub struct JitterFacts {
     pub percentiles: Vec<Percentile>,
     /// Distribution, ascending.
     pub distribution: Vec<SignedBucket>,
-    /// Groups of early wake-ups.
+    /// Groups of early wake-ups, but for those that were owed by a stall.
     pub early_clusters: Vec<Cluster>,
+    /// Intervals that were short because a stall of more than half an interval came before: the
+    /// wake-ups it owed came at once.
+    pub catching_up: u64,
     /// Whether the average frequency was kept.
     pub frequency: Option<FrequencyFacts>,
 }
@@ -91,7 +95,8 @@ pub struct JitterFacts {
 pub struct FrequencyFacts {
     /// The interval asked for.
     pub expected_interval_ns: u64,
-    /// Mean interval over the run.
+    /// Mean interval over the run: the slope of the least-squares line through all wake-ups, which
+    /// a stall at the end does not tilt.
     pub mean_interval_ns: f64,
     /// Relative difference of the frequency in parts per million: positive is too fast.
     pub error_ppm: f64,

@@ -4,14 +4,8 @@ use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Kind, Series};
 use kadenz_record::samples::Sample;
 
-use super::clusters::early_clusters;
-use super::distribution::{distribution, percentiles};
-use super::{Extremes, FrequencyFacts, JitterFacts, Moments, SampleFacts};
-
-/// The average frequency counts as kept within this many parts per million ...
-const KEPT_PPM: f64 = 100.0;
-/// ... or when no more than one sample came too many or too few.
-const KEPT_SAMPLES: f64 = 1.0;
+use super::jitter::JitterMeter;
+use super::{Extremes, Moments, SampleFacts};
 
 /// Reads the samples of one series as they stream by, and keeps what a report needs of them: a few
 /// hundred kilobytes, however many samples there are.
@@ -35,9 +29,9 @@ pub struct SampleMeter {
     moments: Moments,
     extremes: Extremes,
     values: SignedHistogram,
-    jitter: JitterOf,
+    jitter: Option<Box<JitterMeter>>,
+    kind: Kind,
     expected_interval_ns: Option<u64>,
-    beat: bool,
     deadline_ns: Option<u64>,
     misses: u64,
     miss_run: u64,
@@ -46,47 +40,26 @@ pub struct SampleMeter {
     scratch: Vec<i64>,
 }
 
-/// Where the jitter of a series comes from.
-#[derive(Clone, Debug)]
-enum JitterOf {
-    /// This kind of series has none.
-    None,
-    /// The values are jitter already.
-    Values,
-    /// From one value to the next: on a beat intended times are equally far apart, so lateness
-    /// differs by as much as the interval does; for a latency this is its delay variation
-    /// (RFC 3393).
-    Differences(Box<Differences>),
-}
-
-#[derive(Clone, Debug, Default)]
-struct Differences {
-    moments: Moments,
-    histogram: SignedHistogram,
-    range: Option<(i64, i64)>,
-}
-
 impl SampleMeter {
-    /// Reads samples of `series`, whose kind tells what their jitter is.
+    /// Reads samples of `series`, whose kind tells what their jitter is: that of lateness on a beat
+    /// is how it differs from one sample to the next, for intended times are equally far apart; that
+    /// of a latency is its delay variation (RFC 3393); jitter is its own; hiccups have none.
     #[must_use]
     pub fn new(series: &Series) -> Self {
-        let jitter = match series.kind {
-            Kind::Latency => JitterOf::Differences(Box::default()),
-            Kind::Lateness if series.expected_interval_ns.is_some() => {
-                JitterOf::Differences(Box::default())
-            }
-            Kind::Lateness => JitterOf::None,
-            Kind::Jitter => JitterOf::Values,
-            Kind::Hiccup | Kind::Floor => JitterOf::None,
+        let has_jitter = match series.kind {
+            Kind::Latency | Kind::Jitter => true,
+            Kind::Lateness => series.expected_interval_ns.is_some(),
+            Kind::Hiccup | Kind::Floor => false,
         };
+        let jitter = || Box::new(JitterMeter::new(series.expected_interval_ns));
         Self {
             next_index: 0,
             moments: Moments::default(),
             extremes: Extremes::default(),
             values: SignedHistogram::new(),
-            jitter,
+            jitter: has_jitter.then(jitter),
+            kind: series.kind,
             expected_interval_ns: series.expected_interval_ns,
-            beat: matches!(series.kind, Kind::Lateness | Kind::Jitter),
             deadline_ns: series.deadline_ns,
             misses: 0,
             miss_run: 0,
@@ -102,16 +75,17 @@ impl SampleMeter {
         self.extremes.extend(self.next_index, values);
         values.iter().for_each(|&value| self.values.record(value));
         self.count_misses(values);
-        if let JitterOf::Differences(differences) = &mut self.jitter {
-            let before = self.last_value.into_iter().chain(values.iter().copied());
-            let after = values.iter().skip(usize::from(self.last_value.is_none()));
-            self.scratch.clear();
-            self.scratch.extend(
-                after
-                    .zip(before)
-                    .map(|(after, before)| after.wrapping_sub(before)),
-            );
-            differences.extend(&self.scratch);
+        if let Some(jitter) = &mut self.jitter {
+            if self.kind == Kind::Jitter {
+                jitter.extend(values);
+            } else {
+                let before = self.last_value.into_iter().chain(values.iter().copied());
+                let after = values.iter().skip(usize::from(self.last_value.is_none()));
+                let difference = |(after, before): (&i64, i64)| after.wrapping_sub(before);
+                self.scratch.clear();
+                self.scratch.extend(after.zip(before).map(difference));
+                jitter.extend(&self.scratch);
+            }
         }
         self.last_value = values.last().copied().or(self.last_value);
         self.next_index += values.len() as u64;
@@ -127,9 +101,8 @@ impl SampleMeter {
                 self.last_value = None;
                 self.next_index = run[0].sequence;
             }
-            if self.beat && !self.keeps_beat(run) {
-                self.beat = false;
-                self.jitter = JitterOf::None;
+            if self.kind == Kind::Lateness && !self.keeps_beat(run) {
+                self.jitter = None;
             }
             values.clear();
             values.extend(run.iter().map(|sample| sample.value_ns));
@@ -138,11 +111,8 @@ impl SampleMeter {
     }
 
     /// Whether intended times are one expected interval apart, to the nanosecond that a rate which
-    /// does not divide a second needs. Jitter needs no beat; it was taken against one.
+    /// does not divide a second needs.
     fn keeps_beat(&self, run: &[Sample]) -> bool {
-        let JitterOf::Differences(_) = self.jitter else {
-            return true;
-        };
         let expected = self
             .expected_interval_ns
             .and_then(|ns| i64::try_from(ns).ok());
@@ -174,7 +144,10 @@ impl SampleMeter {
             stddev_ns: self.moments.stddev().unwrap_or(0.0),
             highest: self.extremes.highest().to_vec(),
             lowest: self.extremes.lowest().to_vec(),
-            jitter: self.jitter_facts(),
+            jitter: self
+                .jitter
+                .as_ref()
+                .and_then(|jitter| jitter.facts(self.beat_ns())),
         }
     }
 
@@ -194,59 +167,10 @@ impl SampleMeter {
         }
     }
 
-    fn jitter_facts(&self) -> Option<JitterFacts> {
-        let (moments, histogram, (min_ns, max_ns)) = match &self.jitter {
-            JitterOf::None => return None,
-            JitterOf::Values => (&self.moments, &self.values, self.range()?),
-            JitterOf::Differences(d) => (&d.moments, &d.histogram, d.range?),
-        };
-        let distribution = distribution(histogram);
-        let mean_ns = moments.mean()?;
-        let interval = self.expected_interval_ns.filter(|_| self.beat);
-        Some(JitterFacts {
-            count: moments.count(),
-            min_ns,
-            max_ns,
-            mean_ns,
-            stddev_ns: moments.stddev()?,
-            percentiles: percentiles(&distribution, max_ns),
-            early_clusters: early_clusters(&distribution, self.expected_interval_ns),
-            frequency: interval.map(|ns| frequency(ns, mean_ns, moments.count())),
-            distribution,
-        })
-    }
-
-    fn range(&self) -> Option<(i64, i64)> {
-        let lowest = self.extremes.lowest().first()?;
-        let highest = self.extremes.highest().first()?;
-        Some((lowest.value_ns, highest.value_ns))
-    }
-}
-
-impl Differences {
-    fn extend(&mut self, values: &[i64]) {
-        self.moments.extend(values);
-        let (mut low, mut high) = self.range.unwrap_or((i64::MAX, i64::MIN));
-        for &value in values {
-            self.histogram.record(value);
-            low = low.min(value);
-            high = high.max(value);
-        }
-        self.range = (self.moments.count() > 0).then_some((low, high));
-    }
-}
-
-/// The average frequency: jitter sums up to what was lost or gained over all intervals.
-fn frequency(expected_interval_ns: u64, mean_jitter_ns: f64, intervals: u64) -> FrequencyFacts {
-    let expected = expected_interval_ns as f64;
-    let mean_interval_ns = expected + mean_jitter_ns;
-    let error_ppm = 1e6 * (expected / mean_interval_ns - 1.0);
-    let samples_off = mean_jitter_ns.abs() * intervals as f64 / expected;
-    FrequencyFacts {
-        expected_interval_ns,
-        mean_interval_ns,
-        error_ppm,
-        kept: samples_off <= KEPT_SAMPLES || error_ppm.abs() <= KEPT_PPM,
+    /// The interval of the beat; a latency has none.
+    fn beat_ns(&self) -> Option<u64> {
+        self.expected_interval_ns
+            .filter(|_| self.kind != Kind::Latency)
     }
 }
 
@@ -299,20 +223,6 @@ mod tests {
         assert_eq!(facts.highest[0].index, 9);
         assert_eq!(facts.lowest[0].index, 5);
         assert_eq!(meter.misses(), (2, 2));
-    }
-
-    #[test]
-    fn a_timer_that_drifts_does_not_keep_its_frequency() {
-        let mut meter = SampleMeter::new(&series(Kind::Lateness));
-        let drifting: Vec<i64> = (0..10_000).map(|beat| beat * 60_000).collect();
-        meter.take_values(&drifting);
-        let frequency = meter.facts().jitter.unwrap().frequency.unwrap();
-        assert!(!frequency.kept);
-        assert!(
-            (frequency.error_ppm + 56_604.0).abs() < 1.0,
-            "{frequency:?}"
-        );
-        assert!((frequency.mean_interval_ns - 1_060_000.0).abs() < 1e-6);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
-use kadenz_record::run::model::{Kind, Series, Warning};
+use kadenz_record::run::model::{Counts, Kind, Series, Warning};
 use kadenz_record::samples::reader::ReadSamplesError;
 use thiserror::Error;
 
@@ -286,7 +286,7 @@ fn end_of(intervals: &[IntervalPoint]) -> u64 {
 impl SeriesSummary {
     /// The summary of a series from its histogram and its intervals, without raw samples. Exact
     /// extremes and misses are taken from the counts of `series`; `duration_ns` is how long was
-    /// measured, 0 if unknown.
+    /// measured, 0 if unknown. It matters only to a series without an expected interval.
     #[must_use]
     pub fn new(
         series: Series,
@@ -304,13 +304,21 @@ impl SeriesSummary {
             any.then(|| histogram.stddev()),
         );
         let verdict = series.deadline_ns.map(|limit| {
-            let counts = &series.counts;
+            let Counts {
+                misses,
+                longest_miss_run,
+                ..
+            } = series.counts;
+            // A run may take its series one after the other; the beat tells how long each lasted.
+            let beat_ns = series
+                .expected_interval_ns
+                .map(|ns| ns.saturating_mul(count));
             Verdict::new(
                 limit,
                 count,
-                counts.misses,
-                counts.longest_miss_run,
-                duration_ns,
+                misses,
+                longest_miss_run,
+                beat_ns.unwrap_or(duration_ns),
             )
         });
         let signed = matches!(series.kind, Kind::Lateness | Kind::Jitter);

@@ -94,7 +94,7 @@ const PERCENTILE_LABELS: [&str; 10] = [
     "99.9999999 %",
 ];
 
-const LABELS: [&str; 32] = [
+const LABELS: [&str; 33] = [
     "samples",
     "early",
     "dropped",
@@ -124,6 +124,7 @@ const LABELS: [&str; 32] = [
     "jitter min",
     "jitter stddev",
     "jitter max",
+    "catching up",
     "mean interval",
     "frequency kept",
     "early clusters",
@@ -256,7 +257,11 @@ impl Column {
             self.add("longest run", numbers::thousands(verdict.longest_run));
         }
         if let Some(per_hour) = verdict.misses_per_hour.filter(|&number| number > 0.0) {
-            self.add("misses per hour", numbers::three_digits(per_hour));
+            let text = match per_hour {
+                many if many >= 1000.0 => numbers::thousands(many.round() as u64),
+                few => numbers::three_digits(few),
+            };
+            self.add("misses per hour", text);
         }
         match verdict.standing {
             Standing::Kept => self.judge("kept", "yes".to_owned(), true),
@@ -269,6 +274,9 @@ impl Column {
         self.add_value("jitter min", Some(jitter.min_ns as f64));
         self.add_value("jitter stddev", Some(jitter.stddev_ns));
         self.add_value("jitter max", Some(jitter.max_ns as f64));
+        if jitter.catching_up > 0 {
+            self.add("catching up", numbers::thousands(jitter.catching_up));
+        }
         if let Some(frequency) = &jitter.frequency {
             self.add_value("mean interval", Some(frequency.mean_interval_ns));
             let text = if frequency.kept {

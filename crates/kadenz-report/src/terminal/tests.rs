@@ -56,7 +56,7 @@ fn a_sheet_has_what_the_sample_carries_and_no_more() {
 | miss rate         |             0.2 % |
 | at most (95 %)    | 3.4 in a thousand |
 | longest run       |                10 |
-| misses per hour   |               600 |
+| misses per hour   |             7,200 |
 | kept              |                no |
 
 (n): only n samples lie beyond this percentile; beyond the others lie 100 or more."
