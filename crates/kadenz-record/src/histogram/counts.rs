@@ -95,6 +95,24 @@ impl Histogram {
         }
     }
 
+    /// The counters, for counts made at `first..=last` of a histogram of layout `from` to be added,
+    /// which sum up to `total`; nothing if indices do not mean the same values here.
+    pub(crate) fn counts_to_add(
+        &mut self,
+        from: &Layout,
+        first: usize,
+        last: usize,
+        total: u64,
+    ) -> Option<&mut [u64]> {
+        if !self.layout.same_scale(from) || last >= self.layout.len() {
+            return None;
+        }
+        self.total = self.total.saturating_add(total);
+        self.first = self.first.min(first);
+        self.last = self.last.max(last);
+        Some(&mut self.counts[..=last])
+    }
+
     /// Adds everything `other` recorded. Where the layouts differ, a value lands in the counter
     /// of the lowest value it could have been, as HdrHistogram does it; so sum what was recorded
     /// coarsely in its own layout, lest the sum look better than its parts.

@@ -21,7 +21,10 @@ const ROOM: usize = 4096;
 #[derive(Debug)]
 pub struct Decoder {
     inflate: Decompress,
+    /// What was unpacked, and room for more.
     plain: Vec<u8>,
+    unpacked: usize,
+    ended: bool,
 }
 
 impl Default for Decoder {
@@ -37,6 +40,8 @@ impl Decoder {
         Self {
             inflate: Decompress::new(true),
             plain: Vec::new(),
+            unpacked: 0,
+            ended: false,
         }
     }
 
@@ -78,17 +83,18 @@ impl Decoder {
     /// As [`Decoder::decode`].
     pub fn max(&mut self, bytes: &[u8]) -> Result<u64, DecodeError> {
         let plain = self.unpack(bytes)?;
+        if plain.is_empty() {
+            return Ok(0);
+        }
         let layout = plain.layout;
-        Ok(plain.last.map_or(0, |index| {
-            layout.highest_equivalent(layout.lowest_at(index))
-        }))
+        Ok(layout.highest_equivalent(layout.lowest_at(plain.last)))
     }
 
     /// The checked counts of the histogram in `bytes`.
     fn unpack<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Plain<'a>, DecodeError> {
         let (header, plain) = if is_compressed(bytes)? {
             let header = self.inflate(bytes)?;
-            (header, &self.plain[..])
+            (header, &self.plain[..self.unpacked])
         } else {
             (Header::parse(bytes)?, bytes)
         };
@@ -114,10 +120,11 @@ impl Decoder {
                 need,
             })?;
         self.inflate.reset(true);
-        self.plain.clear();
+        self.unpacked = 0;
+        self.ended = false;
         self.inflate_up_to(stream, 4)?;
-        self.inflate_up_to(stream, header_length(&self.plain)?)?;
-        let header = Header::parse(&self.plain)?;
+        self.inflate_up_to(stream, header_length(&self.plain[..self.unpacked])?)?;
+        let header = Header::parse(&self.plain[..self.unpacked])?;
         // A byte more lets the stream come to its end, where its checksum is.
         self.inflate_up_to(stream, header.len + header.counts_len + 1)?;
         Ok(header)
@@ -125,26 +132,25 @@ impl Decoder {
 
     /// Unpacks until there are `want` bytes or the stream has ended.
     fn inflate_up_to(&mut self, stream: &[u8], want: usize) -> Result<(), DecodeError> {
-        while self.plain.len() < want {
-            // Doubling from a small start: a claim alone takes no memory.
-            let room = (want - self.plain.len()).min(self.plain.len()).max(ROOM);
-            self.plain.reserve(room);
-            let (consumed, unpacked) = (self.inflate.total_in(), self.plain.len());
+        while self.unpacked < want && !self.ended {
+            if self.plain.len() == self.unpacked {
+                // Doubling from a small start: a claim alone takes no memory.
+                self.plain.resize((self.unpacked * 2).max(ROOM), 0);
+            }
+            let (consumed, produced) = (self.inflate.total_in(), self.inflate.total_out());
+            let rest = stream.get(consumed as usize..).unwrap_or_default();
+            let end = self.plain.len().min(want.max(self.unpacked + ROOM));
+            let room = &mut self.plain[self.unpacked..end];
             let status = self
                 .inflate
-                .decompress_vec(
-                    stream.get(consumed as usize..).unwrap_or_default(),
-                    &mut self.plain,
-                    FlushDecompress::None,
-                )
+                .decompress(rest, room, FlushDecompress::None)
                 .map_err(|error| DecodeError::Zlib(error.to_string()))?;
-            let stuck = self.inflate.total_in() == consumed && self.plain.len() == unpacked;
-            match status {
-                Status::StreamEnd => break,
-                Status::Ok | Status::BufError if stuck => {
-                    return Err(DecodeError::Zlib("it ends too early".into()));
-                }
-                Status::Ok | Status::BufError => {}
+            self.unpacked = self.inflate.total_out() as usize;
+            self.ended = status == Status::StreamEnd;
+            if !self.ended
+                && (consumed, produced) == (self.inflate.total_in(), self.inflate.total_out())
+            {
+                return Err(DecodeError::Zlib("it ends too early".into()));
             }
         }
         Ok(())
@@ -156,78 +162,94 @@ struct Plain<'a> {
     layout: Layout,
     counts: Counts,
     bytes: &'a [u8],
-    /// Where the last count above zero is.
-    last: Option<usize>,
+    /// Where the first and the last count above zero are; `first > last` if there is none.
+    first: usize,
+    last: usize,
+    total: u64,
 }
 
 impl<'a> Plain<'a> {
     fn check(layout: Layout, counts: Counts, bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut total = 0_u64;
-        let mut last = None;
-        walk(counts, bytes, |index, count| {
-            if index >= layout.len() {
-                return Err(DecodeError::TooManyCounts(layout.len()));
-            }
-            last = Some(index);
-            total += count;
-            if i64::try_from(total).is_ok() {
-                Ok(())
-            } else {
-                Err(DecodeError::TotalTooLarge)
-            }
+        let mut total = 0_u128;
+        let (mut first, mut last) = (usize::MAX, 0);
+        // No branch that depends on the counts, here and below: they come in no order.
+        walk(counts, bytes, |index, number| {
+            total += u128::from(count(number));
+            first = first.min(if number > 0 { index } else { usize::MAX });
+            last = if number > 0 { index } else { last };
         })?;
+        if last >= layout.len() {
+            return Err(DecodeError::TooManyCounts(layout.len()));
+        }
+        let total = i64::try_from(total).map_err(|_| DecodeError::TotalTooLarge)?;
         Ok(Self {
             layout,
             counts,
             bytes,
+            first,
             last,
+            total: total.unsigned_abs(),
         })
     }
 
+    fn is_empty(&self) -> bool {
+        self.first > self.last
+    }
+
     fn add_to(&self, sum: &mut Histogram) {
-        let added = walk(self.counts, self.bytes, |index, count| {
-            sum.add_from(&self.layout, index, count);
-            Ok(())
-        });
+        if self.is_empty() {
+            return;
+        }
+        let counters = sum.counts_to_add(&self.layout, self.first, self.last, self.total);
+        let added = if let Some(counters) = counters {
+            walk(self.counts, self.bytes, |index, number| {
+                // Beyond the last count there are zeros at most.
+                if let Some(counter) = counters.get_mut(index) {
+                    *counter = counter.saturating_add(count(number));
+                }
+            })
+        } else {
+            walk(self.counts, self.bytes, |index, number| {
+                sum.add_from(&self.layout, index, count(number));
+            })
+        };
         debug_assert_eq!(added, Ok(()), "the counts were checked");
     }
 }
 
-/// Calls `found` with index and count of every count above zero.
+/// What a number counts: nothing where it stands for zeros.
+fn count(number: i64) -> u64 {
+    number.max(0).unsigned_abs()
+}
+
+/// Calls `each` with every number and the index it stands at.
 #[inline]
-fn walk(
-    counts: Counts,
-    bytes: &[u8],
-    found: impl FnMut(usize, u64) -> Result<(), DecodeError>,
-) -> Result<(), DecodeError> {
+fn walk(counts: Counts, bytes: &[u8], each: impl FnMut(usize, i64)) -> Result<(), DecodeError> {
     match counts {
-        Counts::Numbers => walk_numbers(bytes, found),
-        Counts::Words(size) => walk_words(size, bytes, found),
+        Counts::Numbers => walk_numbers(bytes, each),
+        Counts::Words(size) => walk_words(size, bytes, each),
     }
 }
 
 #[inline]
-fn walk_numbers(
-    mut bytes: &[u8],
-    mut found: impl FnMut(usize, u64) -> Result<(), DecodeError>,
-) -> Result<(), DecodeError> {
+fn walk_numbers(mut bytes: &[u8], mut each: impl FnMut(usize, i64)) -> Result<(), DecodeError> {
     let all = bytes.len();
     let mut index = 0_usize;
     while !bytes.is_empty() {
-        let number = number::take(&mut bytes).ok_or(DecodeError::TooShort {
-            have: all,
-            need: all + 1,
-        })?;
-        match number {
-            0 => index += 1,
-            1.. => {
-                found(index, number.unsigned_abs())?;
-                index += 1;
-            }
-            // As the original, no more zeros than its array could have.
-            zeros if zeros < -i64::from(i32::MAX) => return Err(DecodeError::Count(zeros)),
-            zeros => index = index.saturating_add(zeros.unsigned_abs() as usize),
+        let Some((number, rest)) = number::take(bytes) else {
+            return Err(DecodeError::TooShort {
+                have: all,
+                need: all + 1,
+            });
+        };
+        bytes = rest;
+        // As the original, no more zeros than its array could have.
+        if number < -i64::from(i32::MAX) {
+            return Err(DecodeError::Count(number));
         }
+        each(index, number);
+        let covered = if number < 0 { number.unsigned_abs() } else { 1 };
+        index = index.saturating_add(covered as usize);
     }
     Ok(())
 }
@@ -236,16 +258,16 @@ fn walk_numbers(
 fn walk_words(
     size: usize,
     bytes: &[u8],
-    mut found: impl FnMut(usize, u64) -> Result<(), DecodeError>,
+    mut each: impl FnMut(usize, i64),
 ) -> Result<(), DecodeError> {
     for (index, word) in bytes.chunks_exact(size).enumerate() {
         let mut wide = if word[0] < 0x80 { [0; 8] } else { [0xff; 8] };
         wide[8 - size..].copy_from_slice(word);
-        match i64::from_be_bytes(wide) {
-            0 => {}
-            count @ 1.. => found(index, count.unsigned_abs())?,
-            count => return Err(DecodeError::Count(count)),
+        let number = i64::from_be_bytes(wide);
+        if number < 0 {
+            return Err(DecodeError::Count(number));
         }
+        each(index, number);
     }
     match bytes.len() % size {
         0 => Ok(()),

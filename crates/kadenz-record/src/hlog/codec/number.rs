@@ -18,26 +18,25 @@ pub(super) fn put(value: i64, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// Takes a number off the front of `bytes`; nothing if they end within it.
-#[inline]
-pub(super) fn take(bytes: &mut &[u8]) -> Option<i64> {
+/// The number at the front of `bytes` and what follows; nothing if they end within it.
+#[inline(always)]
+pub(super) fn take(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (&first, rest) = bytes.split_first()?;
     // Most counts of a histogram are small.
     if first < 0x80 {
-        *bytes = rest;
-        return Some(unzigzag(u64::from(first)));
+        return Some((unzigzag(u64::from(first)), rest));
     }
     take_long(bytes)
 }
 
-fn take_long(bytes: &mut &[u8]) -> Option<i64> {
+#[inline(never)]
+fn take_long(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let mut value = 0_u64;
     for (position, &byte) in bytes.iter().enumerate().take(MAX_BYTES) {
         let shift = 7 * position as u32;
         if position == MAX_BYTES - 1 || byte < 0x80 {
             value |= u64::from(byte) << shift;
-            *bytes = &bytes[position + 1..];
-            return Some(unzigzag(value));
+            return Some((unzigzag(value), &bytes[position + 1..]));
         }
         value |= u64::from(byte & 0x7f) << shift;
     }
@@ -75,7 +74,7 @@ mod tests {
     #[test]
     fn ends_within_a_number() {
         for bytes in [&[][..], &[0x80], &[0xff; 8]] {
-            assert_eq!(take(&mut &bytes[..]), None);
+            assert_eq!(take(bytes), None);
         }
     }
 
@@ -85,9 +84,7 @@ mod tests {
             let mut out = Vec::new();
             put(value, &mut out);
             out.extend(&tail);
-            let mut rest = &out[..];
-            prop_assert_eq!(take(&mut rest), Some(value));
-            prop_assert_eq!(rest, &tail[..]);
+            prop_assert_eq!(take(&out), Some((value, &tail[..])));
         }
     }
 }
