@@ -65,6 +65,14 @@ pub enum MalformedLine {
 }
 
 impl MalformedLine {
+    /// What to do about it, where the cause does not say so itself.
+    pub(super) fn remedy(&self) -> &'static str {
+        match self {
+            Self::Histogram(DecodeError::DoubleHistogram | DecodeError::Ratio(_)) => "",
+            _ => "; mend the line or take it out",
+        }
+    }
+
     /// Whether the line could be the beginning of a good one.
     pub(super) fn is_cut(&self) -> bool {
         matches!(

@@ -77,7 +77,7 @@ pub enum ReadLogError {
         source: io::Error,
     },
     /// A line is not what an interval log holds; those after it can be read.
-    #[error("line {line} of the interval log: {cause}; mend the line or take it out")]
+    #[error("line {line} of the interval log: {cause}{}", cause.remedy())]
     Malformed {
         /// Which line, the first is 1.
         line: u64,
