@@ -4,6 +4,7 @@ use kadenz_record::histogram::SignedHistogram;
 
 use super::clusters::early_clusters;
 use super::distribution::{distribution, percentiles};
+use super::tally::Tally;
 use super::{FrequencyFacts, JitterFacts, Moments, SignedBucket};
 
 /// The average frequency counts as kept within this many parts per million ...
@@ -15,7 +16,7 @@ const KEPT_SAMPLES: f64 = 1.0;
 #[derive(Clone, Debug, Default)]
 pub(super) struct JitterMeter {
     moments: Moments,
-    histogram: SignedHistogram,
+    values: Tally,
     range: Option<(i64, i64)>,
     trend: Trend,
     stalls: Stalls,
@@ -33,10 +34,10 @@ impl JitterMeter {
     /// Takes jitter of intervals that follow each other.
     pub(super) fn extend(&mut self, values: &[i64]) {
         self.moments.extend(values);
+        self.values.extend(values);
         self.trend.extend(values);
         let (mut low, mut high) = self.range.unwrap_or((i64::MAX, i64::MIN));
         for &value in values {
-            self.histogram.record(value);
             self.stalls.take(value);
             low = low.min(value);
             high = high.max(value);
@@ -47,7 +48,7 @@ impl JitterMeter {
     /// What the jitter told; absent without any. A frequency is told where there is a `beat`.
     pub(super) fn facts(&self, beat_ns: Option<u64>) -> Option<JitterFacts> {
         let (min_ns, max_ns) = self.range?;
-        let distribution = distribution(&self.histogram);
+        let distribution = distribution(&self.values.histogram());
         let unforced = without(&distribution, &self.stalls.repaid);
         Some(JitterFacts {
             count: self.moments.count(),

@@ -9,6 +9,7 @@ mod jitter;
 mod moments;
 mod percent;
 mod samples;
+mod tally;
 
 pub use clusters::early_clusters;
 pub use distribution::{count, distribution, percentile, percentiles};

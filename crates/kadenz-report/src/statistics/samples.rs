@@ -5,6 +5,7 @@ use kadenz_record::run::model::{Kind, Series};
 use kadenz_record::samples::Sample;
 
 use super::jitter::JitterMeter;
+use super::tally::Tally;
 use super::{Extremes, Moments, SampleFacts};
 
 /// Reads the samples of one series as they stream by, and keeps what a report needs of them: a few
@@ -28,7 +29,7 @@ pub struct SampleMeter {
     next_index: u64,
     moments: Moments,
     extremes: Extremes,
-    values: SignedHistogram,
+    values: Tally,
     jitter: Option<Box<JitterMeter>>,
     kind: Kind,
     expected_interval_ns: Option<u64>,
@@ -56,7 +57,7 @@ impl SampleMeter {
             next_index: 0,
             moments: Moments::default(),
             extremes: Extremes::default(),
-            values: SignedHistogram::new(),
+            values: Tally::default(),
             jitter: has_jitter.then(jitter),
             kind: series.kind,
             expected_interval_ns: series.expected_interval_ns,
@@ -73,17 +74,18 @@ impl SampleMeter {
     pub fn take_values(&mut self, values: &[i64]) {
         self.moments.extend(values);
         self.extremes.extend(self.next_index, values);
-        values.iter().for_each(|&value| self.values.record(value));
+        self.values.extend(values);
         self.count_misses(values);
         if let Some(jitter) = &mut self.jitter {
             if self.kind == Kind::Jitter {
                 jitter.extend(values);
             } else {
-                let before = self.last_value.into_iter().chain(values.iter().copied());
-                let after = values.iter().skip(usize::from(self.last_value.is_none()));
-                let difference = |(after, before): (&i64, i64)| after.wrapping_sub(before);
+                let last = self.last_value.zip(values.first());
                 self.scratch.clear();
-                self.scratch.extend(after.zip(before).map(difference));
+                self.scratch
+                    .extend(last.map(|(last, first)| first.wrapping_sub(last)));
+                self.scratch
+                    .extend(values.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])));
                 jitter.extend(&self.scratch);
             }
         }
@@ -125,8 +127,14 @@ impl SampleMeter {
 
     /// The distribution of the values.
     #[must_use]
-    pub fn histogram(&self) -> &SignedHistogram {
-        &self.values
+    pub fn histogram(&self) -> SignedHistogram {
+        self.values.histogram()
+    }
+
+    /// How many values were taken.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.values.count()
     }
 
     /// How many values were above the deadline, and how many at most in a row.

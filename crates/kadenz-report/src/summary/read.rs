@@ -160,7 +160,7 @@ impl Reading<'_> {
             (Ok(log), _) => log,
             (Err(error), Some(meter)) => {
                 self.warn("log_unreadable", format!("series {}: {error}", series.name));
-                (meter.histogram().clone(), Vec::new())
+                (meter.histogram(), Vec::new())
             }
             (Err(error), None) => return Err(error),
         };
@@ -267,7 +267,7 @@ fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Optio
     let limit = series
         .deadline_ns
         .map_or(i64::MAX, |ns| i64::try_from(ns).unwrap_or(i64::MAX));
-    let whole = meter.filter(|meter| meter.histogram().count() == histogram.count());
+    let whole = meter.filter(|meter| meter.count() == histogram.count());
     (series.counts.misses, series.counts.longest_miss_run) = match whole {
         Some(meter) => meter.misses(),
         None => (histogram.count_above(limit), 0),
