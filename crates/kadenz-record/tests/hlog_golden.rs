@@ -137,11 +137,14 @@ fn every_version_holds_the_same() {
 
 #[test]
 fn every_way_to_decode_gives_the_same() {
-    let mut into = Histogram::new();
+    let (mut into, mut buckets) = (Histogram::new(), Vec::new());
     for interval in intervals("made-by-hdrhistogram-2.2.2.logV2.hlog") {
         let encoded = interval.histogram;
         let decoded = encoded.decode().unwrap();
         encoded.decode_into(&mut into).unwrap();
+        let layout = encoded.buckets_into(&mut buckets).unwrap();
+        assert_eq!(layout, *into.layout());
+        assert_eq!(buckets, into.buckets().collect::<Vec<_>>());
         assert_eq!(into, decoded);
         assert_eq!(encoded.max_ns().unwrap(), decoded.max());
         let (mut direct, mut by_way) = (Histogram::new(), Histogram::new());

@@ -2,12 +2,12 @@
 
 use std::io::BufRead;
 
-use kadenz_record::histogram::{Histogram, Layout, SignedHistogram};
+use kadenz_record::histogram::{Bucket, Histogram, Layout, SignedHistogram};
 use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
 use kadenz_record::run::folder::EARLY_TAG;
 
 use super::IntervalPoint;
-use crate::statistics::{Percent, SignedBucket, percentile};
+use crate::statistics::{Percent, SignedBucket, value_at_rank};
 
 /// What an interval log holds.
 #[derive(Debug, Default)]
@@ -25,11 +25,11 @@ pub(super) struct LogFacts {
 /// Reads a log to its end. Lines that cannot be understood are counted and passed over.
 pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>) -> LogFacts {
     let mut facts = LogFacts::default();
-    let mut scratch = Histogram::new();
+    let mut buckets = Vec::new();
     let mut pending = Pending::default();
     for interval in &mut log {
         let taken =
-            interval.and_then(|interval| take(&mut facts, &mut pending, &mut scratch, &interval));
+            interval.and_then(|interval| take(&mut facts, &mut pending, &mut buckets, &interval));
         if let Err(error) = taken {
             let (number, _) = facts.damaged.get_or_insert((0, error));
             *number += 1;
@@ -43,7 +43,7 @@ pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>) -> LogFacts {
 fn take(
     facts: &mut LogFacts,
     pending: &mut Pending,
-    scratch: &mut Histogram,
+    buckets: &mut Vec<Bucket>,
     interval: &Interval,
 ) -> Result<(), ReadLogError> {
     let early = match interval.tag.as_deref() {
@@ -54,7 +54,7 @@ fn take(
             return Ok(());
         }
     };
-    interval.histogram.decode_into(scratch)?;
+    let layout = interval.histogram.buckets_into(buckets)?;
     if !pending.is_of(interval, early) {
         facts.intervals.extend(pending.point());
         pending.begin(interval);
@@ -64,30 +64,40 @@ fn take(
     } else {
         &mut facts.total.late
     };
-    make_room(total, scratch.layout());
+    make_room(total, &layout);
+    buckets
+        .iter()
+        .for_each(|bucket| total.record_n(bucket.low, bucket.count));
     if early {
         pending.early = true;
-        pending.cells.splice(0..0, mirrored(scratch));
-    }
-    for bucket in scratch.buckets() {
-        total.record_n(bucket.low, bucket.count);
-        if !early {
-            pending.cells.push(SignedBucket {
-                low_ns: bucket.low as i64,
-                high_ns: bucket.high as i64,
-                count: bucket.count,
-            });
-        }
+        pending
+            .cells
+            .splice(0..0, buckets.iter().rev().map(mirrored));
+    } else {
+        pending.cells.extend(buckets.iter().map(upright));
     }
     Ok(())
 }
 
-fn mirrored(histogram: &Histogram) -> impl Iterator<Item = SignedBucket> + '_ {
-    histogram.buckets().rev().map(|bucket| SignedBucket {
-        low_ns: -(bucket.high as i64),
-        high_ns: -(bucket.low as i64),
+fn upright(bucket: &Bucket) -> SignedBucket {
+    SignedBucket {
+        low_ns: bucket.low as i64,
+        high_ns: bucket.high as i64,
         count: bucket.count,
-    })
+    }
+}
+
+fn mirrored(bucket: &Bucket) -> SignedBucket {
+    let SignedBucket {
+        low_ns,
+        high_ns,
+        count,
+    } = upright(bucket);
+    SignedBucket {
+        low_ns: -high_ns,
+        high_ns: -low_ns,
+        count,
+    }
 }
 
 /// Lets `total` hold what was recorded in `layout`: an empty one takes its digits, so that a coarse
@@ -137,14 +147,21 @@ impl Pending {
             (Some(first), Some(last)) => (first.low_ns, last.high_ns),
             _ => (0, 0),
         };
+        let count = crate::statistics::count(&self.cells);
+        let percentile = |percent: Percent| {
+            let carried = percent.is_carried_by(count);
+            carried
+                .then(|| value_at_rank(&self.cells, percent.rank(count)))
+                .flatten()
+        };
         Some(IntervalPoint {
             start_s,
             length_s,
-            count: crate::statistics::count(&self.cells),
+            count,
             min_ns,
             max_ns,
-            p50_ns: percentile(&self.cells, Percent::P50, max_ns),
-            p99_ns: percentile(&self.cells, Percent::P99, max_ns),
+            p50_ns: percentile(Percent::P50),
+            p99_ns: percentile(Percent::P99),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::{MalformedLine, ReadLogError};
 use crate::{
-    histogram::Histogram,
+    histogram::{Bucket, Histogram, Layout},
     hlog::{base64, codec::Decoder},
 };
 
@@ -69,6 +69,16 @@ impl Encoded {
     /// As [`Encoded::max_ns`]; `sum` is then as it was.
     pub fn add_to(&self, sum: &mut Histogram) -> Result<(), ReadLogError> {
         self.with(|bytes, decoder| Ok(decoder.add_to(bytes, sum)?))
+    }
+
+    /// The ranges with a count above zero, from low to high values, in place of what `into` held;
+    /// answers the layout they were recorded in. For whoever looks at one interval after the other,
+    /// this is faster than a histogram, whose counters are mostly zero.
+    ///
+    /// # Errors
+    /// As [`Encoded::max_ns`]; `into` is then as it was.
+    pub fn buckets_into(&self, into: &mut Vec<Bucket>) -> Result<Layout, ReadLogError> {
+        self.with(|bytes, decoder| Ok(decoder.buckets_into(bytes, into)?))
     }
 
     fn with<T>(
