@@ -130,6 +130,10 @@ pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
             "cargo install --locked cargo-fuzz",
         ));
     }
+    if tools::on_path(&["c++"]).is_none() {
+        let remedy = "apt-get install g++";
+        return Ok(Outcome::skipped("no C++ compiler for libFuzzer", remedy));
+    }
     if !fuzz::build(repository)? {
         return Ok(Outcome::Failed("the fuzz targets do not build".to_owned()));
     }
