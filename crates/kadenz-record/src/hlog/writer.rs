@@ -9,7 +9,11 @@ use std::{
 use base64::Engine;
 use thiserror::Error;
 
-use super::{base64::BASE64, codec::Encoder};
+use super::{
+    base64::BASE64,
+    codec::Encoder,
+    reader::{Encoded, ReadLogError},
+};
 use crate::histogram::Histogram;
 
 /// Nanoseconds in the unit of the `Interval_Max` column, milliseconds. Readers ignore the column.
@@ -90,6 +94,20 @@ impl LineEncoder {
         length_s: f64,
         histogram: &Histogram,
     ) -> Result<&str, EncodeLineError> {
+        self.begin(tag, start_s, length_s, histogram.max())?;
+        BASE64.encode_string(self.encoder.compressed(histogram), &mut self.line);
+        self.line.push('\n');
+        Ok(&self.line)
+    }
+
+    /// A line up to its histogram, of which `max_ns` is the largest value.
+    fn begin(
+        &mut self,
+        tag: Option<&str>,
+        start_s: f64,
+        length_s: f64,
+        max_ns: u64,
+    ) -> Result<(), EncodeLineError> {
         if !start_s.is_finite() || !length_s.is_finite() {
             return Err(EncodeLineError::Time { start_s, length_s });
         }
@@ -100,11 +118,9 @@ impl LineEncoder {
             }
             self.line += &format!("Tag={tag},");
         }
-        let max = histogram.max() as f64 / MAX_UNIT_NS;
+        let max = max_ns as f64 / MAX_UNIT_NS;
         self.line += &format!("{start_s:.3},{length_s:.3},{max:.3},");
-        BASE64.encode_string(self.encoder.compressed(histogram), &mut self.line);
-        self.line.push('\n');
-        Ok(&self.line)
+        Ok(())
     }
 }
 
@@ -114,6 +130,9 @@ pub enum AppendError {
     /// The line does not fit the format; nothing was written.
     #[error(transparent)]
     Line(#[from] EncodeLineError),
+    /// The histogram of another log cannot be read; nothing was written.
+    #[error(transparent)]
+    Histogram(#[from] ReadLogError),
     /// The log could not be written to; its last line may be incomplete.
     #[error("the interval log cannot be written: {0}; free space or mend the file's rights")]
     Write(#[from] io::Error),
@@ -179,6 +198,30 @@ impl<W: Write> IntervalLogWriter<W> {
     ) -> Result<(), AppendError> {
         let line = self.lines.line(tag, start_s, length_s, histogram)?;
         self.sink.write_all(line.as_bytes())?;
+        Ok(self.sink.flush()?)
+    }
+
+    /// As [`IntervalLogWriter::append`], but of a histogram that another log holds and whose largest
+    /// value is `max_ns`. What stands there in the form that Kadenz writes, V2 and compressed, is
+    /// taken over as it is, which costs nothing; the rest is encoded anew.
+    ///
+    /// # Errors
+    /// As [`IntervalLogWriter::append`], and when the histogram has to be decoded and cannot.
+    pub fn append_encoded(
+        &mut self,
+        tag: Option<&str>,
+        start_s: f64,
+        length_s: f64,
+        max_ns: u64,
+        histogram: &Encoded,
+    ) -> Result<(), AppendError> {
+        let Some(payload) = histogram.as_written() else {
+            return self.append(tag, start_s, length_s, &histogram.decode()?);
+        };
+        self.lines.begin(tag, start_s, length_s, max_ns)?;
+        self.lines.line += payload;
+        self.lines.line.push('\n');
+        self.sink.write_all(self.lines.line.as_bytes())?;
         Ok(self.sink.flush()?)
     }
 

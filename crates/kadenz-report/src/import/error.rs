@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use kadenz_record::hlog::reader::ReadLogError;
 use kadenz_record::hlog::writer::AppendError;
 use kadenz_record::samples::writer::WriteSamplesError;
 use thiserror::Error;
@@ -105,6 +106,15 @@ impl ReadError {
         Self::Field {
             field: field.into(),
             cause: cause.into(),
+        }
+    }
+}
+
+impl From<ReadLogError> for ReadError {
+    fn from(error: ReadLogError) -> Self {
+        match error {
+            ReadLogError::Read { source, .. } => Self::Io(source),
+            ReadLogError::Malformed { line, cause } => Self::line(line, cause.to_string()),
         }
     }
 }

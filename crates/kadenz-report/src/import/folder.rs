@@ -1,10 +1,12 @@
 //! A run folder in the making, filled by an importer.
 
 use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use kadenz_record::histogram::SignedHistogram;
+use kadenz_record::histogram::{Bucket, SignedHistogram};
+use kadenz_record::hlog::reader::Encoded;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::disk::{Disk, LocalDisk};
 use kadenz_record::run::folder::EARLY_TAG;
@@ -12,9 +14,9 @@ use kadenz_record::run::model::{Clock, EndedBy, FORMAT_VERSION, Host, Run, Serie
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 
-use super::sink::{Sink, count_interval, count_sample, free_name};
+use super::sink::{Sink, count_buckets, count_interval, count_sample, free_name};
 use super::slots::Slots;
-use super::{StoreError, source};
+use super::{ReadError, StoreError, source};
 
 const RUN_JSON: &str = "run.json";
 /// Samples that are written as one batch.
@@ -29,13 +31,28 @@ pub(super) struct Folder {
     stores: Vec<Store>,
     /// End of the latest interval or sample, in ns since the start of the run.
     end_ns: i64,
+    /// The ranges of the interval that is being taken over.
+    buckets: Vec<Bucket>,
     finished: bool,
 }
 
 /// The files of one series.
 struct Store {
-    hlog: IntervalLogWriter<File>,
+    hlog: IntervalLogWriter<Whole>,
     raw: Option<Raw>,
+}
+
+/// A file that only counts once it is whole, so that lines need not be flushed one by one.
+struct Whole(BufWriter<File>);
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The raw samples of one series, on their way to the disk.
@@ -59,6 +76,7 @@ impl Folder {
             run: blank_run(),
             stores: Vec::new(),
             end_ns: 0,
+            buckets: Vec::new(),
             finished: false,
         };
         folder.write_run()?;
@@ -84,6 +102,7 @@ impl Folder {
                 raw.samples.finish()?;
                 strays += raw.slots.strays();
             }
+            store.hlog.into_inner().0.flush()?;
         }
         if strays > 0 {
             let text = format!(
@@ -160,7 +179,7 @@ impl Sink for Folder {
         let hlog = format!("{name}.hlog");
         let start: Timestamp = self.run.started_at.parse().unwrap_or_default();
         let start_s = start.as_microsecond() as f64 / 1e6;
-        let writer = IntervalLogWriter::new(self.file(&hlog)?, start_s)?;
+        let writer = IntervalLogWriter::new(Whole(BufWriter::new(self.file(&hlog)?)), start_s)?;
         series.files.hlog = Some(hlog);
         series.name.clone_from(&name);
         "ns".clone_into(&mut series.unit);
@@ -223,12 +242,37 @@ impl Sink for Folder {
         self.end_ns = self.end_ns.max(((start_s + length_s) * 1e9) as i64);
         append(&mut self.stores[series].hlog, start_s, length_s, histogram)
     }
+
+    fn encoded_interval(
+        &mut self,
+        series: usize,
+        start_s: f64,
+        length_s: f64,
+        late: &Encoded,
+        early: Option<&Encoded>,
+    ) -> Result<(), ReadError> {
+        self.end_ns = self.end_ns.max(((start_s + length_s) * 1e9) as i64);
+        for (tag, encoded) in [(None, Some(late)), (Some(EARLY_TAG), early)] {
+            let Some(encoded) = encoded else { continue };
+            encoded.buckets_into(&mut self.buckets)?;
+            if tag.is_some() && self.buckets.is_empty() {
+                continue;
+            }
+            let counts = &mut self.run.series[series].counts;
+            count_buckets(counts, &self.buckets, tag.is_some());
+            let max_ns = self.buckets.last().map_or(0, |bucket| bucket.high);
+            let hlog = &mut self.stores[series].hlog;
+            hlog.append_encoded(tag, start_s, length_s, max_ns, encoded)
+                .map_err(StoreError::from)?;
+        }
+        Ok(())
+    }
 }
 
 /// Appends the lines of one interval as a running measurement does: the late values always, the
 /// early ones if there are any.
 fn append(
-    hlog: &mut IntervalLogWriter<File>,
+    hlog: &mut IntervalLogWriter<Whole>,
     start_s: f64,
     length_s: f64,
     histogram: &SignedHistogram,

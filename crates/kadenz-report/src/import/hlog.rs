@@ -9,8 +9,7 @@
 use std::io::BufRead;
 
 use jiff::Timestamp;
-use kadenz_record::histogram::{Histogram, SignedHistogram};
-use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
+use kadenz_record::hlog::reader::{Encoded, Interval, IntervalLog};
 use kadenz_record::run::folder::EARLY_TAG;
 use kadenz_record::run::model::Kind;
 
@@ -44,11 +43,11 @@ impl Importer for Hlog {
         let mut log = IntervalLog::from_reader(source);
         let mut writer = Writer::default();
         while let Some(interval) = log.next() {
-            let interval = interval.map_err(refused)?;
+            let interval = interval?;
             if writer.origin.is_none() {
                 writer.begin(sink, &log, &interval);
             }
-            writer.take(sink, &interval)?;
+            writer.take(sink, interval)?;
         }
         writer.flush(sink)?;
         if writer.open.is_empty() {
@@ -63,13 +62,6 @@ impl Importer for Hlog {
             sink.warn("truncated", text.to_owned(), None);
         }
         Ok(())
-    }
-}
-
-fn refused(error: ReadLogError) -> ReadError {
-    match error {
-        ReadLogError::Read { source, .. } => ReadError::Io(source),
-        ReadLogError::Malformed { line, cause } => ReadError::line(line, cause.to_string()),
     }
 }
 
@@ -97,7 +89,8 @@ struct Pending {
     series: usize,
     start_s: f64,
     length_s: f64,
-    histogram: SignedHistogram,
+    late: Encoded,
+    early: Option<Encoded>,
 }
 
 impl Writer {
@@ -124,27 +117,23 @@ impl Writer {
         sink.parameter("source_comments", comments);
     }
 
-    fn take(&mut self, sink: &mut dyn Sink, interval: &Interval) -> Result<(), ReadError> {
+    fn take(&mut self, sink: &mut dyn Sink, interval: Interval) -> Result<(), ReadError> {
         let start_s = interval.relative_s - self.shift_s;
-        if self.is_early(interval, start_s) {
+        if self.is_early(&interval, start_s) {
             if let Some(pending) = &mut self.pending {
-                let early = &mut pending.histogram.early;
-                interval.histogram.decode_into(early).map_err(refused)?;
+                pending.early = Some(interval.histogram);
             }
-            return Ok(self.flush(sink)?);
+            return self.flush(sink);
         }
         self.flush(sink)?;
         let series = self.series(sink, interval.tag.as_deref())?;
-        let late = interval.histogram.decode().map_err(refused)?;
         self.pending = Some(Pending {
-            tag: interval.tag.clone(),
+            tag: interval.tag,
             series,
             start_s,
             length_s: interval.length_s,
-            histogram: SignedHistogram {
-                late,
-                early: Histogram::new(),
-            },
+            late: interval.histogram,
+            early: None,
         });
         Ok(())
     }
@@ -187,15 +176,16 @@ impl Writer {
         Ok(index)
     }
 
-    fn flush(&mut self, sink: &mut dyn Sink) -> Result<(), StoreError> {
+    fn flush(&mut self, sink: &mut dyn Sink) -> Result<(), ReadError> {
         let Some(pending) = self.pending.take() else {
             return Ok(());
         };
-        sink.interval(
+        sink.encoded_interval(
             pending.series,
             pending.start_s,
             pending.length_s,
-            &pending.histogram,
+            &pending.late,
+            pending.early.as_ref(),
         )
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::BufRead;
 
-use kadenz_record::histogram::SignedHistogram;
+use kadenz_record::histogram::{Bucket, Histogram, SignedHistogram};
+use kadenz_record::hlog::reader::Encoded;
 use kadenz_record::run::model::{Counts, Run, Series, Warning};
 use kadenz_record::samples::Sample;
 
@@ -41,6 +42,29 @@ pub trait Sink {
         length_s: f64,
         histogram: &SignedHistogram,
     ) -> Result<(), StoreError>;
+
+    /// As [`Sink::interval`], of an interval as an interval log holds it: `early` are the magnitudes
+    /// of the values below zero.
+    ///
+    /// # Errors
+    /// When a histogram is damaged, or it cannot be written.
+    fn encoded_interval(
+        &mut self,
+        series: usize,
+        start_s: f64,
+        length_s: f64,
+        late: &Encoded,
+        early: Option<&Encoded>,
+    ) -> Result<(), ReadError> {
+        let mut histogram = SignedHistogram {
+            late: late.decode()?,
+            early: Histogram::new(),
+        };
+        if let Some(early) = early {
+            early.decode_into(&mut histogram.early)?;
+        }
+        Ok(self.interval(series, start_s, length_s, &histogram)?)
+    }
 }
 
 impl dyn Sink + '_ {
@@ -158,6 +182,26 @@ pub(super) fn count_interval(counts: &mut Counts, histogram: &SignedHistogram) {
     counts.recorded = counts.recorded.saturating_add(histogram.count());
     counts.early = counts.early.saturating_add(histogram.early.count());
     extend(counts, histogram.min(), histogram.max());
+}
+
+/// As [`count_interval`], of ranges from low to high: of values, or where `early` is set of the
+/// magnitudes of values below zero.
+pub(super) fn count_buckets(counts: &mut Counts, buckets: &[Bucket], early: bool) {
+    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
+        return;
+    };
+    let recorded = buckets
+        .iter()
+        .fold(0_u64, |sum, it| sum.saturating_add(it.count));
+    counts.recorded = counts.recorded.saturating_add(recorded);
+    // Layouts end below 2^63, so nothing is cut off.
+    let (low, high) = (first.low as i64, last.high as i64);
+    if early {
+        counts.early = counts.early.saturating_add(recorded);
+        extend(counts, -high, -low);
+    } else {
+        extend(counts, low, high);
+    }
 }
 
 fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {

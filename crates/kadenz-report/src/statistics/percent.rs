@@ -31,6 +31,8 @@ impl Percent {
     pub const P99: Self = Self(99 * UNITS_PER_PERCENT);
     /// 99.9 %.
     pub const P99_9: Self = Self(WHOLE - WHOLE / 1_000);
+    /// 99.99 %.
+    pub const P99_99: Self = Self(WHOLE - WHOLE / 10_000);
 
     /// The percentiles that every report names: 50, 90, 99, 99.9, 99.99 and so on to nine nines.
     pub const LADDER: [Self; 10] = [
@@ -38,7 +40,7 @@ impl Percent {
         Self::P90,
         Self::P99,
         Self::P99_9,
-        Self(WHOLE - WHOLE / 10_000),
+        Self::P99_99,
         Self(WHOLE - WHOLE / 100_000),
         Self(WHOLE - WHOLE / 1_000_000),
         Self(WHOLE - WHOLE / 10_000_000),

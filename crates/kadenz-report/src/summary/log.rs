@@ -1,12 +1,16 @@
 //! The interval log of a series: its total and a point an interval, each payload read once.
 
 use std::io::BufRead;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle, available_parallelism};
 
 use kadenz_record::histogram::{Bucket, Histogram, Layout, SignedHistogram};
 use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
 use kadenz_record::run::folder::EARLY_TAG;
 
 use super::IntervalPoint;
+use super::batches::{Batches, Line};
 use crate::statistics::{Percent, SignedBucket, value_at_rank};
 
 /// What an interval log holds.
@@ -22,22 +26,77 @@ pub(super) struct LogFacts {
     pub(super) truncated: bool,
 }
 
-/// Reads a log to its end. Lines that cannot be understood are counted and passed over.
+/// Reads a log to its end, with as many threads as there are CPUs. Lines that cannot be understood
+/// are counted and passed over.
 pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>) -> LogFacts {
+    let threads = available_parallelism().map_or(1, NonZero::get).min(16);
+    let mut facts = LogFacts::default();
+    let mut batches = Batches::of(&mut log);
+    loop {
+        let round: Vec<Vec<Line>> = batches.by_ref().take(threads).collect();
+        if round.is_empty() {
+            break;
+        }
+        for part in side_by_side(round) {
+            facts.append(part);
+        }
+    }
+    facts.truncated = log.truncated();
+    facts
+}
+
+/// What each batch of a round holds, in their order. One is read by the calling thread.
+fn side_by_side(round: Vec<Vec<Line>>) -> Vec<LogFacts> {
+    thread::scope(|scope| {
+        let mut batches = round.into_iter();
+        let own = batches.next();
+        let others: Vec<_> = batches
+            .map(|batch| scope.spawn(|| read_batch(batch)))
+            .collect();
+        let own = own.map(read_batch);
+        let joined = |other: ScopedJoinHandle<'_, LogFacts>| {
+            other.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        own.into_iter()
+            .chain(others.into_iter().map(joined))
+            .collect()
+    })
+}
+
+fn read_batch(batch: Vec<Line>) -> LogFacts {
     let mut facts = LogFacts::default();
     let mut buckets = Vec::new();
     let mut pending = Pending::default();
-    for interval in &mut log {
-        let taken =
-            interval.and_then(|interval| take(&mut facts, &mut pending, &mut buckets, &interval));
+    for line in batch {
+        let taken = line.and_then(|line| take(&mut facts, &mut pending, &mut buckets, &line));
         if let Err(error) = taken {
             let (number, _) = facts.damaged.get_or_insert((0, error));
             *number += 1;
         }
     }
     facts.intervals.extend(pending.point());
-    facts.truncated = log.truncated();
     facts
+}
+
+impl LogFacts {
+    /// Takes in what a later part of the same log holds.
+    fn append(&mut self, part: Self) {
+        for (total, more) in [
+            (&mut self.total.late, &part.total.late),
+            (&mut self.total.early, &part.total.early),
+        ] {
+            if !more.is_empty() {
+                make_room(total, more.layout());
+                total.add(more);
+            }
+        }
+        self.intervals.extend(part.intervals);
+        self.foreign += part.foreign;
+        if let Some((more, error)) = part.damaged {
+            let (number, _) = self.damaged.get_or_insert((0, error));
+            *number += more;
+        }
+    }
 }
 
 fn take(

@@ -1,6 +1,7 @@
 //! What one run says, series by series: the common ground of every table, report, export and
 //! comparison.
 
+mod batches;
 mod log;
 mod read;
 

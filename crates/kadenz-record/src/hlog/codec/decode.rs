@@ -82,16 +82,19 @@ impl Decoder {
     /// this is faster than a histogram, whose counters are mostly zero.
     ///
     /// # Errors
-    /// As [`Decoder::decode`]; `into` is then as it was.
+    /// As [`Decoder::decode`]; `into` is then empty.
     pub fn buckets_into(
         &mut self,
         bytes: &[u8],
         into: &mut Vec<Bucket>,
     ) -> Result<Layout, DecodeError> {
-        let plain = self.unpack(bytes)?;
         into.clear();
-        plain.each(|bucket| into.push(bucket));
-        Ok(plain.layout)
+        let (header, counts) = self.open(bytes)?;
+        let room = counts.len().min(header.layout.len());
+        into.resize(room, Bucket::default());
+        let found = fill(into, &header, counts);
+        into.truncate(*found.as_ref().unwrap_or(&0));
+        found.map(|_| header.layout)
     }
 
     /// The largest value of the histogram in `bytes`, as [`Histogram::max`] would tell it.
@@ -109,6 +112,12 @@ impl Decoder {
 
     /// The checked counts of the histogram in `bytes`.
     fn unpack<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Plain<'a>, DecodeError> {
+        let (header, counts) = self.open(bytes)?;
+        Plain::check(header.layout, header.counts, counts)
+    }
+
+    /// The header of the histogram in `bytes`, and its counts as they stand there.
+    fn open<'a>(&'a mut self, bytes: &'a [u8]) -> Result<(Header, &'a [u8]), DecodeError> {
         let (header, plain) = if is_compressed(bytes)? {
             let header = self.inflate(bytes)?;
             (header, &self.plain[..self.unpacked])
@@ -123,8 +132,7 @@ impl Decoder {
                 need,
             });
         }
-        let counts = &plain[header.len..][..header.counts_len.min(have)];
-        Plain::check(header.layout, header.counts, counts)
+        Ok((header, &plain[header.len..][..header.counts_len.min(have)]))
     }
 
     /// Unpacks the zlib stream as far as the header in it says that it should go.
@@ -195,37 +203,18 @@ impl<'a> Plain<'a> {
             first = first.min(if number > 0 { index } else { usize::MAX });
             last = if number > 0 { index } else { last };
         })?;
-        if last >= layout.len() {
-            return Err(DecodeError::TooManyCounts(layout.len()));
-        }
-        let total = i64::try_from(total).map_err(|_| DecodeError::TotalTooLarge)?;
         Ok(Self {
             layout,
             counts,
             bytes,
             first,
             last,
-            total: total.unsigned_abs(),
+            total: checked(&layout, last, total)?,
         })
     }
 
     fn is_empty(&self) -> bool {
         self.first > self.last
-    }
-
-    fn each(&self, mut found: impl FnMut(Bucket)) {
-        let walked = walk(self.counts, self.bytes, |index, number| {
-            if number > 0 {
-                let low = self.layout.lowest_at(index);
-                let high = self.layout.highest_equivalent(low);
-                found(Bucket {
-                    low,
-                    high,
-                    count: count(number),
-                });
-            }
-        });
-        debug_assert_eq!(walked, Ok(()), "the counts were checked");
     }
 
     fn add_to(&self, sum: &mut Histogram) {
@@ -247,6 +236,38 @@ impl<'a> Plain<'a> {
         };
         debug_assert_eq!(added, Ok(()), "the counts were checked");
     }
+}
+
+/// Puts the ranges with a count above zero into `into`, which has room for every counter that
+/// `counts` can speak of, and tells how many there are.
+fn fill(into: &mut [Bucket], header: &Header, counts: &[u8]) -> Result<usize, DecodeError> {
+    let layout = header.layout;
+    let (mut found, mut total, mut last) = (0_usize, 0_u128, 0);
+    walk(header.counts, counts, |index, number| {
+        // Every number is written and only counts keep their place: again no branch on a count.
+        let low = layout.lowest_at(index.min(layout.len() - 1));
+        if let Some(bucket) = into.get_mut(found) {
+            *bucket = Bucket {
+                low,
+                high: layout.highest_equivalent(low),
+                count: count(number),
+            };
+        }
+        total += u128::from(count(number));
+        found += usize::from(number > 0);
+        last = if number > 0 { index } else { last };
+    })?;
+    checked(&layout, last, total)?;
+    Ok(found)
+}
+
+/// The total, if counts that end at index `last` and add up to it are possible.
+fn checked(layout: &Layout, last: usize, total: u128) -> Result<u64, DecodeError> {
+    if last >= layout.len() {
+        return Err(DecodeError::TooManyCounts(layout.len()));
+    }
+    let total = i64::try_from(total).map_err(|_| DecodeError::TotalTooLarge)?;
+    Ok(total.unsigned_abs())
 }
 
 /// What a number counts: nothing where it stands for zeros.

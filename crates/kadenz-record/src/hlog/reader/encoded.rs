@@ -16,6 +16,10 @@ pub struct Encoded {
     line: u64,
 }
 
+/// How the Base64 of a compressed V2 histogram begins: its cookie, 0x1c849314, and the first four
+/// bits of its length, which are zero.
+const WRITTEN_COOKIE: &str = "HISTFA";
+
 #[derive(Default)]
 struct Buffers {
     bytes: Vec<u8>,
@@ -35,6 +39,12 @@ impl Encoded {
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
+    }
+
+    /// How many bytes of Base64 it takes in the log.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        self.text.len()
     }
 
     /// The largest value, as [`Histogram::max`] tells it; the log's own column for it is not
@@ -76,9 +86,15 @@ impl Encoded {
     /// this is faster than a histogram, whose counters are mostly zero.
     ///
     /// # Errors
-    /// As [`Encoded::max_ns`]; `into` is then as it was.
+    /// As [`Encoded::max_ns`]; `into` is then empty.
     pub fn buckets_into(&self, into: &mut Vec<Bucket>) -> Result<Layout, ReadLogError> {
         self.with(|bytes, decoder| Ok(decoder.buckets_into(bytes, into)?))
+    }
+
+    /// The payload, if it is of the form that Kadenz writes itself.
+    pub(crate) fn as_written(&self) -> Option<&str> {
+        let written = self.text.starts_with(WRITTEN_COOKIE.as_bytes());
+        written.then(|| str::from_utf8(&self.text).ok()).flatten()
     }
 
     fn with<T>(
