@@ -9,7 +9,6 @@ use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::tuning::Policy;
 
-use super::interrupt::stop_on_interrupt;
 use super::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::Outcome;
@@ -72,7 +71,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         options.duration,
         options.rate
     );
-    let stop = stop_on_interrupt()?;
+    let stop = options.measure.stop()?;
     {
         let mut progress = Progress::new(
             "keeping the beat",

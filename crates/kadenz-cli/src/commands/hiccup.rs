@@ -6,10 +6,8 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use kadenz_lab::hiccup::{HiccupExperiment, HiccupPlan, experiment};
 use kadenz_lab::measuring::Measuring;
-use kadenz_lab::stop::Stop;
 use kadenz_rt::tuning::Policy;
 
-use super::interrupt::stop_on_interrupt;
 use super::outcome::{self, Telling};
 use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};
 use crate::output::Outcome;
@@ -48,10 +46,6 @@ pub(crate) struct Options {
     #[arg(long, short = 'c')]
     control: bool,
 
-    /// End when standard input closes (how a control process is ended)
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
-
     /// Program to start and measure beside, with its arguments
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
@@ -76,10 +70,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         "`--resolution 0s` would not sleep at all; jHiccup's own is 1ms"
     );
     let plan = plan(options, &mut measuring);
-    let stop = stop_on_interrupt()?;
-    if options.until_stdin_closes {
-        stop_when_stdin_closes(stop.clone());
-    }
+    let stop = options.measure.stop()?;
     let folder = measuring.session.out.clone();
     let control_folder = options.control.then(|| control_folder(&folder));
     let experiment_plan = HiccupExperiment {
@@ -119,7 +110,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 fn plan(options: &Options, measuring: &mut Measuring) -> HiccupPlan {
     let minute = std::time::Duration::from_secs(60);
-    let endless = options.until_stdin_closes || !options.program.is_empty();
+    let endless = options.measure.until_stdin_closes || !options.program.is_empty();
     let duration = options
         .duration
         .map(|span| span.0)
@@ -150,13 +141,6 @@ fn program(options: &Options) -> Option<Command> {
         command.stdout(std::io::stderr());
     }
     Some(command)
-}
-
-fn stop_when_stdin_closes(stop: Stop) {
-    std::thread::spawn(move || {
-        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-        stop.request();
-    });
 }
 
 /// The control process: the same measurement, idle, in a process of its own.

@@ -5,7 +5,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use kadenz_lab::stop::Stop;
 
+use crate::options::MeasureOptions;
 use crate::output;
+
+impl MeasureOptions {
+    /// What ends the measurement early.
+    pub(crate) fn stop(&self) -> anyhow::Result<Stop> {
+        let stop = stop_on_interrupt()?;
+        if self.until_stdin_closes {
+            let asked = stop.clone();
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+                asked.request();
+            });
+        }
+        Ok(stop)
+    }
+}
 
 /// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one ends the program at
 /// once; what was flushed until then stays readable.

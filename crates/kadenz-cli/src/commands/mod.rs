@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod completions;
 mod doctor;
+mod experiment;
 mod export;
 mod hiccup;
 mod import;
@@ -30,6 +31,9 @@ pub(crate) enum Command {
     /// Does a timer keep a timeout, or a rate?
     #[command(subcommand)]
     Timer(timer::Timer),
+    /// Repeat a published experiment here, and set the result beside the published one
+    #[command(subcommand)]
+    Experiment(experiment::Experiment),
     /// Make one self-contained HTML page of one run or several
     Report(report::Options),
     /// Show runs in the terminal, or as JSON
@@ -53,6 +57,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Doctor(options) => doctor::run(&options),
         Command::Hiccup(options) => hiccup::run(&options),
         Command::Timer(timer) => timer::run(&timer),
+        Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Compare(options) => compare::run(&options),

@@ -20,7 +20,7 @@ pub(crate) struct Options {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// Print JSON on standard output (schema: docs/json.md); an array if there are several runs
+    /// Print JSON on standard output (schema: docs/json.md)
     #[arg(long)]
     json: bool,
 }

@@ -11,7 +11,6 @@ use kadenz_rt::clock::ClockKind;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Policy;
 
-use super::interrupt::stop_on_interrupt;
 use super::outcome::{self, Telling};
 use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span};
 use crate::output::Outcome;
@@ -122,7 +121,7 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
         repetitions: options.repetitions,
     };
     let total = suite.total(timeout, options.repetitions);
-    let stop = stop_on_interrupt()?;
+    let stop = options.suite.measure.stop()?;
     let result = {
         let mut progress = Progress::new("setting timers", Some(total));
         oneshot_suite(&suite, &plan, &stop, &mut progress)
@@ -155,7 +154,7 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
         phase: Duration::ZERO,
     };
     let total = suite.total(interval.as_duration(), cycles);
-    let stop = stop_on_interrupt()?;
+    let stop = options.suite.measure.stop()?;
     let result = {
         let mut progress = Progress::new("keeping the beat", Some(total));
         cyclic_suite(&suite, &plan, &stop, &mut progress)

@@ -84,6 +84,10 @@ pub(crate) struct MeasureOptions {
     /// Timer slack of the measuring thread [default: the system's, 50us on Linux]
     #[arg(long, value_name = "SPAN", help_heading = "Tuning")]
     timer_slack: Option<Span>,
+
+    /// End when standard input closes: how a program that started this one ends it, by dying too
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_closes: bool,
 }
 
 fn sleepers() -> String {
@@ -233,11 +237,10 @@ fn spelled(policy: Policy) -> String {
 
 /// The command line that repeats this run: as typed, with the program's plain name.
 fn command_line() -> Vec<String> {
+    let typed = std::env::args_os().skip(1);
+    let typed = typed.map(|argument| argument.to_string_lossy().into_owned());
     std::iter::once("kadenz".to_owned())
-        .chain(
-            std::env::args_os()
-                .skip(1)
-                .map(|arg| arg.to_string_lossy().into_owned()),
-        )
+        // Only the program that started this one means that.
+        .chain(typed.filter(|argument| argument != "--until-stdin-closes"))
         .collect()
 }

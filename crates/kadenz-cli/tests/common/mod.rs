@@ -75,19 +75,29 @@ pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // No time is asserted: the test waits for an event, and gives up only on a hung machine.
-    for _ in 0..600 {
-        if intervals_on_disk(folder) > 0 {
-            return child;
-        }
-        std::thread::sleep(Duration::from_millis(50));
+    if comes_true(|| intervals_on_disk(folder) > 0) {
+        return child;
     }
     child.kill().unwrap();
     let said = Said::of(child.wait_with_output().unwrap());
     panic!("nothing was recorded in {}: {}", folder.display(), said.err);
 }
 
-fn intervals_on_disk(folder: &Path) -> usize {
+/// Waits for what must come true sooner or later.
+pub(crate) fn wait_until(condition: impl Fn() -> bool) {
+    assert!(comes_true(condition), "it did not come true");
+}
+
+/// No time is asserted: a test waits for an event, and gives up only on a hung machine.
+fn comes_true(condition: impl Fn() -> bool) -> bool {
+    (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        condition()
+    })
+}
+
+/// How many intervals the longest log of a run holds.
+pub(crate) fn intervals_on_disk(folder: &Path) -> usize {
     hlogs(folder)
         .iter()
         .filter_map(|path| std::fs::read_to_string(path).ok())

@@ -1,0 +1,122 @@
+//! The experiment of the blog "Software for Robots" in its post on operating systems: jHiccup on an
+//! idle machine for a day, with ordinary and with real-time priority.
+
+use clap::Args;
+use kadenz_report::numbers;
+use kadenz_report::statistics::Percent;
+use kadenz_report::summary::{SeriesSummary, Summary};
+
+use super::steps::Step;
+use super::table::{markdown, told, value, whole};
+use super::{Output, Plan};
+use crate::options::Span;
+
+/// How long is a sleeping thread held back, ordinary and at real-time priority?
+///
+/// jHiccup's measurement on an idle machine, as an ordinary process and at SCHED_FIFO 98 at the same
+/// time, beside the table of the blog post "A Practical Look at Latency in Robotics: The Importance
+/// of Metrics and Operating Systems" (F. Enner, 2016). `report.html` draws the distribution against
+/// the Gaussian of the same mean and deviation, the post's figure 6.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz experiment hiccups                    ten minutes
+  kadenz experiment hiccups --duration 24h     as long as in the post")]
+pub(crate) struct Options {
+    /// How long to measure
+    #[arg(long, value_name = "SPAN", default_value = "10min")]
+    duration: Span,
+
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+const HEAD: [&str; 9] = [
+    "system",
+    "samples",
+    "mean",
+    "SD",
+    "p50",
+    "p99.9",
+    "p99.99",
+    "max",
+    "(max-mean)/SD",
+];
+
+/// The table of the post; it gives no percentiles but in figures.
+const POST: [[&str; 6]; 4] = [
+    [
+        "the post, Windows 10",
+        "80,304,595",
+        "0.55 ms",
+        "0.37 ms",
+        "17.17 ms",
+        "44.9",
+    ],
+    [
+        "the post, OSX 10.9.5",
+        "65,282,969",
+        "0.32 ms",
+        "0.03 ms",
+        "12.65 ms",
+        "411",
+    ],
+    [
+        "the post, Ubuntu 16.04",
+        "78,039,162",
+        "0.10 ms",
+        "0.01 ms",
+        "3.03 ms",
+        "293",
+    ],
+    [
+        "the post, Scientific Linux 6.6-rt",
+        "79,753,643",
+        "0.08 ms",
+        "0.01 ms",
+        "0.15 ms",
+        "7",
+    ],
+];
+
+pub(super) fn plan(options: &Options) -> Plan {
+    let command = format!(
+        "hiccup --resolution 1ms --interval 1s --duration {}",
+        options.duration
+    );
+    Plan {
+        name: "hiccups",
+        groups: vec![vec![
+            Step::new("ordinary", &command),
+            Step::new("realtime", &format!("{command} --policy fifo:98")),
+        ]],
+        tables,
+    }
+}
+
+fn tables(runs: &[Summary]) -> String {
+    let post = POST.map(|[system, samples, mean, sd, max, in_sd]| {
+        told(&[system, samples, mean, sd, "-", "-", "-", max, in_sd])
+    });
+    let here = runs.iter().flat_map(|run| {
+        let name = run.folder.file_name().unwrap_or_default().to_string_lossy();
+        let hiccups = run.series.iter().find(|it| it.series.name == "hiccup");
+        hiccups.map(|hiccups| row(&format!("here, {name}"), hiccups))
+    });
+    markdown(&HEAD, post.into_iter().chain(here)) + "\n"
+}
+
+fn row(system: &str, hiccups: &SeriesSummary) -> Vec<String> {
+    let in_sd = hiccups.max_in_stddevs;
+    vec![
+        system.to_owned(),
+        numbers::thousands(hiccups.count),
+        value(hiccups.mean_ns),
+        value(hiccups.stddev_ns),
+        whole(hiccups.percentile(Percent::P50)),
+        whole(hiccups.percentile(Percent::P99_9)),
+        whole(hiccups.percentile(Percent::P99_99)),
+        whole(hiccups.max_ns),
+        in_sd.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}")),
+    ]
+}

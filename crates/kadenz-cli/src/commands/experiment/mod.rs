@@ -1,0 +1,116 @@
+//! `kadenz experiment`: what Kadenz's sources measured, measured here.
+
+mod hiccups;
+mod steps;
+mod table;
+mod timers;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use kadenz_report::html;
+use kadenz_report::summary::Summary;
+
+use super::{interrupt::stop_on_interrupt, outcome};
+use crate::output::{self, Outcome};
+use steps::Step;
+
+/// Repeat a published experiment here, and set the result beside the published one
+///
+/// Each one is a series of ordinary commands, which are shown as they run. The folder gets a run
+/// folder for each, `table.md` and `report.html`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Experiment {
+    /// How long is a sleeping thread held back, ordinary and at real-time priority?
+    Hiccups(hiccups::Options),
+    /// Does a timer keep a timeout and a rate, at every policy, idle and busy?
+    Timers(timers::Options),
+}
+
+/// What every experiment takes.
+#[derive(Debug, Args)]
+struct Output {
+    /// Folder to write [default: kadenz-<EXPERIMENT> in this folder]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Print the runs as JSON on standard output, as `kadenz show --json` does
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// A published experiment.
+struct Plan {
+    name: &'static str,
+    /// What is measured; the steps of a group at the same time.
+    groups: Vec<Vec<Step>>,
+    /// The tables, as Markdown, of the runs that were made.
+    tables: fn(&[Summary]) -> String,
+}
+
+pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
+    match experiment {
+        Experiment::Hiccups(options) => play(&hiccups::plan(options), &options.output),
+        Experiment::Timers(options) => play(&timers::plan(options), &options.output),
+    }
+}
+
+fn play(plan: &Plan, output: &Output) -> anyhow::Result<Outcome> {
+    let folder = match &output.out {
+        Some(folder) => folder.clone(),
+        None => PathBuf::from(format!("kadenz-{}", plan.name)),
+    };
+    prepare(&folder)?;
+    let stop = stop_on_interrupt()?;
+    let mut made = Vec::new();
+    for (index, group) in plan.groups.iter().enumerate() {
+        if stop.requested() {
+            break;
+        }
+        output::note(&format!("step {} of {}", index + 1, plan.groups.len()));
+        let ended = steps::run(group, &folder, &stop);
+        let runs = group.iter().map(|step| folder.join(step.folder()));
+        made.extend(runs.filter(|run| run.join("run.json").exists()));
+        ended?;
+    }
+    tell(plan, output, &folder, &made)?;
+    Ok(if stop.requested() {
+        output::note("ended before its last step: the tables hold what was measured until then");
+        Outcome::Incomplete
+    } else {
+        Outcome::Kept
+    })
+}
+
+fn prepare(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let mut inside = std::fs::read_dir(folder)
+        .with_context(|| format!("cannot look into {}", folder.display()))?;
+    anyhow::ensure!(
+        inside.next().is_none(),
+        "the folder {} is not empty: name another one with `--out`",
+        folder.display()
+    );
+    Ok(())
+}
+
+fn tell(plan: &Plan, output: &Output, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
+    anyhow::ensure!(!made.is_empty(), "nothing was measured");
+    let runs = outcome::read(made.iter().map(PathBuf::as_path))?;
+    let tables = (plan.tables)(&runs);
+    std::fs::write(folder.join("table.md"), &tables)
+        .with_context(|| format!("cannot write a table into {}", folder.display()))?;
+    html::write(&runs, &folder.join("report.html"))?;
+    if output.json {
+        output::json(&kadenz_report::json::Output::new(&runs))?;
+    } else {
+        output::say(&tables);
+    }
+    output::note(&format!(
+        "runs, table.md and report.html: {}",
+        folder.display()
+    ));
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! The two timer suites of J. Sticha's thesis "Validating the Real-Time Capabilities of the ROS
+//! Communication Middleware" (2014), sections 4.1 and 4.2.
+
+use clap::Args;
+use kadenz_report::numbers;
+use kadenz_report::statistics::Percent;
+use kadenz_report::summary::{SeriesSummary, Summary};
+
+use super::steps::Step;
+use super::table::{markdown, told, value, whole};
+use super::{Output, Plan};
+
+/// Does a timer keep a timeout and a rate, at every policy, idle and busy?
+///
+/// The one-shot and the cyclic suite of J. Sticha's thesis on the real-time behaviour of ROS (2014)
+/// with its policies, loads, timeouts and rates and its 400 us deadline, then with every sleeper,
+/// beside the figures it gives for the timers of ROS.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz experiment timers                            five minutes
+  kadenz experiment timers --repetitions 2000000      as many as in the thesis's plots: 12 hours")]
+pub(crate) struct Options {
+    /// How often each timer is set at 1 ms; at 10 ms a tenth of it
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..))]
+    repetitions: u64,
+
+    #[command(flatten)]
+    pub(super) output: Output,
+}
+
+pub(super) fn plan(options: &Options) -> Plan {
+    let n = options.repetitions;
+    let mut groups = Vec::new();
+    let mut add = |suite: Suite, wait: &str, policy: &str, load: &str, n: u64| {
+        groups.push(vec![step(suite, wait, policy, load, n, "nanosleep")]);
+    };
+    for load in ["idle", "busy"] {
+        for policy in ["other", "rr:95", "fifo:95"] {
+            add(Suite::OneShot, "1ms", policy, load, n);
+            add(Suite::Cyclic, "1kHz", policy, load, n);
+        }
+    }
+    for (wait, n) in [("10ms", n / 10), ("800us", n), ("1us", n)] {
+        add(Suite::OneShot, wait, "rr:95", "idle", n);
+    }
+    for (wait, n) in [("100Hz", n / 10), ("4kHz", n)] {
+        add(Suite::Cyclic, wait, "rr:95", "idle", n);
+    }
+    for (suite, wait) in [(Suite::OneShot, "1ms"), (Suite::Cyclic, "1kHz")] {
+        groups.push(vec![step(suite, wait, "rr:95", "idle", n, "all")]);
+    }
+    Plan {
+        name: "timers",
+        groups,
+        tables,
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Suite {
+    OneShot,
+    Cyclic,
+}
+
+fn step(suite: Suite, wait: &str, policy: &str, load: &str, n: u64, sleeper: &str) -> Step {
+    let (name, option) = match suite {
+        Suite::OneShot => ("oneshot", "--timeout"),
+        Suite::Cyclic => ("cyclic", "--rate"),
+    };
+    let mut folder = format!("{name}-{wait}-{}-{load}", policy.replace(':', ""));
+    if sleeper == "all" {
+        folder.push_str("-every-sleeper");
+    }
+    let command = format!(
+        "timer {name} {option} {wait} --repetitions {n} --policy {policy} --load {load} \
+         --sleeper {sleeper} --deadline 400us"
+    );
+    Step::new(folder, &command)
+}
+
+/// The deadline of the thesis, which it took from the tests of PREEMPT_RT.
+const DEADLINE_NS: i64 = 400_000;
+
+const ONESHOT: [&str; 9] = [
+    "one-shot timer",
+    "values",
+    "min",
+    "mean",
+    "p99.9",
+    "max",
+    "above 400 us",
+    "difference to reported, mean",
+    "largest",
+];
+
+/// Section 4.1: the sample output; the text on 10 ms, on figure 4.1 and on deadlines. A timeout of
+/// 800 us lasted 1 ms.
+const ONESHOT_THESIS: [[&str; 9]; 4] = [
+    [
+        "ROS, 1ms rr, sample",
+        "1,000",
+        "60 us",
+        "101 us",
+        "-",
+        "138 us",
+        "0",
+        "9 us",
+        "29 us",
+    ],
+    [
+        "ROS, 1ms rr, figure 4.1",
+        "2,000,000",
+        "55 us",
+        "98 us",
+        "-",
+        "177 us",
+        "0",
+        "-",
+        "-",
+    ],
+    ["ROS, 10ms rr", "-", "-", "150 us", "-", "-", "-", "-", "-"],
+    [
+        "ROS, every real-time run",
+        "94,000,000",
+        "-",
+        "-",
+        "-",
+        "525 us",
+        "1",
+        "below 10 us",
+        "below 80 us",
+    ],
+];
+
+const CYCLIC: [&str; 9] = [
+    "cyclic timer, jitter",
+    "values",
+    "min",
+    "mean",
+    "SD",
+    "p99.9",
+    "max",
+    "above 400 us",
+    "clusters of early wake-ups",
+];
+
+/// Section 4.2: the sample output, and the text on clusters and figure 5.3.
+const CYCLIC_THESIS: [[&str; 9]; 2] = [
+    [
+        "ROS, 1kHz rr, sample",
+        "1,000",
+        "-961 us",
+        "0 us",
+        "-",
+        "-",
+        "170 us",
+        "0",
+        "-",
+    ],
+    [
+        "ROS, every real-time run",
+        "32,000,000",
+        "-1 ms",
+        "0 us",
+        "-",
+        "-",
+        "400 us",
+        "0",
+        "12 % at -900 us",
+    ],
+];
+
+fn tables(runs: &[Summary]) -> String {
+    let here = |suite: &'static str, row: fn(&Shown<'_>) -> Vec<String>| {
+        let mut rows = Vec::new();
+        for shown in runs.iter().flat_map(|run| Shown::of(run, suite)) {
+            rows.push(row(&shown));
+        }
+        rows
+    };
+    let thesis = ONESHOT_THESIS.iter().map(|row| told(row));
+    let oneshot = markdown(&ONESHOT, thesis.chain(here("measured", oneshot_row)));
+    let thesis = CYCLIC_THESIS.iter().map(|row| told(row));
+    let cyclic = markdown(&CYCLIC, thesis.chain(here("jitter", cyclic_row)));
+    format!("{oneshot}\n\n{cyclic}\n")
+}
+
+/// A series and where it stands.
+struct Shown<'a> {
+    /// Run, and sleeper where there are several.
+    name: String,
+    run: &'a Summary,
+    series: &'a SeriesSummary,
+}
+
+impl<'a> Shown<'a> {
+    /// The series of a run that are called `wanted`, one a sleeper.
+    fn of(run: &'a Summary, wanted: &'static str) -> impl Iterator<Item = Self> {
+        let folder = run.folder.file_name().unwrap_or_default();
+        let folder = folder.to_string_lossy().replace("-every-sleeper", "");
+        run.series.iter().filter_map(move |series| {
+            let sleeper = series.series.name.strip_suffix(wanted)?;
+            let name = format!("{folder} {}", sleeper.trim_end_matches('.'));
+            Some(Self {
+                name: name.trim_end().to_owned(),
+                run,
+                series,
+            })
+        })
+    }
+
+    /// The series of the same sleeper that is called `other` in place of `own`.
+    fn beside(&self, own: &str, other: &str) -> Option<&'a SeriesSummary> {
+        let sleeper = self.series.series.name.strip_suffix(own)?;
+        let wanted = format!("{sleeper}{other}");
+        self.run.series.iter().find(|it| it.series.name == wanted)
+    }
+
+    fn above_deadline(&self) -> String {
+        numbers::thousands(self.series.histogram.count_above(DEADLINE_NS))
+    }
+}
+
+fn oneshot_row(shown: &Shown<'_>) -> Vec<String> {
+    let series = shown.series;
+    let difference = shown.beside("measured", "difference");
+    vec![
+        shown.name.clone(),
+        numbers::thousands(series.count),
+        whole(series.min_ns),
+        value(series.mean_ns),
+        whole(series.percentile(Percent::P99_9)),
+        whole(series.max_ns),
+        shown.above_deadline(),
+        value(difference.and_then(|it| it.mean_ns)),
+        whole(difference.and_then(|it| it.max_ns)),
+    ]
+}
+
+fn cyclic_row(shown: &Shown<'_>) -> Vec<String> {
+    let series = shown.series;
+    let clusters = series.early_clusters.iter().map(|cluster| {
+        let share = cluster.share * 100.0;
+        format!(
+            "{share:.1} % at {}",
+            numbers::value(cluster.centre_ns as f64)
+        )
+    });
+    let clusters: Vec<String> = clusters.collect();
+    vec![
+        shown.name.clone(),
+        numbers::thousands(series.count),
+        whole(series.min_ns),
+        value(series.mean_ns),
+        value(series.stddev_ns),
+        whole(series.percentile(Percent::P99_9)),
+        whole(series.max_ns),
+        shown.above_deadline(),
+        if clusters.is_empty() {
+            "none".to_owned()
+        } else {
+            clusters.join(", ")
+        },
+    ]
+}

@@ -1,0 +1,135 @@
+//! `kadenz experiment` as a user types it.
+
+mod common;
+use common::*;
+use std::process::Stdio;
+
+#[test]
+fn hiccups_stand_beside_the_posts_table() {
+    let folder = folder();
+    let out = folder.path().join("hiccups");
+    let said = run(&[
+        "experiment",
+        "hiccups",
+        "--duration",
+        "1s",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for row in ["the post, Ubuntu 16.04", "here, ordinary", "here, realtime"] {
+        assert!(said.out.contains(row), "{row}: {}", said.out);
+    }
+    let table = std::fs::read_to_string(out.join("table.md")).unwrap();
+    assert_eq!(table, said.out);
+    assert!(out.join("report.html").exists());
+    // Every step is a command that repeats it.
+    let command = run_json(&out.join("realtime"))["command"].to_string();
+    assert!(
+        command.contains("--policy fifo:98") || command.contains("fifo:98"),
+        "{command}"
+    );
+    assert!(!command.contains("stdin"), "{command}");
+}
+
+#[test]
+fn timers_are_set_at_every_policy_load_and_sleeper() {
+    let folder = folder();
+    let out = folder.path().join("timers");
+    let said = run(&[
+        "experiment",
+        "timers",
+        "--repetitions",
+        "20",
+        "--json",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 19);
+    assert!(json["series"].as_array().unwrap().len() > 17 * 2);
+    let table = std::fs::read_to_string(out.join("table.md")).unwrap();
+    for row in [
+        "cyclic-4kHz-rr95-idle ",
+        "oneshot-1us-rr95-idle ",
+        "fifo95-busy",
+        "idle spin",
+    ] {
+        assert!(table.contains(row), "{row}: {table}");
+    }
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_left_alone() {
+    let folder = folder();
+    std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();
+    let said = run(&["experiment", "hiccups", "--out", text(folder.path())]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("not empty") && said.err.contains("--out"),
+        "{}",
+        said.err
+    );
+}
+
+/// Whoever kills the experiment, even for good, ends its steps, and the data is there.
+#[cfg(unix)]
+#[test]
+fn killed_it_leaves_no_step_behind() {
+    let folder = folder();
+    let out = folder.path().join("hiccups");
+    let mut child = kadenz(&[
+        "experiment",
+        "hiccups",
+        "--duration",
+        "2min",
+        "--out",
+        text(&out),
+    ])
+    .stdout(Stdio::null())
+    .stderr(Stdio::null())
+    .spawn()
+    .unwrap();
+    wait_until(|| {
+        ["ordinary", "realtime"]
+            .iter()
+            .all(|run| intervals_on_disk(&out.join(run)) > 0)
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for run in ["ordinary", "realtime"] {
+        wait_until(|| run_json(&out.join(run))["complete"] == true);
+        assert_eq!(run_json(&out.join(run))["ended_by"], "interrupted");
+    }
+}
+
+/// Ctrl-C ends the step, the tables hold what there is, and the exit code tells.
+#[cfg(unix)]
+#[test]
+fn interrupted_it_shows_what_there_is() {
+    let folder = folder();
+    let out = folder.path().join("hiccups");
+    let child = kadenz(&[
+        "experiment",
+        "hiccups",
+        "--duration",
+        "2min",
+        "--out",
+        text(&out),
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    wait_until(|| {
+        ["ordinary", "realtime"]
+            .iter()
+            .all(|run| intervals_on_disk(&out.join(run)) > 0)
+    });
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.out.contains("here, realtime"), "{}", said.out);
+    assert!(said.err.contains("until then"), "{}", said.err);
+}
