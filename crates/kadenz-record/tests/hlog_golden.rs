@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use kadenz_record::{
-    histogram::Histogram,
+    histogram::{Histogram, SparseHistogram},
     hlog::{
         codec::DecodeError,
         reader::{Field, Interval, IntervalLog, MalformedLine, ReadLogError},
@@ -137,20 +137,27 @@ fn every_version_holds_the_same() {
 
 #[test]
 fn every_way_to_decode_gives_the_same() {
-    let (mut into, mut buckets) = (Histogram::new(), Vec::new());
+    let (mut into, mut sparse) = (Histogram::new(), SparseHistogram::default());
     for interval in intervals("made-by-hdrhistogram-2.2.2.logV2.hlog") {
         let encoded = interval.histogram;
         let decoded = encoded.decode().unwrap();
         encoded.decode_into(&mut into).unwrap();
-        let layout = encoded.buckets_into(&mut buckets).unwrap();
-        assert_eq!(layout, *into.layout());
-        assert_eq!(buckets, into.buckets().collect::<Vec<_>>());
+        encoded.sparse_into(&mut sparse).unwrap();
+        assert_eq!(sparse.layout(), into.layout());
+        assert!(sparse.buckets().eq(into.buckets()));
+        assert_eq!(
+            (sparse.count(), sparse.min(), sparse.max()),
+            (into.count(), into.min(), into.max())
+        );
         assert_eq!(into, decoded);
         assert_eq!(encoded.max_ns().unwrap(), decoded.max());
         let (mut direct, mut by_way) = (Histogram::new(), Histogram::new());
         encoded.add_to(&mut direct).unwrap();
         by_way.add(&decoded);
         assert_eq!(direct, by_way);
+        let mut of_sparse = Histogram::new();
+        sparse.add_to(&mut of_sparse);
+        assert_eq!(of_sparse, by_way);
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Histogram {
 }
 
 /// A range of values that share a counter, and how often one of them was recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Lowest value of the range.
     pub low: u64,

@@ -20,8 +20,12 @@
 mod counts;
 mod layout;
 mod signed;
+mod sparse;
 mod statistics;
 
 pub use counts::{Bucket, Histogram};
 pub use layout::{Layout, NewLayoutError};
 pub use signed::{SignedBucket, SignedHistogram};
+pub use sparse::SparseHistogram;
+
+pub(crate) use sparse::Cell;

@@ -220,6 +220,9 @@ impl<W: Write> IntervalLogWriter<W> {
         };
         self.lines.begin(tag, start_s, length_s, max_ns)?;
         self.lines.line += payload;
+        // Reading takes the padding off, and not every library can do without.
+        let padding = payload.len().wrapping_neg() % 4;
+        self.lines.line.extend(std::iter::repeat_n('=', padding));
         self.lines.line.push('\n');
         self.sink.write_all(self.lines.line.as_bytes())?;
         Ok(self.sink.flush()?)

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use kadenz_record::histogram::{Bucket, SignedHistogram};
+use kadenz_record::histogram::{SignedHistogram, SparseHistogram};
 use kadenz_record::hlog::reader::Encoded;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::disk::{Disk, LocalDisk};
@@ -14,7 +14,7 @@ use kadenz_record::run::model::{Clock, EndedBy, FORMAT_VERSION, Host, Run, Serie
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 
-use super::sink::{Sink, count_buckets, count_interval, count_sample, free_name};
+use super::sink::{Sink, count_interval, count_sample, count_sparse, free_name};
 use super::slots::Slots;
 use super::{ReadError, StoreError, source};
 
@@ -31,8 +31,8 @@ pub(super) struct Folder {
     stores: Vec<Store>,
     /// End of the latest interval or sample, in ns since the start of the run.
     end_ns: i64,
-    /// The ranges of the interval that is being taken over.
-    buckets: Vec<Bucket>,
+    /// What the interval holds that is being taken over.
+    values: SparseHistogram,
     finished: bool,
 }
 
@@ -76,7 +76,7 @@ impl Folder {
             run: blank_run(),
             stores: Vec::new(),
             end_ns: 0,
-            buckets: Vec::new(),
+            values: SparseHistogram::default(),
             finished: false,
         };
         folder.write_run()?;
@@ -254,13 +254,13 @@ impl Sink for Folder {
         self.end_ns = self.end_ns.max(((start_s + length_s) * 1e9) as i64);
         for (tag, encoded) in [(None, Some(late)), (Some(EARLY_TAG), early)] {
             let Some(encoded) = encoded else { continue };
-            encoded.buckets_into(&mut self.buckets)?;
-            if tag.is_some() && self.buckets.is_empty() {
+            encoded.sparse_into(&mut self.values)?;
+            if tag.is_some() && self.values.is_empty() {
                 continue;
             }
             let counts = &mut self.run.series[series].counts;
-            count_buckets(counts, &self.buckets, tag.is_some());
-            let max_ns = self.buckets.last().map_or(0, |bucket| bucket.high);
+            count_sparse(counts, &self.values, tag.is_some());
+            let max_ns = self.values.max();
             let hlog = &mut self.stores[series].hlog;
             hlog.append_encoded(tag, start_s, length_s, max_ns, encoded)
                 .map_err(StoreError::from)?;

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use kadenz_record::histogram::{Bucket, Histogram, SignedHistogram};
+use kadenz_record::histogram::{Histogram, SignedHistogram, SparseHistogram};
 use kadenz_record::hlog::reader::Encoded;
 use kadenz_record::run::model::{Counts, Run, Series, Warning};
 use kadenz_record::samples::Sample;
@@ -184,23 +184,19 @@ pub(super) fn count_interval(counts: &mut Counts, histogram: &SignedHistogram) {
     extend(counts, histogram.min(), histogram.max());
 }
 
-/// As [`count_interval`], of ranges from low to high: of values, or where `early` is set of the
-/// magnitudes of values below zero.
-pub(super) fn count_buckets(counts: &mut Counts, buckets: &[Bucket], early: bool) {
-    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
+/// As [`count_interval`], of values, or where `early` is set of the magnitudes of values below zero.
+pub(super) fn count_sparse(counts: &mut Counts, values: &SparseHistogram, early: bool) {
+    if values.is_empty() {
         return;
-    };
-    let recorded = buckets
-        .iter()
-        .fold(0_u64, |sum, it| sum.saturating_add(it.count));
-    counts.recorded = counts.recorded.saturating_add(recorded);
+    }
+    counts.recorded = counts.recorded.saturating_add(values.count());
     // Layouts end below 2^63, so nothing is cut off.
-    let (low, high) = (first.low as i64, last.high as i64);
+    let (min, max) = (values.min() as i64, values.max() as i64);
     if early {
-        counts.early = counts.early.saturating_add(recorded);
-        extend(counts, -high, -low);
+        counts.early = counts.early.saturating_add(values.count());
+        extend(counts, -max, -min);
     } else {
-        extend(counts, low, high);
+        extend(counts, min, max);
     }
 }
 

@@ -5,13 +5,13 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle, available_parallelism};
 
-use kadenz_record::histogram::{Bucket, Histogram, Layout, SignedHistogram};
+use kadenz_record::histogram::{Histogram, Layout, SignedHistogram, SparseHistogram};
 use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
 use kadenz_record::run::folder::EARLY_TAG;
 
 use super::IntervalPoint;
 use super::batches::{Batches, Line};
-use crate::statistics::{Percent, SignedBucket, value_at_rank};
+use crate::statistics::Percent;
 
 /// What an interval log holds.
 #[derive(Debug, Default)]
@@ -65,10 +65,10 @@ fn side_by_side(round: Vec<Vec<Line>>) -> Vec<LogFacts> {
 
 fn read_batch(batch: Vec<Line>) -> LogFacts {
     let mut facts = LogFacts::default();
-    let mut buckets = Vec::new();
+    let mut scratch = SparseHistogram::default();
     let mut pending = Pending::default();
     for line in batch {
-        let taken = line.and_then(|line| take(&mut facts, &mut pending, &mut buckets, &line));
+        let taken = line.and_then(|line| take(&mut facts, &mut pending, &mut scratch, &line));
         if let Err(error) = taken {
             let (number, _) = facts.damaged.get_or_insert((0, error));
             *number += 1;
@@ -102,7 +102,7 @@ impl LogFacts {
 fn take(
     facts: &mut LogFacts,
     pending: &mut Pending,
-    buckets: &mut Vec<Bucket>,
+    scratch: &mut SparseHistogram,
     interval: &Interval,
 ) -> Result<(), ReadLogError> {
     let early = match interval.tag.as_deref() {
@@ -113,50 +113,21 @@ fn take(
             return Ok(());
         }
     };
-    let layout = interval.histogram.buckets_into(buckets)?;
+    interval.histogram.sparse_into(scratch)?;
     if !pending.is_of(interval, early) {
         facts.intervals.extend(pending.point());
         pending.begin(interval);
     }
-    let total = if early {
-        &mut facts.total.early
+    let (total, values) = if early {
+        (&mut facts.total.early, &mut pending.early)
     } else {
-        &mut facts.total.late
+        (&mut facts.total.late, &mut pending.late)
     };
-    make_room(total, &layout);
-    buckets
-        .iter()
-        .for_each(|bucket| total.record_n(bucket.low, bucket.count));
-    if early {
-        pending.early = true;
-        pending
-            .cells
-            .splice(0..0, buckets.iter().rev().map(mirrored));
-    } else {
-        pending.cells.extend(buckets.iter().map(upright));
-    }
+    make_room(total, scratch.layout());
+    scratch.add_to(total);
+    std::mem::swap(values, scratch);
+    pending.has_early = early;
     Ok(())
-}
-
-fn upright(bucket: &Bucket) -> SignedBucket {
-    SignedBucket {
-        low_ns: bucket.low as i64,
-        high_ns: bucket.high as i64,
-        count: bucket.count,
-    }
-}
-
-fn mirrored(bucket: &Bucket) -> SignedBucket {
-    let SignedBucket {
-        low_ns,
-        high_ns,
-        count,
-    } = upright(bucket);
-    SignedBucket {
-        low_ns: -high_ns,
-        high_ns: -low_ns,
-        count,
-    }
 }
 
 /// Lets `total` hold what was recorded in `layout`: an empty one takes its digits, so that a coarse
@@ -178,49 +149,68 @@ pub(crate) fn make_room(total: &mut Histogram, layout: &Layout) {
     }
 }
 
-/// The interval whose lines are being read: the late values, and the early ones if there are any.
+/// The interval whose lines are being read.
 #[derive(Debug, Default)]
 struct Pending {
     /// Start and length; absent before the first line.
     time: Option<(f64, f64)>,
-    early: bool,
-    /// Ascending.
-    cells: Vec<SignedBucket>,
+    /// Whether its line with early values was read.
+    has_early: bool,
+    late: SparseHistogram,
+    /// Magnitudes.
+    early: SparseHistogram,
 }
 
 impl Pending {
     /// Whether a line belongs to the interval: an early one at the same time does.
     fn is_of(&self, interval: &Interval, early: bool) -> bool {
-        early && !self.early && self.time == Some((interval.relative_s, interval.length_s))
+        early && !self.has_early && self.time == Some((interval.relative_s, interval.length_s))
     }
 
     fn begin(&mut self, interval: &Interval) {
         self.time = Some((interval.relative_s, interval.length_s));
-        self.early = false;
-        self.cells.clear();
+        self.has_early = false;
+        self.late.clear();
+        self.early.clear();
     }
 
     fn point(&self) -> Option<IntervalPoint> {
         let (start_s, length_s) = self.time?;
-        let (min_ns, max_ns) = match (self.cells.first(), self.cells.last()) {
-            (Some(first), Some(last)) => (first.low_ns, last.high_ns),
-            _ => (0, 0),
-        };
-        let count = crate::statistics::count(&self.cells);
+        let count = self.late.count().saturating_add(self.early.count());
         let percentile = |percent: Percent| {
             let carried = percent.is_carried_by(count);
-            carried
-                .then(|| value_at_rank(&self.cells, percent.rank(count)))
-                .flatten()
+            carried.then(|| self.at_rank(percent.rank(count))).flatten()
+        };
+        let least = if self.early.is_empty() {
+            self.late.min() as i64
+        } else {
+            -(self.early.max() as i64)
+        };
+        let largest = if self.late.is_empty() {
+            -(self.early.min() as i64)
+        } else {
+            self.late.max() as i64
         };
         Some(IntervalPoint {
             start_s,
             length_s,
             count,
-            min_ns,
-            max_ns,
+            min_ns: least,
+            max_ns: largest,
             p50_ns: percentile(Percent::P50),
             p99_ns: percentile(Percent::P99),
         })
+    }
+
+    /// The highest value of the range in which the value of `rank` lies, early ones first.
+    fn at_rank(&self, rank: u64) -> Option<i64> {
+        let early = self.early.count();
+        if rank <= early {
+            // The earliest value has the largest magnitude.
+            let bucket = self.early.bucket_at_rank(early - rank + 1)?;
+            return Some(-(bucket.low as i64));
+        }
+        let bucket = self.late.bucket_at_rank(rank - early)?;
+        Some(bucket.high as i64)
     }
 }

@@ -9,7 +9,7 @@ use super::{
     },
     number,
 };
-use crate::histogram::{Bucket, Histogram, Layout};
+use crate::histogram::{Cell, Histogram, Layout, SparseHistogram};
 
 /// How much more room a stream is given at least, whatever it claims to need.
 const ROOM: usize = 4096;
@@ -77,24 +77,23 @@ impl Decoder {
         Ok(())
     }
 
-    /// The ranges with a count above zero, from low to high values, in place of what `into` held;
-    /// answers the layout they were recorded in. For whoever looks at one interval after the other,
-    /// this is faster than a histogram, whose counters are mostly zero.
+    /// The histogram in `bytes` in place of what `into` held. For whoever looks at one interval after
+    /// the other, this is faster than a [`Histogram`], whose counters are mostly zero.
     ///
     /// # Errors
     /// As [`Decoder::decode`]; `into` is then empty.
-    pub fn buckets_into(
+    pub fn sparse_into(
         &mut self,
         bytes: &[u8],
-        into: &mut Vec<Bucket>,
-    ) -> Result<Layout, DecodeError> {
+        into: &mut SparseHistogram,
+    ) -> Result<(), DecodeError> {
         into.clear();
         let (header, counts) = self.open(bytes)?;
-        let room = counts.len().min(header.layout.len());
-        into.resize(room, Bucket::default());
-        let found = fill(into, &header, counts);
-        into.truncate(*found.as_ref().unwrap_or(&0));
-        found.map(|_| header.layout)
+        let room = into.room(header.layout, counts.len().min(header.layout.len()));
+        let filled = fill(room, &header, counts);
+        let (found, total) = *filled.as_ref().unwrap_or(&(0, 0));
+        into.keep(found, total);
+        filled.map(|_| ())
     }
 
     /// The largest value of the histogram in `bytes`, as [`Histogram::max`] would tell it.
@@ -238,27 +237,21 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Puts the ranges with a count above zero into `into`, which has room for every counter that
-/// `counts` can speak of, and tells how many there are.
-fn fill(into: &mut [Bucket], header: &Header, counts: &[u8]) -> Result<usize, DecodeError> {
-    let layout = header.layout;
+/// Puts the counts above zero into `cells`, which has room for every counter that `counts` can speak
+/// of, and tells how many there are and their sum.
+fn fill(cells: &mut [Cell], header: &Header, counts: &[u8]) -> Result<(usize, u64), DecodeError> {
     let (mut found, mut total, mut last) = (0_usize, 0_u128, 0);
     walk(header.counts, counts, |index, number| {
         // Every number is written and only counts keep their place: again no branch on a count.
-        let low = layout.lowest_at(index.min(layout.len() - 1));
-        if let Some(bucket) = into.get_mut(found) {
-            *bucket = Bucket {
-                low,
-                high: layout.highest_equivalent(low),
-                count: count(number),
-            };
+        if let Some(cell) = cells.get_mut(found) {
+            cell.index = index;
+            cell.count = count(number);
         }
         total += u128::from(count(number));
         found += usize::from(number > 0);
         last = if number > 0 { index } else { last };
     })?;
-    checked(&layout, last, total)?;
-    Ok(found)
+    Ok((found, checked(&header.layout, last, total)?))
 }
 
 /// The total, if counts that end at index `last` and add up to it are possible.

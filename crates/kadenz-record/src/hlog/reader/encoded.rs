@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::{MalformedLine, ReadLogError};
 use crate::{
-    histogram::{Bucket, Histogram, Layout},
+    histogram::{Histogram, SparseHistogram},
     hlog::{base64, codec::Decoder},
 };
 
@@ -81,14 +81,14 @@ impl Encoded {
         self.with(|bytes, decoder| Ok(decoder.add_to(bytes, sum)?))
     }
 
-    /// The ranges with a count above zero, from low to high values, in place of what `into` held;
-    /// answers the layout they were recorded in. For whoever looks at one interval after the other,
-    /// this is faster than a histogram, whose counters are mostly zero.
+    /// The histogram in place of what `into` held; for whoever looks at one interval after the other,
+    /// the fastest way.
     ///
     /// # Errors
     /// As [`Encoded::max_ns`]; `into` is then empty.
-    pub fn buckets_into(&self, into: &mut Vec<Bucket>) -> Result<Layout, ReadLogError> {
-        self.with(|bytes, decoder| Ok(decoder.buckets_into(bytes, into)?))
+    pub fn sparse_into(&self, into: &mut SparseHistogram) -> Result<(), ReadLogError> {
+        into.clear();
+        self.with(|bytes, decoder| Ok(decoder.sparse_into(bytes, into)?))
     }
 
     /// The payload, if it is of the form that Kadenz writes itself.
