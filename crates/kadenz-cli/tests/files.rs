@@ -82,6 +82,30 @@ fn one_page_of_several_runs() {
 }
 
 #[test]
+fn a_file_of_another_program_may_stand_in_the_place_of_a_run() {
+    let folder = folder();
+    let out = measured(folder.path(), "run");
+    let log = folder.path().join("night.hlog");
+    std::fs::copy(out.join("lateness.hlog"), &log).unwrap();
+    let said = run(&["show", text(&log), "--json"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(json["runs"][0]["folder"], text(&log));
+    assert_eq!(json["series"][0]["count"], 400);
+
+    let said = run(&["report", text(&log)]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(folder.path().join("night.html").exists());
+    let said = run(&["compare", text(&log), text(&out)]);
+    assert_eq!(said.code, 0, "{}", said.err);
+
+    std::fs::write(&log, "no log\n").unwrap();
+    let said = run(&["show", text(&log)]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("night.hlog"), "{}", said.err);
+}
+
+#[test]
 fn every_export_leaves_what_it_names() {
     let folder = folder();
     let out = measured(folder.path(), "run");

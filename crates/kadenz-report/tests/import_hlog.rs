@@ -35,6 +35,26 @@ fn sums(folder: &TempDir, series: &str) -> (usize, u64, u64) {
     (intervals, sum.count(), sum.value_at_quantile(0.999))
 }
 
+/// Lines with an interval, without the time it began, which counts from another start.
+fn payloads(log: &str) -> Vec<&str> {
+    let lines = log.lines().filter(|line| line.contains("HIST"));
+    lines.map(|line| line.rsplit(',').next().unwrap()).collect()
+}
+
+/// Padding included: not every library reads Base64 without it.
+#[test]
+fn histograms_of_the_current_version_are_taken_over_to_the_letter() {
+    let name = "jHiccup-2.0.7S.logV2.hlog";
+    let (folder, run) = imported(name);
+    let source = std::fs::read_to_string(conformance("hlog").join(name)).unwrap();
+    let log = folder
+        .path()
+        .join(run.series[0].files.hlog.as_ref().unwrap());
+    let log = std::fs::read_to_string(log).unwrap();
+    assert_eq!(payloads(&log), payloads(&source));
+    assert!(payloads(&log).iter().any(|payload| payload.ends_with('=')));
+}
+
 /// The figures are those that HdrHistogram's own tests expect of these logs.
 #[test]
 fn logs_of_jhiccup_keep_every_value() {

@@ -24,10 +24,11 @@ Examples:
   kadenz compare before after --fail-if 'p99.9 > 1.2x' --fail-if 'misses > 0'
   kadenz compare before after --fail-if 'lateness: p99 > 1.1x significantly' --report both.html
   kadenz compare run --fail-if 'max > 2ms'          one run against absolute limits
+  kadenz compare jhiccup.hlog night                 what another program wrote, and a run
 
 Exit codes: 0 nothing crossed, 1 a limit was crossed, 2 an expression could not be decided.")]
 pub(crate) struct Options {
-    /// Run folders; the first is the baseline
+    /// Run folders, or files that `kadenz import` takes; the first is the baseline
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 

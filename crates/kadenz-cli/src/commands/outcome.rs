@@ -7,7 +7,7 @@ use kadenz_lab::measuring::ExperimentError;
 use kadenz_report::json::Output;
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal::{self, Style};
-use kadenz_report::{html, verdict};
+use kadenz_report::{html, import, verdict};
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
@@ -74,11 +74,27 @@ pub(crate) fn show(folders: &[PathBuf], json: bool) -> anyhow::Result<Outcome> {
     Ok(judge(&runs, None))
 }
 
-/// Summaries of run folders.
-pub(crate) fn read<'a>(folders: impl Iterator<Item = &'a Path>) -> anyhow::Result<Vec<Summary>> {
-    folders
-        .map(|folder| Summary::of_run(folder).map_err(anyhow::Error::from))
-        .collect()
+/// Summaries of run folders, or of files of other programs in their place.
+pub(crate) fn read<'a>(runs: impl Iterator<Item = &'a Path>) -> anyhow::Result<Vec<Summary>> {
+    runs.map(|run| {
+        if run.is_file() {
+            read_file(run)
+        } else {
+            Ok(Summary::of_run(run)?)
+        }
+    })
+    .collect()
+}
+
+/// Summary of a file that can be imported, by way of a run that goes again.
+fn read_file(file: &Path) -> anyhow::Result<Summary> {
+    let format = import::detect(file)?;
+    let folder = tempfile::tempdir().context("cannot make a temporary folder for the import")?;
+    let run = folder.path().join("run");
+    import::import(file, format, &run)?;
+    let mut summary = Summary::of_run(&run)?;
+    file.clone_into(&mut summary.folder);
+    Ok(summary)
 }
 
 /// What an experiment gave. Where it could not be written in full, what can be read back is shown

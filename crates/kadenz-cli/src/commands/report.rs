@@ -17,13 +17,15 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz report night                            writes night/report.html
-  kadenz report idle loaded --output both.html   two runs on one page")]
+  kadenz report idle loaded --output both.html   two runs on one page
+  kadenz report jhiccup.hlog                     what another program wrote: jhiccup.html")]
 pub(crate) struct Options {
-    /// Run folders
+    /// Run folders, or files that `kadenz import` takes
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// The page to write [default: report.html in the first run folder]
+    /// The page to write [default: report.html in the first run folder, or the file's name with
+    /// .html]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -33,10 +35,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let page = options
         .output
         .clone()
-        .unwrap_or_else(|| options.runs[0].join("report.html"));
+        .unwrap_or_else(|| page_for(&options.runs[0]));
     html::write(&runs, &page)?;
     output::note(&format!("report: {}", absolute(&page).display()));
     Ok(Outcome::Kept)
+}
+
+/// `report.html` in a run folder; `night.html` beside `night.hlog`.
+fn page_for(run: &Path) -> PathBuf {
+    if run.is_file() {
+        run.with_extension("html")
+    } else {
+        run.join("report.html")
+    }
 }
 
 /// The path as a browser takes it.

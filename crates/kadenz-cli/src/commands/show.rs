@@ -13,10 +13,11 @@ use crate::output::Outcome;
 Examples:
   kadenz show night
   kadenz show night --json | jq '.series[0].percentiles'
+  kadenz show cyclictest.json                     what another program wrote
 
 Exit code 1 if a deadline was missed in a series that has one.")]
 pub(crate) struct Options {
-    /// Run folders
+    /// Run folders, or files that `kadenz import` takes
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 

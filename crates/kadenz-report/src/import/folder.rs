@@ -5,8 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use kadenz_record::histogram::{SignedHistogram, SparseHistogram};
-use kadenz_record::hlog::reader::Encoded;
+use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::run::disk::{Disk, LocalDisk};
 use kadenz_record::run::folder::EARLY_TAG;
@@ -14,9 +13,9 @@ use kadenz_record::run::model::{Clock, EndedBy, FORMAT_VERSION, Host, Run, Serie
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 
-use super::sink::{Sink, count_interval, count_sample, count_sparse, free_name};
+use super::sink::{EncodedInterval, Sink, count_interval, count_sample, free_name};
 use super::slots::Slots;
-use super::{ReadError, StoreError, source};
+use super::{ReadError, StoreError, encoded, source};
 
 const RUN_JSON: &str = "run.json";
 /// Samples that are written as one batch.
@@ -31,8 +30,6 @@ pub(super) struct Folder {
     stores: Vec<Store>,
     /// End of the latest interval or sample, in ns since the start of the run.
     end_ns: i64,
-    /// What the interval holds that is being taken over.
-    values: SparseHistogram,
     finished: bool,
 }
 
@@ -76,7 +73,6 @@ impl Folder {
             run: blank_run(),
             stores: Vec::new(),
             end_ns: 0,
-            values: SparseHistogram::default(),
             finished: false,
         };
         folder.write_run()?;
@@ -243,27 +239,21 @@ impl Sink for Folder {
         append(&mut self.stores[series].hlog, start_s, length_s, histogram)
     }
 
-    fn encoded_interval(
-        &mut self,
-        series: usize,
-        start_s: f64,
-        length_s: f64,
-        late: &Encoded,
-        early: Option<&Encoded>,
-    ) -> Result<(), ReadError> {
-        self.end_ns = self.end_ns.max(((start_s + length_s) * 1e9) as i64);
-        for (tag, encoded) in [(None, Some(late)), (Some(EARLY_TAG), early)] {
-            let Some(encoded) = encoded else { continue };
-            encoded.sparse_into(&mut self.values)?;
-            if tag.is_some() && self.values.is_empty() {
-                continue;
-            }
-            let counts = &mut self.run.series[series].counts;
-            count_sparse(counts, &self.values, tag.is_some());
-            let max_ns = self.values.max();
-            let hlog = &mut self.stores[series].hlog;
-            hlog.append_encoded(tag, start_s, length_s, max_ns, encoded)
+    fn encoded_intervals(&mut self, intervals: &[EncodedInterval]) -> Result<(), ReadError> {
+        for (interval, contents) in intervals.iter().zip(encoded::contents(intervals)) {
+            let contents = contents?;
+            let (start_s, length_s) = (interval.start_s, interval.length_s);
+            self.end_ns = self.end_ns.max(((start_s + length_s) * 1e9) as i64);
+            contents.count_in(&mut self.run.series[interval.series].counts);
+            let hlog = &mut self.stores[interval.series].hlog;
+            let max_ns = contents.late.max;
+            hlog.append_encoded(None, start_s, length_s, max_ns, &interval.late)
                 .map_err(StoreError::from)?;
+            let early = contents.early.filter(|early| early.count > 0);
+            if let (Some(values), Some(early)) = (early, &interval.early) {
+                hlog.append_encoded(Some(EARLY_TAG), start_s, length_s, values.max, early)
+                    .map_err(StoreError::from)?;
+            }
         }
         Ok(())
     }

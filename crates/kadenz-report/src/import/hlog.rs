@@ -14,7 +14,7 @@ use kadenz_record::run::folder::EARLY_TAG;
 use kadenz_record::run::model::Kind;
 
 use super::source::{series, set_start};
-use super::{Importer, ReadError, Sink, StoreError};
+use super::{EncodedInterval, Importer, ReadError, Sink, StoreError};
 
 /// Reads interval logs.
 pub(super) struct Hlog;
@@ -49,6 +49,7 @@ impl Importer for Hlog {
             }
             writer.take(sink, interval)?;
         }
+        writer.close();
         writer.flush(sink)?;
         if writer.open.is_empty() {
             return Err(ReadError::Lacks {
@@ -73,24 +74,24 @@ struct Writer {
     /// Taken off every relative time, so that none is below zero.
     shift_s: f64,
     open: Vec<(Option<String>, usize)>,
-    /// An interval that may still get its early values.
-    pending: Option<Pending>,
+    /// An interval that may still get its early values, and its tag.
+    pending: Option<(Option<String>, EncodedInterval)>,
+    /// Intervals that are complete.
+    complete: Vec<EncodedInterval>,
+    /// About how much memory they take.
+    bytes: usize,
 }
+
+/// How many bytes of complete intervals go to the sink together.
+const BATCH: usize = 4 << 20;
+/// What an interval takes besides the text of its histograms, about.
+const INTERVAL: usize = 256;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Kadenz,
     JHiccup,
     Other,
-}
-
-struct Pending {
-    tag: Option<String>,
-    series: usize,
-    start_s: f64,
-    length_s: f64,
-    late: Encoded,
-    early: Option<Encoded>,
 }
 
 impl Writer {
@@ -120,27 +121,30 @@ impl Writer {
     fn take(&mut self, sink: &mut dyn Sink, interval: Interval) -> Result<(), ReadError> {
         let start_s = interval.relative_s - self.shift_s;
         if self.is_early(&interval, start_s) {
-            if let Some(pending) = &mut self.pending {
+            if let Some((_, pending)) = &mut self.pending {
                 pending.early = Some(interval.histogram);
             }
-            return self.flush(sink);
+            self.close();
+            return Ok(());
         }
-        self.flush(sink)?;
-        let series = self.series(sink, interval.tag.as_deref())?;
-        self.pending = Some(Pending {
-            tag: interval.tag,
-            series,
+        self.close();
+        if self.bytes >= BATCH {
+            self.flush(sink)?;
+        }
+        let encoded = EncodedInterval {
+            series: self.series(sink, interval.tag.as_deref())?,
             start_s,
             length_s: interval.length_s,
             late: interval.histogram,
             early: None,
-        });
+        };
+        self.pending = Some((interval.tag, encoded));
         Ok(())
     }
 
     /// Whether an interval holds the early values of the one before it.
     fn is_early(&self, interval: &Interval, start_s: f64) -> bool {
-        let (Some(Origin::Kadenz), Some(pending), Some(tag)) =
+        let (Some(Origin::Kadenz), Some((pending_tag, pending)), Some(tag)) =
             (self.origin, &self.pending, interval.tag.as_deref())
         else {
             return false;
@@ -150,7 +154,7 @@ impl Writer {
             Some(of) => of.strip_suffix('.'),
             None => return false,
         };
-        pending.tag.as_deref() == of && pending.start_s == start_s
+        pending_tag.as_deref() == of && pending.start_s == start_s
     }
 
     fn series(&mut self, sink: &mut dyn Sink, tag: Option<&str>) -> Result<usize, StoreError> {
@@ -176,16 +180,19 @@ impl Writer {
         Ok(index)
     }
 
+    /// The pending interval is complete.
+    fn close(&mut self) {
+        if let Some((_, interval)) = self.pending.take() {
+            let early = interval.early.as_ref().map_or(0, Encoded::encoded_len);
+            self.bytes += INTERVAL + interval.late.encoded_len() + early;
+            self.complete.push(interval);
+        }
+    }
+
     fn flush(&mut self, sink: &mut dyn Sink) -> Result<(), ReadError> {
-        let Some(pending) = self.pending.take() else {
-            return Ok(());
-        };
-        sink.encoded_interval(
-            pending.series,
-            pending.start_s,
-            pending.length_s,
-            &pending.late,
-            pending.early.as_ref(),
-        )
+        sink.encoded_intervals(&self.complete)?;
+        self.complete.clear();
+        self.bytes = 0;
+        Ok(())
     }
 }

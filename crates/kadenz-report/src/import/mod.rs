@@ -35,6 +35,7 @@ mod bins;
 mod bmwcarit;
 mod csv;
 mod cyclictest;
+mod encoded;
 mod error;
 mod folder;
 mod hlog;
@@ -47,7 +48,7 @@ mod sockperf;
 mod source;
 
 pub use self::error::{ImportError, ReadError, StoreError};
-pub use self::sink::{Collected, Sink};
+pub use self::sink::{Collected, EncodedInterval, Sink};
 
 use self::folder::Folder;
 use self::source::Source;

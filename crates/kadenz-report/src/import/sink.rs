@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use kadenz_record::histogram::{Histogram, SignedHistogram, SparseHistogram};
+use kadenz_record::histogram::{Histogram, SignedHistogram};
 use kadenz_record::hlog::reader::Encoded;
 use kadenz_record::run::model::{Counts, Run, Series, Warning};
 use kadenz_record::samples::Sample;
@@ -43,28 +43,39 @@ pub trait Sink {
         histogram: &SignedHistogram,
     ) -> Result<(), StoreError>;
 
-    /// As [`Sink::interval`], of an interval as an interval log holds it: `early` are the magnitudes
-    /// of the values below zero.
+    /// As [`Sink::interval`], of intervals as an interval log holds them.
     ///
     /// # Errors
-    /// When a histogram is damaged, or it cannot be written.
-    fn encoded_interval(
-        &mut self,
-        series: usize,
-        start_s: f64,
-        length_s: f64,
-        late: &Encoded,
-        early: Option<&Encoded>,
-    ) -> Result<(), ReadError> {
-        let mut histogram = SignedHistogram {
-            late: late.decode()?,
-            early: Histogram::new(),
-        };
-        if let Some(early) = early {
-            early.decode_into(&mut histogram.early)?;
+    /// When a histogram is damaged, or one cannot be written.
+    fn encoded_intervals(&mut self, intervals: &[EncodedInterval]) -> Result<(), ReadError> {
+        for interval in intervals {
+            let mut histogram = SignedHistogram {
+                late: interval.late.decode()?,
+                early: Histogram::new(),
+            };
+            if let Some(early) = &interval.early {
+                early.decode_into(&mut histogram.early)?;
+            }
+            let (start_s, length_s) = (interval.start_s, interval.length_s);
+            self.interval(interval.series, start_s, length_s, &histogram)?;
         }
-        Ok(self.interval(series, start_s, length_s, &histogram)?)
+        Ok(())
     }
+}
+
+/// An interval as an interval log holds it.
+#[derive(Clone, Debug)]
+pub struct EncodedInterval {
+    /// Index of its series.
+    pub series: usize,
+    /// When it began, in seconds since the start of the run.
+    pub start_s: f64,
+    /// How long it was, in seconds.
+    pub length_s: f64,
+    /// Values of zero and above.
+    pub late: Encoded,
+    /// Magnitudes of the values below zero, if there are any.
+    pub early: Option<Encoded>,
 }
 
 impl dyn Sink + '_ {
@@ -184,23 +195,7 @@ pub(super) fn count_interval(counts: &mut Counts, histogram: &SignedHistogram) {
     extend(counts, histogram.min(), histogram.max());
 }
 
-/// As [`count_interval`], of values, or where `early` is set of the magnitudes of values below zero.
-pub(super) fn count_sparse(counts: &mut Counts, values: &SparseHistogram, early: bool) {
-    if values.is_empty() {
-        return;
-    }
-    counts.recorded = counts.recorded.saturating_add(values.count());
-    // Layouts end below 2^63, so nothing is cut off.
-    let (min, max) = (values.min() as i64, values.max() as i64);
-    if early {
-        counts.early = counts.early.saturating_add(values.count());
-        extend(counts, -max, -min);
-    } else {
-        extend(counts, min, max);
-    }
-}
-
-fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {
+pub(super) fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {
     counts.min_ns = Some(counts.min_ns.map_or(min_ns, |known| known.min(min_ns)));
     counts.max_ns = Some(counts.max_ns.map_or(max_ns, |known| known.max(max_ns)));
 }
