@@ -10,7 +10,9 @@ use kadenz_record::run::folder::{
 use kadenz_record::run::model::{self, EndedBy, FORMAT_VERSION, Run, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
 use kadenz_rt::doctor::{self, Severity};
-use kadenz_rt::{host, tuning};
+use kadenz_rt::host::cpu_time::CpuTime;
+use kadenz_rt::host::{self, Root};
+use kadenz_rt::tuning;
 use serde_json::Value;
 
 /// How a run begins.
@@ -70,7 +72,12 @@ pub struct Ongoing {
     pub running: RunningRun,
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
+    /// CPU time at the start, where the system tells it.
+    cpu_time: Option<CpuTime>,
 }
+
+/// More stolen CPU time than this, in percent, is worth a warning.
+const STOLEN_PERCENT: f64 = 0.1;
 
 /// Starts the run's time and its writer thread.
 ///
@@ -82,6 +89,7 @@ pub fn start(mut run: RunWriter, interval: Duration) -> Result<Ongoing, StartRun
     Ok(Ongoing {
         running: run.start(interval)?,
         origin,
+        cpu_time: cpu_time(),
     })
 }
 
@@ -91,8 +99,29 @@ impl Ongoing {
     /// # Errors
     /// When something could not be written; the error holds what was counted.
     pub fn finish(self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
+        let meanwhile = self.cpu_time.zip(cpu_time());
+        if let Some(warning) = meanwhile.and_then(|(start, end)| stolen(end.since(start))) {
+            self.running.add_warning(warning);
+        }
         self.running.finish(ended_by)
     }
+}
+
+fn cpu_time() -> Option<CpuTime> {
+    CpuTime::read(&Root::system()).ok()
+}
+
+/// What the hypervisor took while this run was measured; the doctor only knows all since boot.
+fn stolen(meanwhile: CpuTime) -> Option<Warning> {
+    let percent = meanwhile.stolen_percent();
+    (percent >= STOLEN_PERCENT).then(|| Warning {
+        id: "stolen_meanwhile".to_owned(),
+        text: format!(
+            "while this was measured, the hypervisor took {percent:.2} % of the CPU time from this \
+             machine: what it delayed stands in the values as if the machine had done it"
+        ),
+        remedy: Some("measure again when the host is quiet, or on bare metal".to_owned()),
+    })
 }
 
 fn clock_facts(clock: &dyn Clock) -> model::Clock {
@@ -184,5 +213,20 @@ pub fn measure_of(measure: &tuning::Measure) -> TuningMeasure {
         ok: measure.ok,
         reason: measure.reason.clone(),
         remedy: measure.remedy.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_hypervisor_took_meanwhile_is_warned_of() {
+        let all = 120_000;
+        let of = |taken| stolen(CpuTime { stolen: taken, all });
+        assert_eq!(of(0), None);
+        assert_eq!(of(119), None);
+        let warning = of(2400).expect("a fiftieth was taken");
+        assert!(warning.text.contains("2.00 %"), "{}", warning.text);
     }
 }

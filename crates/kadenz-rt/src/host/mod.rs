@@ -3,6 +3,7 @@
 pub mod build_config;
 pub mod command_line;
 pub mod cpu_list;
+pub mod cpu_time;
 #[cfg(not(target_os = "linux"))]
 mod foreign;
 pub mod preemption;

@@ -82,11 +82,12 @@ fn step(suite: Suite, wait: &str, policy: &str, load: &str, n: u64, sleeper: &st
 /// The deadline of the thesis, which it took from the tests of PREEMPT_RT.
 const DEADLINE_NS: i64 = 400_000;
 
-const ONESHOT: [&str; 9] = [
+const ONESHOT: [&str; 10] = [
     "one-shot timer",
     "values",
     "min",
     "mean",
+    "p50",
     "p99.9",
     "max",
     "above 400 us",
@@ -96,12 +97,13 @@ const ONESHOT: [&str; 9] = [
 
 /// Section 4.1: the sample output; the text on 10 ms, on figure 4.1 and on deadlines. A timeout of
 /// 800 us lasted 1 ms.
-const ONESHOT_THESIS: [[&str; 9]; 4] = [
+const ONESHOT_THESIS: [[&str; 10]; 4] = [
     [
         "ROS, 1ms rr, sample",
         "1,000",
         "60 us",
         "101 us",
+        "-",
         "-",
         "138 us",
         "0",
@@ -114,15 +116,28 @@ const ONESHOT_THESIS: [[&str; 9]; 4] = [
         "55 us",
         "98 us",
         "-",
+        "-",
         "177 us",
         "0",
         "-",
         "-",
     ],
-    ["ROS, 10ms rr", "-", "-", "150 us", "-", "-", "-", "-", "-"],
+    [
+        "ROS, 10ms rr",
+        "-",
+        "-",
+        "150 us",
+        "-",
+        "-",
+        "-",
+        "-",
+        "-",
+        "-",
+    ],
     [
         "ROS, every real-time run",
         "94,000,000",
+        "-",
         "-",
         "-",
         "-",
@@ -133,12 +148,13 @@ const ONESHOT_THESIS: [[&str; 9]; 4] = [
     ],
 ];
 
-const CYCLIC: [&str; 9] = [
+const CYCLIC: [&str; 10] = [
     "cyclic timer, jitter",
     "values",
     "min",
     "mean",
     "SD",
+    "p99",
     "p99.9",
     "max",
     "above 400 us",
@@ -146,12 +162,13 @@ const CYCLIC: [&str; 9] = [
 ];
 
 /// Section 4.2: the sample output, and the text on clusters and figure 5.3.
-const CYCLIC_THESIS: [[&str; 9]; 2] = [
+const CYCLIC_THESIS: [[&str; 10]; 2] = [
     [
         "ROS, 1kHz rr, sample",
         "1,000",
         "-961 us",
         "0 us",
+        "-",
         "-",
         "-",
         "170 us",
@@ -163,6 +180,7 @@ const CYCLIC_THESIS: [[&str; 9]; 2] = [
         "32,000,000",
         "-1 ms",
         "0 us",
+        "-",
         "-",
         "-",
         "400 us",
@@ -230,6 +248,7 @@ fn oneshot_row(shown: &Shown<'_>) -> Vec<String> {
         numbers::thousands(series.count),
         whole(series.min_ns),
         value(series.mean_ns),
+        whole(series.percentile(Percent::P50)),
         whole(series.percentile(Percent::P99_9)),
         whole(series.max_ns),
         shown.above_deadline(),
@@ -254,6 +273,7 @@ fn cyclic_row(shown: &Shown<'_>) -> Vec<String> {
         whole(series.min_ns),
         value(series.mean_ns),
         value(series.stddev_ns),
+        whole(series.percentile(Percent::P99)),
         whole(series.percentile(Percent::P99_9)),
         whole(series.max_ns),
         shown.above_deadline(),
