@@ -73,6 +73,28 @@ fn a_folder_with_something_in_it_is_left_alone() {
     );
 }
 
+/// A row must not claim a priority that was not granted.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_refused_priority_stands_in_the_table() {
+    let folder = folder();
+    let out = folder.path().join("hiccups");
+    let arguments = ["experiment", "hiccups", "--duration", "1s", "--out"];
+    let Some(mut command) = without_rights(&arguments) else {
+        return skip(
+            "a_refused_priority_stands_in_the_table",
+            "prlimit and setpriv, of the package util-linux",
+        );
+    };
+    let said = Said::of(command.arg(&out).output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(
+        said.out.contains("realtime (refused: SCHED_OTHER"),
+        "{}",
+        said.out
+    );
+}
+
 /// Whoever kills the experiment, even for good, ends its steps, and the data is there.
 #[cfg(unix)]
 #[test]

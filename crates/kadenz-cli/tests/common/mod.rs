@@ -134,6 +134,24 @@ pub(crate) fn is_root() -> bool {
         .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
+/// The program as whoever may not use real-time priority; `None` where there is no way to be that.
+pub(crate) fn without_rights(arguments: &[&str]) -> Option<Command> {
+    let mut command = Command::new("prlimit");
+    command.arg("--rtprio=0:0");
+    if is_root() {
+        Command::new("setpriv").arg("--version").output().ok()?;
+        command.args([
+            "setpriv",
+            "--bounding-set=-sys_nice",
+            "--inh-caps=-sys_nice",
+        ]);
+    }
+    Command::new("prlimit").arg("--version").output().ok()?;
+    command.arg(env!("CARGO_BIN_EXE_kadenz")).args(arguments);
+    command.env_remove("RUST_LOG");
+    Some(command)
+}
+
 /// Says that a test was skipped, and why; a failure where nothing may be skipped.
 pub(crate) fn skip(test: &str, missing: &str) {
     assert!(

@@ -7,7 +7,7 @@ use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
-use super::table::{markdown, told, value, whole};
+use super::table::{markdown, named, told, value, whole};
 use super::{Output, Plan};
 use crate::options::Span;
 
@@ -109,7 +109,7 @@ fn tables(runs: &[Summary]) -> String {
 fn row(system: &str, hiccups: &SeriesSummary) -> Vec<String> {
     let in_sd = hiccups.max_in_stddevs;
     vec![
-        system.to_owned(),
+        named(system, hiccups),
         numbers::thousands(hiccups.count),
         value(hiccups.mean_ns),
         value(hiccups.stddev_ns),

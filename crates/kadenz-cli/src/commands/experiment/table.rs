@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use kadenz_report::numbers;
+use kadenz_report::summary::SeriesSummary;
 
 /// A table of rows under a head; numbers to the right.
 pub(super) fn markdown(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
@@ -23,6 +24,18 @@ pub(super) fn markdown(head: &[&str], rows: impl IntoIterator<Item = Vec<String>
 /// A row as a source gives it.
 pub(super) fn told(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|&cell| cell.to_owned()).collect()
+}
+
+/// The name of a row, which tells where the policy it should stand for was refused.
+pub(super) fn named(name: &str, series: &SeriesSummary) -> String {
+    let tuning = &series.series.tuning;
+    let refused = tuning
+        .iter()
+        .find(|measure| measure.name == "policy" && !measure.ok);
+    match refused {
+        Some(policy) => format!("{name} (refused: {})", policy.granted),
+        None => name.to_owned(),
+    }
 }
 
 /// Nanoseconds; `-` for what a source does not tell, or a sample cannot carry.

@@ -7,7 +7,7 @@ use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
-use super::table::{markdown, told, value, whole};
+use super::table::{markdown, named, told, value, whole};
 use super::{Output, Plan};
 
 /// Does a timer keep a timeout and a rate, at every policy, idle and busy?
@@ -221,7 +221,7 @@ impl<'a> Shown<'a> {
             let sleeper = series.series.name.strip_suffix(wanted)?;
             let name = format!("{folder} {}", sleeper.trim_end_matches('.'));
             Some(Self {
-                name: name.trim_end().to_owned(),
+                name: named(name.trim_end(), series),
                 run,
                 series,
             })
