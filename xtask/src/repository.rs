@@ -59,7 +59,10 @@ impl Repository {
     }
 
     /// Every file that is committed or about to be; what .gitignore names is not among them.
-    pub fn files(&self) -> Result<Vec<SourceFile>> {
+    ///
+    /// # Errors
+    /// Where there is no git, or no clone.
+    pub fn committed(&self) -> Result<Vec<SourceFile>> {
         let mut command = self.command("git");
         command.args([
             "ls-files",
@@ -70,13 +73,44 @@ impl Repository {
         ]);
         let names = process::output(&mut command)
             .context("tidy reads the files that git knows; run it in a clone")?;
-        let mut files: Vec<SourceFile> = names
-            .split('\0')
-            .filter_map(|name| self.read(name))
-            .collect();
+        Ok(self.read_all(names.split('\0')))
+    }
+
+    /// As [`Repository::committed`]; where git cannot tell, every file but those in folders that hold
+    /// no source. For tests, which need not be run in a clone.
+    pub fn files(&self) -> Result<Vec<SourceFile>> {
+        if let Ok(files) = self.committed() {
+            return Ok(files);
+        }
+        let mut names = Vec::new();
+        self.walk(Path::new(""), &mut names)?;
+        Ok(self.read_all(names.iter().map(String::as_str)))
+    }
+
+    fn walk(&self, folder: &Path, names: &mut Vec<String>) -> Result<()> {
+        const NO_SOURCE: [&str; 4] = ["target", "node_modules", "corpus", "artifacts"];
+        let here = self.root.join(folder);
+        let entries = std::fs::read_dir(&here)
+            .with_context(|| format!("cannot look into {}", here.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let name = folder.join(entry.file_name());
+            let kind = entry.file_type()?;
+            let hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if kind.is_file() {
+                names.push(name.to_string_lossy().replace('\\', "/"));
+            } else if kind.is_dir() && !hidden && !NO_SOURCE.iter().any(|it| name.ends_with(it)) {
+                self.walk(&name, names)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_all<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<SourceFile> {
+        let mut files: Vec<SourceFile> = names.filter_map(|name| self.read(name)).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.path == b.path);
-        Ok(files)
+        files
     }
 
     /// A file that was just deleted is `None`; a binary file has no text.
@@ -87,5 +121,21 @@ impl Repository {
             path: name.to_owned(),
             text,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_git_the_sources_are_found_all_the_same() {
+        let repository = Repository::of_this_build();
+        let mut names = Vec::new();
+        repository.walk(Path::new(""), &mut names).expect("a tree");
+        for wanted in ["Cargo.toml", "xtask/src/repository.rs"] {
+            assert!(names.iter().any(|name| name == wanted), "{wanted}");
+        }
+        assert!(!names.iter().any(|name| name.starts_with("target/")));
     }
 }

@@ -195,7 +195,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 
 fn rules(repository: &Repository) -> Result<bool> {
     let house = House {
-        files: repository.files()?,
+        files: repository.committed()?,
         crates: cargo::crates(repository)?,
     };
     let mut errors = 0;

@@ -125,15 +125,8 @@ pub(crate) struct ClockOption {
 impl MeasureOptions {
     /// The run folder: as named, or one that tells command and time.
     fn folder(&self, experiment: &str) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| {
-            let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
-            let first = PathBuf::from(format!("kadenz-{experiment}-{now}"));
-            // Two runs begun in one second must not meet.
-            let taken = |path: &Path| path.exists();
-            (2..100)
-                .map(|n| PathBuf::from(format!("kadenz-{experiment}-{now}-{n}")))
-                .fold(first, |path, next| if taken(&path) { next } else { path })
-        })
+        let named = self.out.clone();
+        named.unwrap_or_else(|| folder_of_now(experiment))
     }
 
     /// Everything an experiment needs, with the command's defaults filled in.
@@ -233,6 +226,17 @@ fn spelled(policy: Policy) -> String {
             runtime, period, ..
         } => format!("deadline:{}/{}", Span(runtime), Span(period)),
     }
+}
+
+/// A folder that is not there yet and tells what was measured, and when.
+pub(crate) fn folder_of_now(experiment: &str) -> PathBuf {
+    let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let first = PathBuf::from(format!("kadenz-{experiment}-{now}"));
+    // Two runs begun in one second must not meet.
+    let taken = |path: &Path| path.exists();
+    (2..100)
+        .map(|n| PathBuf::from(format!("kadenz-{experiment}-{now}-{n}")))
+        .fold(first, |path, next| if taken(&path) { next } else { path })
 }
 
 /// The command line that repeats this run: as typed, with the program's plain name.

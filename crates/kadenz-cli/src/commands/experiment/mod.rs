@@ -13,6 +13,7 @@ use kadenz_report::html;
 use kadenz_report::summary::Summary;
 
 use super::{interrupt::stop_on_interrupt, outcome};
+use crate::options::folder_of_now;
 use crate::output::{self, Outcome};
 use steps::Step;
 
@@ -31,7 +32,7 @@ pub(crate) enum Experiment {
 /// What every experiment takes.
 #[derive(Debug, Args)]
 struct Output {
-    /// Folder to write [default: kadenz-<EXPERIMENT> in this folder]
+    /// Folder to write [default: kadenz-<EXPERIMENT>-<TIME> in this folder]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
@@ -57,10 +58,8 @@ pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
 }
 
 fn play(plan: &Plan, output: &Output) -> anyhow::Result<Outcome> {
-    let folder = match &output.out {
-        Some(folder) => folder.clone(),
-        None => PathBuf::from(format!("kadenz-{}", plan.name)),
-    };
+    let named = output.out.clone();
+    let folder = named.unwrap_or_else(|| folder_of_now(plan.name));
     prepare(&folder)?;
     let stop = stop_on_interrupt()?;
     let mut made = Vec::new();
