@@ -19,34 +19,22 @@ use clap::Subcommand;
 
 use crate::output::Outcome;
 
-/// Every command of the program.
+/// Every command of the program. What each is for stands at its options, where help takes it from.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Can this machine keep a rate and a deadline? One minute, one answer
     Check(check::Options),
-    /// What spoils real time on this machine, what it costs and how to mend it
     Doctor(doctor::Options),
-    /// How long does this machine hold a sleeping thread back? (jHiccup's measurement)
     Hiccup(hiccup::Options),
-    /// Does a timer keep a timeout, or a rate?
     #[command(subcommand)]
     Timer(timer::Timer),
-    /// Repeat a published experiment here, and set the result beside the published one
     #[command(subcommand)]
     Experiment(experiment::Experiment),
-    /// Make one self-contained HTML page of one run or several
     Report(report::Options),
-    /// Show runs in the terminal, or as JSON
     Show(show::Options),
-    /// Compare runs, with confidence; fail where a limit is crossed
     Compare(compare::Options),
-    /// Make a run of what another tool measured
     Import(import::Options),
-    /// Write a run in another format
     Export(export::Options),
-    /// Print a completion script for a shell
     Completions(completions::Options),
-    /// Write the manual pages
     Man(man::Options),
 }
 

@@ -18,9 +18,7 @@ use crate::output::Outcome;
 /// Does a timer keep a timeout, or a rate?
 #[derive(Debug, Subcommand)]
 pub(crate) enum Timer {
-    /// How far is a single timeout missed, and does the timer know it?
     Oneshot(OneShot),
-    /// Is every wake-up on the beat, and is the rate kept?
     Cyclic(Cyclic),
 }
 

@@ -23,9 +23,7 @@ use steps::Step;
 /// folder for each, `table.md` and `report.html`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Experiment {
-    /// How long is a sleeping thread held back, ordinary and at real-time priority?
     Hiccups(hiccups::Options),
-    /// Does a timer keep a timeout and a rate, at every policy, idle and busy?
     Timers(timers::Options),
 }
 
