@@ -18,8 +18,8 @@ use super::{Output, Plan};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz experiment timers                            five minutes
-  kadenz experiment timers --repetitions 2000000      as many as in the thesis's plots: 12 hours")]
+  kadenz experiment timers                            six minutes
+  kadenz experiment timers --repetitions 2000000      as many as in the thesis's plots: 17 hours")]
 pub(crate) struct Options {
     /// How often each timer is set at 1 ms; at 10 ms a tenth of it
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..))]
