@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::num::NonZero;
 use std::panic::resume_unwind;
-use std::thread::{self, ScopedJoinHandle, available_parallelism};
+use std::thread::{self, available_parallelism};
 
 use kadenz_record::histogram::{Histogram, Layout, SignedHistogram, SparseHistogram};
 use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
@@ -32,34 +32,31 @@ pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>) -> LogFacts {
     let threads = available_parallelism().map_or(1, NonZero::get).min(16);
     let mut facts = LogFacts::default();
     let mut batches = Batches::of(&mut log);
-    loop {
-        let round: Vec<Vec<Line>> = batches.by_ref().take(threads).collect();
-        if round.is_empty() {
-            break;
-        }
-        for part in side_by_side(round) {
-            facts.append(part);
-        }
+    let mut next_round = || -> Vec<Vec<Line>> { batches.by_ref().take(threads).collect() };
+    let mut round = next_round();
+    while !round.is_empty() {
+        let (parts, next) = while_reading(round, &mut next_round);
+        parts.into_iter().for_each(|part| facts.append(part));
+        round = next;
     }
     facts.truncated = log.truncated();
     facts
 }
 
-/// What each batch of a round holds, in their order. One is read by the calling thread.
-fn side_by_side(round: Vec<Vec<Line>>) -> Vec<LogFacts> {
+/// What each batch of a round holds, in their order, read side by side; and what `meanwhile` gives,
+/// which the calling thread does in the same time.
+fn while_reading<T>(round: Vec<Vec<Line>>, meanwhile: impl FnOnce() -> T) -> (Vec<LogFacts>, T) {
     thread::scope(|scope| {
-        let mut batches = round.into_iter();
-        let own = batches.next();
-        let others: Vec<_> = batches
+        let reading: Vec<_> = round
+            .into_iter()
             .map(|batch| scope.spawn(|| read_batch(batch)))
             .collect();
-        let own = own.map(read_batch);
-        let joined = |other: ScopedJoinHandle<'_, LogFacts>| {
-            other.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        own.into_iter()
-            .chain(others.into_iter().map(joined))
-            .collect()
+        let meanwhile = meanwhile();
+        let parts = reading.into_iter().map(|batch| {
+            let part = batch.join();
+            part.unwrap_or_else(|panic| resume_unwind(panic))
+        });
+        (parts.collect(), meanwhile)
     })
 }
 
