@@ -1,8 +1,12 @@
 //! `kadenz experiment` as a user types it.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
 use common::*;
-use std::process::Stdio;
+#[cfg(unix)]
+use std::path::Path;
+#[cfg(unix)]
+use std::process::{Child, Stdio};
 
 #[test]
 fn hiccups_stand_beside_the_posts_table() {
@@ -95,32 +99,34 @@ fn a_refused_priority_stands_in_the_table() {
     );
 }
 
+/// An experiment of which both runs hold something.
+#[cfg(unix)]
+fn started(out: &Path) -> Child {
+    let child = kadenz(&["experiment", "hiccups", "--duration", "2min", "--out"])
+        .arg(out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    for run in RUNS {
+        wait_until(|| intervals_on_disk(&out.join(run)) > 0);
+    }
+    child
+}
+
+#[cfg(unix)]
+const RUNS: [&str; 2] = ["ordinary", "realtime"];
+
 /// Whoever kills the experiment, even for good, ends its steps, and the data is there.
 #[cfg(unix)]
 #[test]
 fn killed_it_leaves_no_step_behind() {
     let folder = folder();
     let out = folder.path().join("hiccups");
-    let mut child = kadenz(&[
-        "experiment",
-        "hiccups",
-        "--duration",
-        "2min",
-        "--out",
-        text(&out),
-    ])
-    .stdout(Stdio::null())
-    .stderr(Stdio::null())
-    .spawn()
-    .unwrap();
-    wait_until(|| {
-        ["ordinary", "realtime"]
-            .iter()
-            .all(|run| intervals_on_disk(&out.join(run)) > 0)
-    });
+    let mut child = started(&out);
     child.kill().unwrap();
     child.wait().unwrap();
-    for run in ["ordinary", "realtime"] {
+    for run in RUNS {
         wait_until(|| run_json(&out.join(run))["complete"] == true);
         assert_eq!(run_json(&out.join(run))["ended_by"], "interrupted");
     }
@@ -132,23 +138,7 @@ fn killed_it_leaves_no_step_behind() {
 fn interrupted_it_shows_what_there_is() {
     let folder = folder();
     let out = folder.path().join("hiccups");
-    let child = kadenz(&[
-        "experiment",
-        "hiccups",
-        "--duration",
-        "2min",
-        "--out",
-        text(&out),
-    ])
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
-    wait_until(|| {
-        ["ordinary", "realtime"]
-            .iter()
-            .all(|run| intervals_on_disk(&out.join(run)) > 0)
-    });
+    let child = started(&out);
     signal(&child, "INT");
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 2, "{}", said.err);
