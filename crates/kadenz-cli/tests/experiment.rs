@@ -29,10 +29,7 @@ fn hiccups_stand_beside_the_posts_table() {
     assert!(out.join("report.html").exists());
     // Every step is a command that repeats it.
     let command = run_json(&out.join("realtime"))["command"].to_string();
-    assert!(
-        command.contains("--policy fifo:98") || command.contains("fifo:98"),
-        "{command}"
-    );
+    assert!(command.contains("fifo:98"), "{command}");
     assert!(!command.contains("stdin"), "{command}");
 }
 

@@ -10,21 +10,22 @@ use crate::repository::Repository;
 
 /// `record_cost` of kadenz-record.
 pub fn record(repository: &Repository, _: &Wishes) -> Result<Figure> {
-    run(repository, "record_cost", &[])
+    run(repository, "kadenz-record", "record_cost", &[])
 }
 
-/// `samples_cost` of kadenz-record.
+/// `summary_cost` of kadenz-report.
 pub fn samples(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
-    let folder = repository.target().join("bench/samples");
-    std::fs::create_dir_all(absent(&folder)?)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let above = repository.target().join("bench");
+    std::fs::create_dir_all(&above).with_context(|| format!("cannot make {}", above.display()))?;
+    let folder = absent(&above.join("samples"))?;
     let arguments = [
-        wishes.samples.to_string(),
         folder.to_string_lossy().into_owned(),
+        wishes.samples.to_string(),
     ];
     let figure = run(
         repository,
-        "samples_cost",
+        "kadenz-report",
+        "summary_cost",
         &arguments.each_ref().map(String::as_str),
     );
     // Samples of this many fill a disk, and nobody reads them again.
@@ -32,13 +33,18 @@ pub fn samples(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     figure
 }
 
-fn run(repository: &Repository, example: &str, arguments: &[&str]) -> Result<Figure> {
+fn run(
+    repository: &Repository,
+    package: &str,
+    example: &str,
+    arguments: &[&str],
+) -> Result<Figure> {
     let mut command = repository.command("cargo");
     command.args([
         "run",
         "--release",
         "-p",
-        "kadenz-record",
+        package,
         "--example",
         example,
         "--",
@@ -56,7 +62,7 @@ fn run(repository: &Repository, example: &str, arguments: &[&str]) -> Result<Fig
     }
     let result = last.with_context(|| format!("the example {example} printed no line of JSON"))?;
     Ok(Figure {
-        method: format!("example {example} of kadenz-record, release build"),
+        method: format!("example {example} of {package}, release build"),
         cells: cells(&result),
         result,
     })
