@@ -17,7 +17,7 @@ use crate::floor::{FloorPlan, floor};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::session;
 use crate::stop::Stop;
-use crate::timer::{CyclicPlan, cyclic};
+use crate::timer::{CyclicPlan, Pace, cyclic};
 
 /// Name of the series under the tuning that was asked for.
 pub const REALTIME: &str = "realtime";
@@ -85,6 +85,8 @@ fn beat_keeper(
     )?;
     let cyclic_plan = CyclicPlan {
         interval: plan.interval,
+        pace: Pace::CatchUp,
+        warm_up: 0,
         cycles: Some(plan.cycles()),
         phase: plan.interval.as_duration() / 2 * half_periods,
     };

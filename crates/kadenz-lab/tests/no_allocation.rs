@@ -10,7 +10,7 @@ use kadenz_lab::crew::Station;
 use kadenz_lab::floor::{FloorPlan, floor};
 use kadenz_lab::hiccup::{HiccupPlan, HiccupRecorders, hiccup};
 use kadenz_lab::stop::Stop;
-use kadenz_lab::timer::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
+use kadenz_lab::timer::{CyclicPlan, OneShotPlan, OneShotRecorders, Pace, cyclic, oneshot};
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder, SeriesSpec};
 use kadenz_record::run::model::{EndedBy, FORMAT_VERSION, Run, Series};
 use kadenz_rt::beat::Interval;
@@ -69,18 +69,23 @@ fn allocations<R>(
 
 #[test]
 fn the_cyclic_loop_allocates_nothing_with_any_sleeper() {
-    let plan = CyclicPlan {
-        interval: Interval::from_fraction(500_000, 1).unwrap(),
-        cycles: Some(100),
-        phase: Duration::ZERO,
-    };
-    for kind in SleeperKind::available() {
+    for (kind, pace) in SleeperKind::available()
+        .into_iter()
+        .flat_map(|kind| Pace::ALL.map(|pace| (kind, pace)))
+    {
+        let plan = CyclicPlan {
+            interval: Interval::from_fraction(500_000, 1).unwrap(),
+            pace,
+            warm_up: 2,
+            cycles: Some(50),
+            phase: Duration::ZERO,
+        };
         let count = allocations(
             kind,
             |recorders| recorders,
             |station, [lateness, jitter, _]| cyclic(&plan, station, lateness, Some(jitter)),
         );
-        assert_eq!(count, 0, "{kind}");
+        assert_eq!(count, 0, "{kind}, {pace}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use kadenz_lab::measuring::ExperimentError;
-use kadenz_lab::timer::{CyclicPlan, OneShotPlan, SuitePlan, cyclic_suite, oneshot_suite};
+use kadenz_lab::timer::{CyclicPlan, OneShotPlan, Pace, SuitePlan, cyclic_suite, oneshot_suite};
 use kadenz_record::run::model::Run;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
@@ -73,6 +73,16 @@ pub(crate) struct Cyclic {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
 
+    /// What the loop does after a late wake-up: catch-up (serve every missed beat at once), skip
+    /// (leave them out; they are recorded as late all the same) or relative (count each period from
+    /// the last wake-up, and drift)
+    #[arg(long, value_name = "PACE", default_value = "catch-up")]
+    pace: Pace,
+
+    /// How long the beat is kept before the first wake-up is recorded
+    #[arg(long, value_name = "SPAN", default_value = "0s")]
+    warm_up: Span,
+
     #[command(flatten)]
     suite: SuiteOptions,
 }
@@ -132,8 +142,10 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
     let duration = options
         .duration
         .map_or(Duration::from_secs(10), |span| span.0);
-    let beats = u64::try_from(duration.as_nanos() / interval.as_duration().as_nanos().max(1))?;
-    let cycles = options.repetitions.unwrap_or(beats);
+    let beats =
+        |span: Duration| u64::try_from(span.as_nanos() / interval.as_duration().as_nanos().max(1));
+    let (warm_up, in_duration) = (beats(options.warm_up.0)?, beats(duration)?);
+    let cycles = options.repetitions.unwrap_or(in_duration);
     anyhow::ensure!(
         cycles > 0,
         "the duration is shorter than one beat of {}",
@@ -146,12 +158,16 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
         options.rate.to_string().replace(' ', "").into(),
     );
     parameters.insert("repetitions".to_owned(), cycles.into());
+    parameters.insert("pace".to_owned(), options.pace.to_string().into());
+    parameters.insert("warm_up".to_owned(), options.warm_up.to_string().into());
     let plan = CyclicPlan {
         interval,
+        pace: options.pace,
+        warm_up,
         cycles: Some(cycles),
         phase: Duration::ZERO,
     };
-    let total = suite.total(interval.as_duration(), cycles);
+    let total = suite.total(interval.as_duration(), warm_up.saturating_add(cycles));
     let stop = options.suite.measure.stop()?;
     let result = {
         let mut progress = Progress::new("keeping the beat", Some(total));

@@ -8,7 +8,7 @@ mod load;
 mod oneshot;
 mod suite;
 
-pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, cyclic};
+pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, Pace, ParsePaceError, cyclic};
 pub use load::BusyLoad;
 pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
 pub use suite::{SuitePlan, cyclic_suite, oneshot_suite};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::hlog::reader::OpenLogError;
+use crate::hlog::reader::{OpenLogError, ReadLogError};
+use crate::hlog::writer::EncodeLineError;
 use crate::run::model::Run;
 use crate::samples::reader::OpenSamplesError;
 use crate::samples::writer::WriteSamplesError;
@@ -220,4 +221,35 @@ pub enum OpenSeriesError {
     /// The samples file could not be opened.
     #[error(transparent)]
     Samples(#[from] OpenSamplesError),
+}
+
+/// Why a run could not grow by a part.
+#[derive(Debug, Error)]
+pub enum AddPartError {
+    /// The part has no series of that name.
+    #[error("the part holds no series {name:?}")]
+    NoSuchSeries {
+        /// The name asked for.
+        name: String,
+    },
+    /// The name would not make a file name everywhere.
+    #[error(transparent)]
+    Name(#[from] AddSeriesError),
+    /// A series of the part cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenSeriesError),
+    /// A series of the part cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadLogError),
+    /// An interval does not fit the format.
+    #[error(transparent)]
+    Line(#[from] EncodeLineError),
+    /// This run cannot be written.
+    #[error("cannot write {}: {source}; check its permissions and the room on its disk", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
 }

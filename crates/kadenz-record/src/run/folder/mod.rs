@@ -51,6 +51,7 @@
 mod claim;
 mod clock_step;
 mod error;
+mod growing;
 mod interval_file;
 mod journal;
 mod manifest;
@@ -67,8 +68,10 @@ mod trouble;
 mod writer;
 
 pub use self::error::{
-    AddSeriesError, CreateRunError, FinishRunError, OpenRunError, OpenSeriesError, StartRunError,
+    AddPartError, AddSeriesError, CreateRunError, FinishRunError, OpenRunError, OpenSeriesError,
+    StartRunError,
 };
+pub use self::growing::GrowingRun;
 pub use self::progress::{Progress, SeriesProgress};
 pub use self::reader::RunReader;
 pub use self::running::RunningRun;
