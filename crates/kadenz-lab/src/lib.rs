@@ -11,11 +11,13 @@
 //! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of the ROS thesis) |
 //! | [`floor`] | what does the machine take from a thread that never sleeps? |
 //! | [`check`] | can this machine keep the robot's beat? |
+//! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
 
 pub mod check;
 pub mod crew;
 pub mod floor;
 pub mod hiccup;
+pub mod matrix;
 pub mod measuring;
 pub mod session;
 pub mod stop;

@@ -32,6 +32,8 @@ pub struct SessionPlan {
     pub raw: bool,
     /// The clock that is read.
     pub clock: ClockKind,
+    /// Whether the doctor examines the machine first. A part of a larger run leaves that to it.
+    pub examine: bool,
 }
 
 /// Why a session could not begin.
@@ -50,9 +52,17 @@ pub enum SessionError {
 /// # Errors
 /// [`SessionError`]; nothing has been measured then.
 pub fn begin(plan: &SessionPlan) -> Result<RunWriter, SessionError> {
+    Ok(RunWriter::create(&plan.out, describe(plan)?)?)
+}
+
+/// The run before anything was measured: host, clock and what is wrong with the machine.
+///
+/// # Errors
+/// When the clock cannot be had.
+pub fn describe(plan: &SessionPlan) -> Result<Run, SessionError> {
     let clock = clock::open(plan.clock)
         .map_err(|error| SessionError::Clock(plan.clock, error.to_string()))?;
-    let run = Run {
+    Ok(Run {
         version: FORMAT_VERSION,
         kadenz: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: plan.experiment.to_owned(),
@@ -60,10 +70,13 @@ pub fn begin(plan: &SessionPlan) -> Result<RunWriter, SessionError> {
         parameters: plan.parameters.clone(),
         host: host_of_this_machine(),
         clock: clock_facts(clock.as_ref()),
-        warnings: warnings_of_this_machine(),
+        warnings: if plan.examine {
+            warnings_of_this_machine()
+        } else {
+            Vec::new()
+        },
         ..Run::default()
-    };
-    Ok(RunWriter::create(&plan.out, run)?)
+    })
 }
 
 /// A run that is being measured.
@@ -72,8 +85,27 @@ pub struct Ongoing {
     pub running: RunningRun,
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
-    /// CPU time at the start, where the system tells it.
-    cpu_time: Option<CpuTime>,
+    meanwhile: Meanwhile,
+}
+
+/// CPU time since a measurement began.
+#[derive(Clone, Copy, Debug)]
+pub struct Meanwhile {
+    /// At the start, where the system tells it.
+    start: Option<CpuTime>,
+}
+
+impl Meanwhile {
+    /// Begins now.
+    pub fn begin() -> Self {
+        Self { start: cpu_time() }
+    }
+
+    /// The warning that the hypervisor took time since, if it took any that matters.
+    pub fn stolen(self) -> Option<Warning> {
+        let (start, end) = self.start.zip(cpu_time())?;
+        stolen(end.since(start))
+    }
 }
 
 /// More stolen CPU time than this, in percent, is worth a warning.
@@ -89,7 +121,7 @@ pub fn start(mut run: RunWriter, interval: Duration) -> Result<Ongoing, StartRun
     Ok(Ongoing {
         running: run.start(interval)?,
         origin,
-        cpu_time: cpu_time(),
+        meanwhile: Meanwhile::begin(),
     })
 }
 
@@ -99,8 +131,7 @@ impl Ongoing {
     /// # Errors
     /// When something could not be written; the error holds what was counted.
     pub fn finish(self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
-        let meanwhile = self.cpu_time.zip(cpu_time());
-        if let Some(warning) = meanwhile.and_then(|(start, end)| stolen(end.since(start))) {
+        if let Some(warning) = self.meanwhile.stolen() {
             self.running.add_warning(warning);
         }
         self.running.finish(ended_by)

@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 mod check;
+mod child;
 mod compare;
 mod completions;
 mod doctor;
@@ -14,6 +15,7 @@ mod outcome;
 mod report;
 mod show;
 mod timer;
+mod tune;
 
 use clap::Subcommand;
 
@@ -23,6 +25,7 @@ use crate::output::Outcome;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(check::Options),
+    Tune(Box<tune::Options>),
     Doctor(doctor::Options),
     Hiccup(hiccup::Options),
     #[command(subcommand)]
@@ -42,6 +45,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Check(options) => check::run(&options),
+        Command::Tune(options) => tune::run(*options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Hiccup(options) => hiccup::run(&options),
         Command::Timer(timer) => timer::run(&timer),

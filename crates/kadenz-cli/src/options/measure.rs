@@ -88,6 +88,10 @@ pub(crate) struct MeasureOptions {
     /// End when standard input closes: how a program that started this one ends it, by dying too
     #[arg(long, hide = true)]
     pub(crate) until_stdin_closes: bool,
+
+    /// Leave the doctor out: the run is a part of one that was examined
+    #[arg(long, hide = true)]
+    unexamined: bool,
 }
 
 fn sleepers() -> String {
@@ -142,6 +146,7 @@ impl MeasureOptions {
                 interval: self.interval.0,
                 raw: (defaults.samples || self.samples) && !self.no_samples,
                 clock: defaults.clock,
+                examine: !self.unexamined,
             },
             tuning: self.tuning(policy)?,
             sleeper: self.sleeper()?.unwrap_or(SleeperKind::recommended()),
@@ -240,7 +245,7 @@ pub(crate) fn folder_of_now(experiment: &str) -> PathBuf {
 }
 
 /// The command line that repeats this run: as typed, with the program's plain name.
-fn command_line() -> Vec<String> {
+pub(crate) fn command_line() -> Vec<String> {
     let typed = std::env::args_os().skip(1);
     let typed = typed.map(|argument| argument.to_string_lossy().into_owned());
     std::iter::once("kadenz".to_owned())

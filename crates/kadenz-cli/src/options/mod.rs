@@ -6,6 +6,6 @@ mod progress;
 mod units;
 
 pub(crate) use lists::CpuList;
-pub(crate) use measure::{ClockOption, Defaults, MeasureOptions, folder_of_now};
+pub(crate) use measure::{ClockOption, Defaults, MeasureOptions, command_line, folder_of_now};
 pub(crate) use progress::Progress;
 pub(crate) use units::Span;

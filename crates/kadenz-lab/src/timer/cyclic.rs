@@ -174,7 +174,7 @@ pub fn cyclic(
             }
         }
         signal.woke(actual, |missed| {
-            lateness.record(meter.missed(missed, actual))
+            lateness.record(meter.missed(missed, actual));
         });
         if station.stop.requested() {
             break;

@@ -1,0 +1,82 @@
+//! Commands of this program that another command starts, each in a process of its own.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+use std::{io, thread};
+
+use anyhow::Context as _;
+use kadenz_lab::stop::Stop;
+
+/// Kept notes are read this far.
+const MOST_NOTES: u64 = 1 << 20;
+/// How often it is looked whether a child has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A command of this program that runs. However this process ends, the child ends too and keeps
+/// what it has: its standard input closes then.
+pub(super) struct Running {
+    child: Child,
+    words: String,
+}
+
+/// Starts `kadenz` with these arguments.
+pub(super) fn start(arguments: &[String], stdout: Stdio, stderr: Stdio) -> anyhow::Result<Running> {
+    let words = format!("kadenz {}", arguments.join(" "));
+    let program = std::env::current_exe().context("cannot find this program itself")?;
+    let child = Command::new(program)
+        .args(arguments)
+        .arg("--until-stdin-closes")
+        .stdin(Stdio::piped())
+        .stdout(stdout)
+        .stderr(stderr)
+        .spawn()
+        .with_context(|| format!("cannot start {words}"))?;
+    Ok(Running {
+        child,
+        words,
+        notes,
+    })
+}
+
+impl Running {
+    /// What was started, as one would type it.
+    pub(super) fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Waits for its end, which comes early if `stop` is requested.
+    pub(super) fn wait(&mut self, stop: &Stop) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if stop.requested() {
+                self.end();
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Whether it runs still.
+    pub(super) fn runs(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Asks it to end.
+    pub(super) fn end(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
+    /// Asks it to end, and waits for what it has said.
+    pub(super) fn finish(mut self) -> io::Result<Output> {
+        self.end();
+        let mut output = self.child.wait_with_output()?;
+        if let Some(mut notes) = self.notes {
+            notes.rewind()?;
+            notes.take(MOST_NOTES).read_to_end(&mut output.stderr)?;
+        }
+        Ok(output)
+    }
+}

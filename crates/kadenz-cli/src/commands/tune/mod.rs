@@ -1,0 +1,203 @@
+//! `kadenz tune`.
+
+mod plan;
+mod progress;
+mod rights;
+mod rounds;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Parser, ValueEnum};
+use kadenz_lab::matrix::{self, MatrixPlan};
+use kadenz_lab::timer::Pace;
+use kadenz_record::run::combination::Combination;
+use kadenz_record::run::folder::RunReader;
+use kadenz_record::run::model::EndedBy;
+use kadenz_report::statistics::Percent;
+use kadenz_rt::beat::Rate;
+
+use super::interrupt::stop_on_interrupt;
+use super::outcome::{self, Telling};
+use crate::options::{CpuList, Span};
+use crate::output::{self, Outcome};
+use rounds::ChildRounds;
+
+/// Which real-time measure buys what on this machine?
+///
+/// Keeps a beat under each combination of P (real-time priority), M (memory locked), C (CPU
+/// shielded) and S (spinning sleep), on the machine as it is and under heavy load, and says which is
+/// the cheapest that keeps the deadline, what each measure contributed, and the commands that make
+/// it permanent. The combinations take turns in short rounds, so that a machine that drifts spoils
+/// none of them. Ctrl-C ends it with the data kept; `--resume` goes on.
+///
+/// Source: H. Yoon, J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
+/// Systems" (2009), sections 3.3 and 3.4.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz tune                                       1 kHz, 400 us, nine combinations, both loads
+  kadenz tune --rate 1kHz --load heavy              under heavy load only
+  kadenz tune --cells none,P,PMCS --duration 10s    a quick look
+  kadenz tune --confidence 99.999                   as long as that claim needs
+  kadenz tune --duration 10min --pace relative      the paper's experiment
+  kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
+
+Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it could not be measured in full.")]
+pub(crate) struct Options {
+    /// Rate of the beat
+    #[arg(long, value_name = "RATE", default_value = "1kHz")]
+    rate: Rate,
+
+    /// The limit: a wake-up later than this is a miss
+    #[arg(long, value_name = "SPAN", default_value = "400us")]
+    deadline: Span,
+
+    /// Combinations to measure: none and letters of PMCS [default: the paper's nine, none,M,C,MC,P,
+    /// PM,PC,PMC,PMCS]
+    #[arg(long, value_name = "CELLS", value_delimiter = ',')]
+    cells: Vec<Combination>,
+
+    /// The machine as it is, under heavy load (large writes, message storms, localhost flood,
+    /// file-tree walk), or both in turn
+    #[arg(long, value_name = "LOAD", default_value = "both")]
+    load: LoadChoice,
+
+    /// The share of beats that is to keep the deadline, in percent: each combination is measured as
+    /// long as that claim needs
+    #[arg(long, value_name = "PERCENT", default_value = "99.99")]
+    confidence: Percent,
+
+    /// How long each combination is measured under each load, instead of what the claim needs
+    #[arg(long, value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// How long a turn is
+    #[arg(long, value_name = "SPAN", default_value = "5s")]
+    round: Span,
+
+    /// What the loop does after a late wake-up: skip (leave missed beats out; they are recorded as
+    /// late all the same), catch-up or relative (the paper's loop: each period from the last wake-up)
+    #[arg(long, value_name = "PACE", default_value = "skip")]
+    pace: Pace,
+
+    /// P: the SCHED_FIFO priority
+    #[arg(long, value_name = "1..99", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99), help_heading = "Tuning")]
+    priority: u8,
+
+    /// C: the CPUs to shield [default: the isolated ones, else the last]
+    #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
+    shield: Option<CpuList>,
+
+    /// S: how long before its time the loop wakes up to spin
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "50us",
+        help_heading = "Tuning"
+    )]
+    spin_margin: Span,
+
+    /// Let stress-ng and hackbench make the load where they are installed
+    #[arg(long, value_name = "PROGRAM", help_heading = "Load")]
+    with: Option<String>,
+
+    /// Where the disk load writes [default: the system's temporary folder]
+    #[arg(long, value_name = "DIR", help_heading = "Load")]
+    load_dir: Option<PathBuf>,
+
+    /// Run folder to write [default: kadenz-tune-<TIME> in this folder]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Go on with a matrix that was interrupted, under its own options
+    #[arg(long, value_name = "DIR", help_heading = "Output", exclusive = true)]
+    resume: Option<PathBuf>,
+
+    /// Print the result as JSON on standard output (schema: docs/json.md)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LoadChoice {
+    None,
+    Heavy,
+    Both,
+}
+
+/// The options of an earlier attempt, as its run tells them.
+#[derive(Parser)]
+struct Again {
+    #[command(flatten)]
+    options: Options,
+}
+
+pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
+    let resumed = options.resume.is_some();
+    let options = match &options.resume {
+        Some(folder) => of_earlier_attempt(folder)?,
+        None => options,
+    };
+    let plan = plan::of(&options)?;
+    let stop = stop_on_interrupt()?;
+    let run = {
+        let mut rounds = ChildRounds::new(&options, &plan, &stop);
+        matrix::measure(&plan.matrix, resumed, &mut rounds, &stop)
+    };
+    let interrupted = match run {
+        Ok(run) => run.ended_by == Some(EndedBy::Interrupted),
+        Err(error) => {
+            note_what_is_kept(&plan.matrix);
+            return Err(error.into());
+        }
+    };
+    if interrupted {
+        note_what_is_kept(&plan.matrix);
+    }
+    tell(&options, &plan, interrupted)
+}
+
+fn tell(options: &Options, plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
+    let folder = &plan.matrix.session.out;
+    let outcome = outcome::tell(&Telling {
+        folder,
+        json: options.json,
+        report: true,
+        also: &[],
+        deciding: None,
+    })?;
+    Ok(if interrupted {
+        Outcome::Incomplete
+    } else {
+        outcome
+    })
+}
+
+fn note_what_is_kept(plan: &MatrixPlan) {
+    let folder = plan.session.out.display();
+    output::note(&format!(
+        "ended before its last round; what was measured is kept\ngo on: kadenz tune --resume {folder}"
+    ));
+}
+
+/// The options under which a matrix was begun.
+fn of_earlier_attempt(folder: &std::path::Path) -> anyhow::Result<Options> {
+    let reader = RunReader::open(folder)?;
+    let command = &reader.run().command;
+    let words = command.iter().skip(1);
+    let again = Again::try_parse_from(words)
+        .ok()
+        .filter(|_| reader.run().experiment == "tune");
+    let again = again.with_context(|| {
+        format!(
+            "{} holds no matrix that could go on: `{}`",
+            folder.display(),
+            command.join(" ")
+        )
+    })?;
+    Ok(Options {
+        out: Some(folder.to_owned()),
+        ..again.options
+    })
+}

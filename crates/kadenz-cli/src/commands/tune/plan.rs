@@ -1,0 +1,197 @@
+//! What the options come to: cells, loads, rounds, and how long all of it takes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kadenz_lab::matrix::{Load, MatrixPlan, Schedule};
+use kadenz_lab::session::SessionPlan;
+use kadenz_record::run::combination::Combination;
+use kadenz_report::numbers;
+use kadenz_report::verdict::Plan as Claim;
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::doctor::Machine;
+use kadenz_rt::host::Root;
+use serde_json::Value;
+
+use super::rights::{self, Refused};
+use super::{LoadChoice, Options};
+use crate::options::{CpuList, Span, command_line, folder_of_now};
+use crate::output;
+
+/// How long a round runs before its first beat counts: the first wake-ups of a process fault pages
+/// in, which is not what a robot's loop does for the rest of its day.
+pub(super) const WARM_UP: Duration = Duration::from_millis(200);
+/// Shorter rounds would be all beginnings.
+const SHORTEST_ROUND: Duration = Duration::from_millis(100);
+/// What a round takes beside measuring: a process is started and its run is taken over.
+const BESIDE: Duration = Duration::from_millis(400);
+
+/// A matrix and what its rounds need to know.
+pub(super) struct Plan {
+    pub(super) matrix: MatrixPlan,
+    /// The CPUs of C, if there is any to give away.
+    pub(super) shield: Option<CpuList>,
+    /// How long a round is, warm-up left out.
+    pub(super) round: Duration,
+}
+
+/// The plan of these options on this machine.
+pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
+    let shield = options.shield.clone().or_else(cpu_to_give_away);
+    let asked = match options.cells.as_slice() {
+        [] => Combination::PAPER.to_vec(),
+        cells => distinct(cells),
+    };
+    let refused = rights::refused(options.priority, shield.as_ref(), &asked);
+    let cells = left(&asked, &refused);
+    let per_cell = per_cell(options)?;
+    anyhow::ensure!(
+        options.round.0 >= SHORTEST_ROUND,
+        "`--round {}` is too short: a round takes 100ms at least",
+        options.round
+    );
+    let rounds = per_cell
+        .as_nanos()
+        .div_ceil(options.round.0.as_nanos())
+        .max(1);
+    let rounds = u32::try_from(rounds).context("that is more rounds than a life has")?;
+    let round = per_cell / rounds;
+    let loads = match options.load {
+        LoadChoice::None => vec![Load::Unloaded],
+        LoadChoice::Heavy => vec![Load::Heavy],
+        LoadChoice::Both => vec![Load::Unloaded, Load::Heavy],
+    };
+    let schedule = Schedule {
+        loads,
+        cells,
+        rounds,
+    };
+    announce(&schedule, options, per_cell, round);
+    let parameters = parameters(options, &schedule, &refused, shield.as_ref(), round);
+    let session = SessionPlan {
+        out: options.out.clone().unwrap_or_else(|| folder_of_now("tune")),
+        experiment: "tune",
+        command: command_line(),
+        parameters,
+        interval: Duration::from_secs(1),
+        raw: false,
+        clock: ClockKind::Monotonic,
+        examine: true,
+    };
+    Ok(Plan {
+        matrix: MatrixPlan { schedule, session },
+        shield,
+        round,
+    })
+}
+
+/// The CPU for the loop, on a machine that has one to spare.
+fn cpu_to_give_away() -> Option<CpuList> {
+    Machine::read(&Root::system()).loop_cpus()?.parse().ok()
+}
+
+fn distinct(cells: &[Combination]) -> Vec<Combination> {
+    let mut distinct: Vec<Combination> = Vec::new();
+    for &cell in cells {
+        if !distinct.contains(&cell) {
+            distinct.push(cell);
+        }
+    }
+    distinct
+}
+
+/// The cells whose measures can all be had. Measuring the others would only measure cells twice.
+fn left(asked: &[Combination], refused: &[Refused]) -> Vec<Combination> {
+    for refusal in refused {
+        output::note(&refusal.words());
+    }
+    let possible = |cell: &Combination| !refused.iter().any(|it| it.concerns(*cell));
+    let mut cells: Vec<Combination> = asked.iter().copied().filter(possible).collect();
+    if cells.is_empty() {
+        cells.push(Combination::default());
+        output::note("no combination that was asked for can be had: measuring `none` only");
+    }
+    cells
+}
+
+/// How long each cell is measured under each load.
+fn per_cell(options: &Options) -> anyhow::Result<Duration> {
+    let interval = options.rate.interval().as_duration();
+    let per_cell = match options.duration {
+        Some(span) => span.0,
+        None => {
+            let claim = Claim::new(options.confidence, 0);
+            let interval_ns = u64::try_from(interval.as_nanos())?;
+            output::note(&claim.sentence(Some(interval_ns)));
+            let beats = u32::try_from(claim.samples)
+                .with_context(|| format!("`--confidence {}` needs years", options.confidence))?;
+            interval.saturating_mul(beats)
+        }
+    };
+    anyhow::ensure!(
+        per_cell >= interval,
+        "the duration is shorter than one beat of {}",
+        options.rate
+    );
+    Ok(per_cell)
+}
+
+fn announce(schedule: &Schedule, options: &Options, per_cell: Duration, round: Duration) {
+    let loads: Vec<String> = schedule.loads.iter().map(ToString::to_string).collect();
+    let visits = schedule.visits().count();
+    let total =
+        (round + WARM_UP + BESIDE).saturating_mul(u32::try_from(visits).unwrap_or(u32::MAX));
+    let span = |span: Duration| numbers::span(span.as_nanos() as f64);
+    output::note(&format!(
+        "{} combinations, {} each ({} in turns of {}), at {}: about {}",
+        schedule.cells.len(),
+        span(per_cell),
+        loads.join(" and "),
+        span(round),
+        options.rate,
+        span(total),
+    ));
+}
+
+fn parameters(
+    options: &Options,
+    schedule: &Schedule,
+    refused: &[Refused],
+    shield: Option<&CpuList>,
+    round: Duration,
+) -> BTreeMap<String, Value> {
+    let list = |words: Vec<String>| Value::from(words.join(","));
+    let cells = schedule.cells.iter().map(ToString::to_string).collect();
+    let loads = schedule.loads.iter().map(ToString::to_string).collect();
+    let mut parameters = BTreeMap::from([
+        (
+            "rate".to_owned(),
+            options.rate.to_string().replace(' ', "").into(),
+        ),
+        ("deadline".to_owned(), options.deadline.to_string().into()),
+        ("cells".to_owned(), list(cells)),
+        ("loads".to_owned(), list(loads)),
+        ("pace".to_owned(), options.pace.to_string().into()),
+        ("round".to_owned(), Span(round).to_string().into()),
+        ("rounds".to_owned(), schedule.rounds.into()),
+        ("warm_up".to_owned(), Span(WARM_UP).to_string().into()),
+        (
+            "confidence".to_owned(),
+            options.confidence.to_string().into(),
+        ),
+        ("priority".to_owned(), options.priority.into()),
+        (
+            "spin_margin".to_owned(),
+            options.spin_margin.to_string().into(),
+        ),
+    ]);
+    if let Some(cpus) = shield {
+        parameters.insert("shield".to_owned(), cpus.set().to_string().into());
+    }
+    if !refused.is_empty() {
+        let words: Vec<String> = refused.iter().map(Refused::words).collect();
+        parameters.insert("not_granted".to_owned(), words.into());
+    }
+    parameters
+}

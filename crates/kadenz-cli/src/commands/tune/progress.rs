@@ -1,0 +1,107 @@
+//! What a user sees while a matrix is measured.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use kadenz_lab::matrix::{Visit, series_names};
+use kadenz_record::run::model::Run;
+use kadenz_report::numbers;
+
+use crate::output;
+
+/// Time between two lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(15);
+
+/// A bar on a terminal, without one a line now and then, with the time that is left.
+pub(super) struct Progress {
+    bar: Option<ProgressBar>,
+    total: usize,
+    /// When the first round began, and how many were done before it.
+    begun: Option<Instant>,
+    before: usize,
+    told: Instant,
+}
+
+impl Progress {
+    pub(super) fn new(total: usize) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(total as u64);
+            let template = "{spinner} [{bar:30}] {pos} of {len} rounds  {msg}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Self {
+            bar,
+            total,
+            begun: None,
+            before: 0,
+            told: Instant::now(),
+        }
+    }
+
+    pub(super) fn begins(&mut self, visit: &Visit) {
+        self.begun.get_or_insert_with(Instant::now);
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(visit.cell.to_string());
+        }
+    }
+
+    pub(super) fn taken(&mut self, visit: &Visit, done: usize, run: &Run) {
+        let Some(begun) = self.begun else { return };
+        if self.before == 0 {
+            self.before = done - 1;
+        }
+        let measured = done - self.before;
+        let left = self.total.saturating_sub(done);
+        let per_round = begun.elapsed().as_nanos() as f64 / measured as f64;
+        let words = format!(
+            "{} left  {}",
+            coarse(per_round * left as f64),
+            worst(visit, run)
+        );
+        if let Some(bar) = &self.bar {
+            bar.set_position(done as u64);
+            bar.set_message(words);
+        } else if self.told.elapsed() >= LINE_EVERY {
+            self.told = Instant::now();
+            output::note(&format!("{done} of {} rounds, {words}", self.total));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A span as one says it: whole seconds, or whole minutes.
+fn coarse(ns: f64) -> String {
+    let seconds = (ns / 1e9).round();
+    let whole = if seconds < 90.0 {
+        seconds
+    } else {
+        (seconds / 60.0).round() * 60.0
+    };
+    numbers::span(whole.max(1.0) * 1e9)
+}
+
+/// `heavy PMC: latest 0.031 ms, 0 misses`.
+fn worst(visit: &Visit, run: &Run) -> String {
+    let [name, _] = series_names(visit);
+    let series = run.series.iter().find(|series| series.name == name);
+    let counts = series.map(|series| series.counts).unwrap_or_default();
+    format!(
+        "{} {}: latest {}, {} misses",
+        visit.load,
+        visit.cell,
+        numbers::value(counts.max_ns.unwrap_or(0) as f64),
+        numbers::thousands(counts.misses)
+    )
+}

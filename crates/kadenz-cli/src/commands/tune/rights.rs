@@ -1,0 +1,79 @@
+//! Which measures can be had here at all, asked before anything is measured.
+
+use kadenz_record::run::combination::Combination;
+use kadenz_rt::tuning::{self, Measure, Policy, Tuning};
+
+use crate::options::CpuList;
+
+/// A measure that cannot be had, and why.
+pub(super) struct Refused {
+    letter: char,
+    reason: String,
+    remedy: Option<String>,
+}
+
+impl Refused {
+    /// Whether a cell needs it.
+    pub(super) fn concerns(&self, cell: Combination) -> bool {
+        cell.to_string().contains(self.letter) && cell != Combination::default()
+    }
+
+    /// What cannot be had, why, and what mends it.
+    pub(super) fn words(&self) -> String {
+        let remedy = self.remedy.as_deref().map(|it| format!("; remedy: {it}"));
+        format!(
+            "{} cannot be had here, combinations with it are left out: {}{}",
+            self.letter,
+            self.reason,
+            remedy.unwrap_or_default()
+        )
+    }
+
+    fn of(letter: char, measure: &Measure) -> Self {
+        let reason = measure.reason.clone();
+        Self {
+            letter,
+            reason: reason.unwrap_or_else(|| "no reason was given".to_owned()),
+            remedy: measure.remedy.clone(),
+        }
+    }
+}
+
+/// The measures among those of `cells` that this user cannot have on this machine.
+pub(super) fn refused(
+    priority: u8,
+    shield: Option<&CpuList>,
+    cells: &[Combination],
+) -> Vec<Refused> {
+    let wanted = |taken: fn(&Combination) -> bool| cells.iter().any(taken);
+    let mut refused = Vec::new();
+    let tuning = Tuning {
+        policy: Policy::Fifo(priority),
+        lock_memory: true,
+        ..Tuning::default()
+    };
+    // The guard puts everything back before the first round.
+    let applied = tuning::apply(&tuning);
+    for measure in applied.measures.iter().filter(|measure| !measure.ok) {
+        match measure.name {
+            "policy" if wanted(|cell| cell.priority) => refused.push(Refused::of('P', measure)),
+            "memory_lock" if wanted(|cell| cell.memory) => refused.push(Refused::of('M', measure)),
+            _ => {}
+        }
+    }
+    if wanted(|cell| cell.shield) {
+        refused.extend(shield_refused(shield));
+    }
+    refused
+}
+
+fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
+    let Some(_cpus) = cpus else {
+        return Some(Refused {
+            letter: 'C',
+            reason: "this machine has one CPU, and none to give away".to_owned(),
+            remedy: None,
+        });
+    };
+    None
+}

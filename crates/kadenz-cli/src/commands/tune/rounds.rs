@@ -1,0 +1,163 @@
+//! Rounds as commands of this program: `kadenz timer cyclic` under the tuning of the cell, beside
+//! `kadenz load heavy`.
+
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use kadenz_lab::matrix::{Load, Rounds, Visit};
+use kadenz_lab::stop::Stop;
+use kadenz_record::run::combination::Combination;
+use kadenz_record::run::model::Run;
+use serde_json::Value;
+
+use super::Options;
+use super::plan::{Plan, WARM_UP};
+use super::progress::Progress;
+use crate::commands::child::{self, Notes, Running};
+use crate::options::Span;
+
+/// How long a load runs before anything is measured beside it.
+const SETTLE: Duration = Duration::from_secs(3);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Measures each round in a process of its own, so that no cell inherits anything of another.
+pub(super) struct ChildRounds<'a> {
+    options: &'a Options,
+    plan: &'a Plan,
+    stop: &'a Stop,
+    load: Option<Running>,
+    progress: Progress,
+}
+
+impl<'a> ChildRounds<'a> {
+    pub(super) fn new(options: &'a Options, plan: &'a Plan, stop: &'a Stop) -> Self {
+        Self {
+            options,
+            plan,
+            stop,
+            load: None,
+            progress: Progress::new(plan.matrix.schedule.visits().count()),
+        }
+    }
+
+    /// The command that measures a cell.
+    fn command(&self, cell: Combination, out: &Path) -> Vec<String> {
+        let options = self.options;
+        let mut words: Vec<String> = ["timer", "cyclic", "--no-samples", "--unexamined"]
+            .map(str::to_owned)
+            .to_vec();
+        let mut with = |name: &str, value: String| {
+            words.push(format!("--{name}"));
+            words.push(value);
+        };
+        with("rate", options.rate.to_string().replace(' ', ""));
+        with("duration", Span(self.plan.round).to_string());
+        with("warm-up", Span(WARM_UP).to_string());
+        with("pace", options.pace.to_string());
+        with("deadline", options.deadline.to_string());
+        with("out", out.display().to_string());
+        if cell.priority {
+            with("policy", format!("fifo:{}", options.priority));
+        }
+        if cell.spin {
+            with("sleeper", "spin".to_owned());
+            with("spin-margin", options.spin_margin.to_string());
+        }
+        if let (true, Some(cpus)) = (cell.shield, &self.plan.shield) {
+            with("shield", cpus.set().to_string());
+        }
+        let lock = if cell.memory { "--lock" } else { "--no-lock" };
+        words.push(lock.to_owned());
+        words
+    }
+
+    fn load_command(&self) -> Vec<String> {
+        let mut words: Vec<String> = ["load", "heavy", "--json"].map(str::to_owned).to_vec();
+        if let Some(program) = &self.options.with {
+            words.extend(["--with".to_owned(), program.clone()]);
+        }
+        if let Some(dir) = &self.options.load_dir {
+            words.extend(["--dir".to_owned(), dir.display().to_string()]);
+        }
+        words
+    }
+
+    /// An error that says what the load said, if it runs no more.
+    fn load_still_runs(&mut self) -> io::Result<()> {
+        let Some(mut load) = self.load.take() else {
+            return Ok(());
+        };
+        if load.runs() {
+            self.load = Some(load);
+            return Ok(());
+        }
+        let words = load.words().to_owned();
+        let said = load.finish()?;
+        Err(failed(&words, &said.stderr))
+    }
+}
+
+/// What a command that failed has said, in one line.
+fn failed(words: &str, stderr: &[u8]) -> io::Error {
+    let said = String::from_utf8_lossy(stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    io::Error::other(format!(
+        "`{words}` ended: {}",
+        last.unwrap_or("it did not say why")
+    ))
+}
+
+impl Rounds for ChildRounds<'_> {
+    fn load(&mut self, load: Load) -> io::Result<()> {
+        if load == Load::Unloaded {
+            return Ok(());
+        }
+        let command = self.load_command();
+        let started = child::start(&command, Stdio::piped(), Notes::Kept);
+        self.load = Some(started.map_err(io::Error::other)?);
+        for _ in 0..SETTLE.as_millis() / LOOK_EVERY.as_millis() {
+            std::thread::sleep(LOOK_EVERY);
+            self.load_still_runs()?;
+            if self.stop.requested() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()> {
+        self.progress.begins(visit);
+        let command = self.command(visit.cell, out);
+        let mut round =
+            child::start(&command, Stdio::null(), Notes::Kept).map_err(io::Error::other)?;
+        let words = round.words().to_owned();
+        let status = round.wait(self.stop)?;
+        let said = round.finish()?;
+        // A missed deadline, exit code 1, is what is measured here.
+        if !matches!(status.code(), Some(0 | 1)) && !self.stop.requested() {
+            return Err(failed(&words, &said.stderr));
+        }
+        if self.stop.requested() {
+            return Ok(());
+        }
+        self.load_still_runs()
+    }
+
+    fn unload(&mut self) -> io::Result<Value> {
+        let Some(load) = self.load.take() else {
+            return Ok(Value::Null);
+        };
+        let words = load.words().to_owned();
+        let said = load.finish()?;
+        if !said.status.success() {
+            return Err(failed(&words, &said.stderr));
+        }
+        Ok(serde_json::from_slice(&said.stdout).unwrap_or_default())
+    }
+
+    fn taken(&mut self, visit: &Visit, done: usize, run: &Run) {
+        self.progress.taken(visit, done, run);
+    }
+}

@@ -1,0 +1,307 @@
+//! The matrix as an experiment: round after round into one run.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use kadenz_record::run::folder::{
+    AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader,
+};
+use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
+use serde_json::Value;
+
+use super::lock::{Lock, LockError};
+use super::schedule::{Load, Schedule, Visit};
+use crate::session::{self, SessionError, SessionPlan};
+use crate::stop::Stop;
+
+/// Name of the parameter that says how many rounds each cell has.
+const DONE: &str = "rounds_done";
+/// Name of the parameter that holds what load there really was.
+const LOAD_RATES: &str = "load_rates";
+/// Where a round is measured, in the folder of the matrix; gone when it has been taken over.
+const ROUND: &str = "round";
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct MatrixPlan {
+    /// Which cells, under which loads, how often.
+    pub schedule: Schedule,
+    /// The run folder and the parameters that make up the run.
+    pub session: SessionPlan,
+}
+
+/// What the matrix asks of whoever measures a round.
+pub trait Rounds {
+    /// Puts the machine under a load, and takes the one before off it.
+    ///
+    /// # Errors
+    /// What kept it from doing so.
+    fn load(&mut self, load: Load) -> io::Result<()>;
+
+    /// Measures one round into the new run folder `out`: series `lateness` and `jitter`.
+    ///
+    /// # Errors
+    /// What kept it from doing so; a missed deadline is no error, and neither is being stopped.
+    fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()>;
+
+    /// Takes the load off the machine and says what load there was, as JSON; `null` if there was
+    /// none.
+    ///
+    /// # Errors
+    /// What kept it from doing so.
+    fn unload(&mut self) -> io::Result<Value>;
+
+    /// Tells that a round has been taken over: `done` of all visits, and the matrix as it stands.
+    fn taken(&mut self, visit: &Visit, done: usize, run: &Run);
+}
+
+/// Why a matrix could not be measured, or not to its end. What was measured is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixError {
+    /// It could not begin.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The run folder could not be made.
+    #[error(transparent)]
+    Create(#[from] CreateRunError),
+    /// The run to go on with cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenRunError),
+    /// Somebody else measures into it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The run to go on with is another experiment, or was measured with other parameters.
+    #[error("cannot go on with {}: {reason}; begin a new run with another `--out`", path.display())]
+    Other {
+        /// The run folder.
+        path: PathBuf,
+        /// What differs.
+        reason: String,
+    },
+    /// A load could not be put on the machine, or taken off it.
+    #[error("cannot put the machine under load: {0}")]
+    Load(io::Error),
+    /// A round could not be measured.
+    #[error("cannot measure {cell} ({load}, round {round}): {source}", cell = visit.cell, load = visit.load, round = visit.round + 1)]
+    Round {
+        /// Which one.
+        visit: Visit,
+        /// What kept it.
+        source: io::Error,
+    },
+    /// A round could not be taken over.
+    #[error(transparent)]
+    Part(#[from] AddPartError),
+    /// The run could not be completed.
+    #[error("cannot complete the run: {0}; what was measured stays readable")]
+    Finish(io::Error),
+}
+
+/// The names of a cell's two series, lateness and jitter.
+#[must_use]
+pub fn series_names(visit: &Visit) -> [String; 2] {
+    let lateness = format!("{}-{}", visit.load, visit.cell);
+    let jitter = format!("{lateness}-jitter");
+    [lateness, jitter]
+}
+
+/// Measures what is left of the matrix. With `resume`, the folder holds what an earlier attempt
+/// measured under the same parameters.
+///
+/// When `stop` is requested the round that is being measured is not counted; the run is completed
+/// as interrupted and can be resumed.
+///
+/// # Errors
+/// [`MatrixError`]; rights that are missing are no error but a warning in the run.
+pub fn measure(
+    plan: &MatrixPlan,
+    resume: bool,
+    rounds: &mut dyn Rounds,
+    stop: &Stop,
+) -> Result<Run, MatrixError> {
+    let fresh = session::describe(&plan.session)?;
+    let (whole, _lock) = if resume {
+        let lock = Lock::take(&plan.session.out)?;
+        (reopened(plan)?, lock)
+    } else {
+        let whole = GrowingRun::create(&plan.session.out, fresh)?;
+        (whole, Lock::take(&plan.session.out)?)
+    };
+    let meanwhile = session::Meanwhile::begin();
+    let mut matrix = Matrix {
+        done: done_so_far(whole.run()),
+        whole,
+    };
+    let mut ended = matrix.visit_all(plan, rounds, stop);
+    match rounds.unload() {
+        Ok(rates) => matrix.note_rates(rates),
+        Err(error) => ended = ended.and(Err(MatrixError::Load(error))),
+    }
+    let ended_by = match &ended {
+        Ok(true) => EndedBy::Finished,
+        Ok(false) => EndedBy::Interrupted,
+        Err(_) => EndedBy::Failed,
+    };
+    let run = matrix.whole.run_mut();
+    run.warnings.extend(meanwhile.stolen());
+    let run = matrix.whole.finish(ended_by).map_err(MatrixError::Finish)?;
+    ended.map(|_| run)
+}
+
+/// The run that is to grow on, if it is this plan's.
+fn reopened(plan: &MatrixPlan) -> Result<GrowingRun, MatrixError> {
+    let folder = &plan.session.out;
+    let other = |reason: String| MatrixError::Other {
+        path: folder.clone(),
+        reason,
+    };
+    let reader = RunReader::open(folder)?;
+    let run = reader.run();
+    if run.experiment != plan.session.experiment {
+        return Err(other(format!("it is a run of `{}`", run.experiment)));
+    }
+    for (name, value) in &plan.session.parameters {
+        if run.parameters.get(name) != Some(value) {
+            let then = run.parameters.get(name).unwrap_or(&Value::Null);
+            return Err(other(format!("`{name}` was {then} and is {value} now")));
+        }
+    }
+    Ok(GrowingRun::reopen(folder)?)
+}
+
+/// How many rounds each series has, by name.
+type Done = BTreeMap<String, u32>;
+
+fn done_so_far(run: &Run) -> Done {
+    let noted = run.parameters.get(DONE);
+    let noted = noted.and_then(|done| serde_json::from_value(done.clone()).ok());
+    noted.unwrap_or_default()
+}
+
+struct Matrix {
+    whole: GrowingRun,
+    done: Done,
+}
+
+impl Matrix {
+    /// Makes all visits that are left; false when it was stopped before the last.
+    fn visit_all(
+        &mut self,
+        plan: &MatrixPlan,
+        rounds: &mut dyn Rounds,
+        stop: &Stop,
+    ) -> Result<bool, MatrixError> {
+        let mut under = None;
+        for (index, visit) in plan.schedule.visits().enumerate() {
+            if self.has(&visit) {
+                continue;
+            }
+            if stop.requested() {
+                return Ok(false);
+            }
+            if under != Some(visit.load) {
+                self.change_load(rounds, visit.load)?;
+                under = Some(visit.load);
+            }
+            if !self.visit(&visit, rounds, stop)? {
+                return Ok(false);
+            }
+            rounds.taken(&visit, index + 1, self.whole.run());
+        }
+        Ok(true)
+    }
+
+    fn has(&self, visit: &Visit) -> bool {
+        let [lateness, _] = series_names(visit);
+        self.done
+            .get(&lateness)
+            .is_some_and(|&done| done > visit.round)
+    }
+
+    fn change_load(&mut self, rounds: &mut dyn Rounds, load: Load) -> Result<(), MatrixError> {
+        let rates = rounds.unload().map_err(MatrixError::Load)?;
+        self.note_rates(rates);
+        rounds.load(load).map_err(MatrixError::Load)
+    }
+
+    /// Measures one round and takes it over; false when it was stopped meanwhile.
+    fn visit(
+        &mut self,
+        visit: &Visit,
+        rounds: &mut dyn Rounds,
+        stop: &Stop,
+    ) -> Result<bool, MatrixError> {
+        let failed = |source| MatrixError::Round {
+            visit: *visit,
+            source,
+        };
+        let out = self.whole.dir().join(ROUND);
+        clear(&out).map_err(failed)?;
+        rounds.measure(visit, &out).map_err(failed)?;
+        if stop.requested() {
+            // A round that was cut short would count as a whole one.
+            clear(&out).map_err(failed)?;
+            return Ok(false);
+        }
+        self.take_over(visit, &RunReader::open(&out)?)?;
+        clear(&out).map_err(failed)?;
+        Ok(true)
+    }
+
+    fn take_over(&mut self, visit: &Visit, part: &RunReader) -> Result<(), MatrixError> {
+        let [lateness, jitter] = series_names(visit);
+        for series in &part.run().series {
+            self.note_refusals(visit, &series.tuning);
+        }
+        self.done.insert(lateness.clone(), visit.round + 1);
+        let parameters = &mut self.whole.run_mut().parameters;
+        parameters.insert(DONE.to_owned(), serde_json::json!(self.done));
+        let names = [("lateness", lateness.as_str()), ("jitter", jitter.as_str())];
+        Ok(self.whole.add(part, &names)?)
+    }
+
+    /// What was not granted stands in the run once, not once a round.
+    fn note_refusals(&mut self, visit: &Visit, measures: &[TuningMeasure]) {
+        let warnings = &mut self.whole.run_mut().warnings;
+        for measure in measures.iter().filter(|measure| !measure.ok) {
+            let id = format!("{}_refused", measure.name);
+            let reason = measure.reason.as_deref().unwrap_or("no reason was given");
+            let text = format!(
+                "{}: {} was asked for and not granted ({} is in force): {reason}",
+                visit.cell, measure.requested, measure.granted
+            );
+            if !warnings.iter().any(|known| known.id == id) {
+                warnings.push(Warning {
+                    id,
+                    text,
+                    remedy: measure.remedy.clone(),
+                });
+            }
+        }
+    }
+
+    fn note_rates(&mut self, rates: Value) {
+        if rates.is_null() {
+            return;
+        }
+        let parameters = &mut self.whole.run_mut().parameters;
+        let all = parameters
+            .entry(LOAD_RATES.to_owned())
+            .or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(all) = all {
+            all.push(rates);
+        }
+    }
+}
+
+/// Removes what a round left.
+fn clear(round: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(round) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

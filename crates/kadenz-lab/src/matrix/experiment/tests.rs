@@ -1,0 +1,193 @@
+use std::time::Duration;
+
+use kadenz_record::run::combination::Combination;
+use kadenz_record::run::folder::{RunWriter, SeriesSpec};
+use kadenz_record::run::model::Series;
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::ClockKind;
+
+use super::*;
+
+/// Rounds that measure nothing: every one gives two samples, and a list of what was done is kept.
+#[derive(Default)]
+struct Played {
+    visits: Vec<Visit>,
+    loads: Vec<String>,
+    taken: Vec<usize>,
+    /// After how many rounds somebody presses Ctrl-C.
+    stop_after: Option<(usize, Stop)>,
+    /// Which round fails.
+    fails_at: Option<usize>,
+    refused: bool,
+}
+
+impl Rounds for Played {
+    fn load(&mut self, load: Load) -> io::Result<()> {
+        self.loads.push(load.to_string());
+        Ok(())
+    }
+
+    fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()> {
+        if self.fails_at == Some(self.visits.len()) {
+            return Err(io::Error::other("a full disk"));
+        }
+        self.visits.push(*visit);
+        if let Some((after, stop)) = &self.stop_after
+            && self.visits.len() > *after
+        {
+            stop.request();
+        }
+        write_round(out, self.refused);
+        Ok(())
+    }
+
+    fn unload(&mut self) -> io::Result<Value> {
+        let heavy = self.loads.last().is_some_and(|load| load == "heavy");
+        self.loads.push("off".to_owned());
+        Ok(if heavy { "busy".into() } else { Value::Null })
+    }
+
+    fn taken(&mut self, _visit: &Visit, done: usize, _run: &Run) {
+        self.taken.push(done);
+    }
+}
+
+fn write_round(out: &Path, refused: bool) {
+    let mut writer = RunWriter::create(out, Run::default()).unwrap();
+    let tuning = refused.then(|| TuningMeasure {
+        name: "policy".to_owned(),
+        requested: "SCHED_FIFO 80".to_owned(),
+        ..TuningMeasure::default()
+    });
+    let mut recorders = ["lateness", "jitter"].map(|name| {
+        let series = Series {
+            name: name.to_owned(),
+            tuning: tuning.clone().into_iter().collect(),
+            ..Series::default()
+        };
+        writer.series(SeriesSpec { series, raw: false }).unwrap()
+    });
+    let running = writer.start(Duration::from_secs(1)).unwrap();
+    for recorder in &mut recorders {
+        for value_ns in [10, 20] {
+            recorder.record(Sample {
+                value_ns,
+                ..Sample::default()
+            });
+        }
+    }
+    running.finish(EndedBy::Finished).unwrap();
+}
+
+fn plan(out: &Path, rounds: u32) -> MatrixPlan {
+    MatrixPlan {
+        schedule: Schedule {
+            loads: vec![Load::Unloaded, Load::Heavy],
+            cells: vec![Combination::default(), "PM".parse().unwrap()],
+            rounds,
+        },
+        session: SessionPlan {
+            out: out.to_owned(),
+            experiment: "tune",
+            command: vec!["kadenz".to_owned(), "tune".to_owned()],
+            parameters: BTreeMap::from([("rounds".to_owned(), rounds.into())]),
+            interval: Duration::from_secs(1),
+            raw: false,
+            clock: ClockKind::Monotonic,
+            examine: false,
+        },
+    }
+}
+
+fn recorded(run: &Run) -> BTreeMap<&str, u64> {
+    let count = |it: &'_ Series| it.counts.recorded;
+    run.series
+        .iter()
+        .map(|it| (it.name.as_str(), count(it)))
+        .collect()
+}
+
+#[test]
+fn every_round_of_every_cell_ends_in_its_series() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let mut played = Played::default();
+    let run = measure(&plan(&out, 3), false, &mut played, &Stop::default()).unwrap();
+    assert_eq!(run.ended_by, Some(EndedBy::Finished));
+    assert_eq!(recorded(&run).len(), 8);
+    assert!(recorded(&run).values().all(|&count| count == 6), "{run:?}");
+    assert!(recorded(&run).contains_key("heavy-PM-jitter"));
+    assert_eq!(played.loads, ["off", "unloaded", "off", "heavy", "off"]);
+    assert_eq!(played.taken, (1..=12).collect::<Vec<_>>());
+    assert_eq!(run.parameters[LOAD_RATES], serde_json::json!(["busy"]));
+    // Nothing but the run is left.
+    assert!(!out.join(ROUND).exists() && !out.join("measuring.lock").exists());
+}
+
+#[test]
+fn a_matrix_that_was_interrupted_goes_on_where_it_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let stop = Stop::default();
+    let mut first = Played {
+        stop_after: Some((5, stop.clone())),
+        ..Played::default()
+    };
+    let run = measure(&plan(&out, 3), false, &mut first, &stop).unwrap();
+    assert_eq!(run.ended_by, Some(EndedBy::Interrupted));
+    assert_eq!(recorded(&run).values().sum::<u64>(), 2 * 2 * 5);
+
+    let mut rest = Played::default();
+    let run = measure(&plan(&out, 3), true, &mut rest, &Stop::default()).unwrap();
+    assert_eq!(run.ended_by, Some(EndedBy::Finished));
+    assert!(recorded(&run).values().all(|&count| count == 6), "{run:?}");
+    // The round that was cut short is measured again, the others are not.
+    assert_eq!(rest.visits[0], first.visits[5]);
+    assert_eq!(rest.visits.len(), 12 - 5);
+    assert_eq!(rest.taken.first(), Some(&6));
+    let mut nothing = Played::default();
+    measure(&plan(&out, 3), true, &mut nothing, &Stop::default()).unwrap();
+    assert!(nothing.visits.is_empty());
+}
+
+#[test]
+fn what_was_measured_before_a_failure_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let mut played = Played {
+        fails_at: Some(3),
+        ..Played::default()
+    };
+    let error = measure(&plan(&out, 3), false, &mut played, &Stop::default()).unwrap_err();
+    assert!(error.to_string().contains("full disk"), "{error}");
+    let reader = RunReader::open(&out).unwrap();
+    assert_eq!(reader.run().ended_by, Some(EndedBy::Failed));
+    assert_eq!(recorded(reader.run()).values().sum::<u64>(), 2 * 2 * 3);
+    assert_eq!(played.loads.last().map(String::as_str), Some("off"));
+}
+
+#[test]
+fn only_the_same_matrix_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let stop = Stop::default();
+    measure(&plan(&out, 1), false, &mut Played::default(), &stop).unwrap();
+    let again = measure(&plan(&out, 1), false, &mut Played::default(), &stop);
+    assert!(matches!(again, Err(MatrixError::Create(_))), "{again:?}");
+    let other = measure(&plan(&out, 2), true, &mut Played::default(), &stop);
+    let words = other.unwrap_err().to_string();
+    assert!(words.contains("`rounds` was 1 and is 2 now"), "{words}");
+}
+
+#[test]
+fn what_was_refused_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut played = Played {
+        refused: true,
+        ..Played::default()
+    };
+    let plan = plan(&folder.path().join("matrix"), 2);
+    let run = measure(&plan, false, &mut played, &Stop::default()).unwrap();
+    let refusals = run.warnings.iter().filter(|it| it.id == "policy_refused");
+    assert_eq!(refusals.count(), 1, "{:?}", run.warnings);
+}

@@ -1,0 +1,104 @@
+//! One process at a time measures into a folder.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use kadenz_rt::host::Root;
+
+const NAME: &str = "measuring.lock";
+
+/// Held while a matrix is measured; gone with its file when dropped.
+#[derive(Debug)]
+pub(super) struct Lock(PathBuf);
+
+/// Why a folder could not be had alone.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else measures into it.
+    #[error(
+        "process {pid} is measuring into {} now; wait for it, or end it with Ctrl-C (kill -INT {pid})",
+        path.display()
+    )]
+    Held {
+        /// The folder.
+        path: PathBuf,
+        /// The process.
+        pid: u32,
+    },
+    /// Nothing can be written there.
+    #[error("cannot write {}: {source}; check its permissions and the room on its disk", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Lock {
+    /// Takes the folder, also from a process that is dead by now.
+    pub(super) fn take(folder: &Path) -> Result<Self, LockError> {
+        let path = folder.join(NAME);
+        if let Some(pid) = living_holder(&path) {
+            return Err(LockError::Held {
+                path: folder.to_owned(),
+                pid,
+            });
+        }
+        // What is left there belongs to nobody; if it cannot be removed, the next line says why.
+        let _ = fs::remove_file(&path);
+        let written = File::create_new(&path).and_then(|mut file| {
+            let own = std::process::id();
+            write!(file, "{own} {}", born(own).unwrap_or_default())
+        });
+        match written {
+            Ok(()) => Ok(Self(path)),
+            Err(source) => Err(LockError::Write { path, source }),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A lock that stays behind names a process that is dead by then.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The process that a lock names, if it lives still.
+fn living_holder(path: &Path) -> Option<u32> {
+    let text = fs::read_to_string(path).ok()?;
+    let (pid, then) = text.split_once(' ')?;
+    let pid = pid.parse().ok()?;
+    // A later process may have been given the same number.
+    (born(pid)? == then).then_some(pid)
+}
+
+/// When a process was started, in clock ticks since boot (`proc_pid_stat(5)`, field 22).
+fn born(pid: u32) -> Option<String> {
+    let stat = Root::system().read(&format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.rsplit_once(')')?.1;
+    after_name.split_whitespace().nth(19).map(str::to_owned)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_holder_and_a_dead_one_holds_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::take(folder.path()).unwrap();
+        let refused = Lock::take(folder.path()).unwrap_err();
+        let own = std::process::id();
+        assert!(matches!(refused, LockError::Held { pid, .. } if pid == own));
+        drop(lock);
+        assert!(!folder.path().join(NAME).exists());
+        for dead in [format!("{own} 1"), "4194304999 1".to_owned(), String::new()] {
+            fs::write(folder.path().join(NAME), dead).unwrap();
+            drop(Lock::take(folder.path()).unwrap());
+        }
+        assert!(Lock::take(Path::new("/nowhere/at/all")).is_err());
+    }
+}
