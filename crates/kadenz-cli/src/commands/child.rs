@@ -14,15 +14,35 @@ const MOST_NOTES: u64 = 1 << 20;
 /// How often it is looked whether a child has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// Where a child's notes go.
+#[derive(Clone, Copy)]
+pub(super) enum Notes {
+    /// To the user.
+    Shown,
+    /// Nowhere.
+    Dropped,
+    /// Into a file, for the error that may follow: a pipe that nobody reads would hold the child up.
+    Kept,
+}
+
 /// A command of this program that runs. However this process ends, the child ends too and keeps
 /// what it has: its standard input closes then.
 pub(super) struct Running {
     child: Child,
     words: String,
+    notes: Option<File>,
 }
 
 /// Starts `kadenz` with these arguments.
-pub(super) fn start(arguments: &[String], stdout: Stdio, stderr: Stdio) -> anyhow::Result<Running> {
+pub(super) fn start(arguments: &[String], stdout: Stdio, notes: Notes) -> anyhow::Result<Running> {
+    let (stderr, notes) = match notes {
+        Notes::Shown => (Stdio::inherit(), None),
+        Notes::Dropped => (Stdio::null(), None),
+        Notes::Kept => {
+            let file = tempfile::tempfile().context("cannot make a temporary file")?;
+            (file.try_clone()?.into(), Some(file))
+        }
+    };
     let words = format!("kadenz {}", arguments.join(" "));
     let program = std::env::current_exe().context("cannot find this program itself")?;
     let child = Command::new(program)

@@ -36,12 +36,8 @@ impl Step {
         arguments.extend(["--out".to_owned(), out]);
         output::note(&format!("$ kadenz {}", arguments.join(" ")));
         // Two progress bars on one terminal would overwrite each other.
-        let stderr = if told {
-            Stdio::inherit()
-        } else {
-            Stdio::null()
-        };
-        child::start(&arguments, Stdio::null(), stderr)
+        let notes = if told { Notes::Shown } else { Notes::Dropped };
+        child::start(&arguments, Stdio::null(), notes)
     }
 }
 
