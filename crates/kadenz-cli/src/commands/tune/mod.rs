@@ -148,7 +148,10 @@ pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
     let interrupted = match run {
         Ok(run) => run.ended_by == Some(EndedBy::Interrupted),
         Err(error) => {
-            note_what_is_kept(&plan.matrix);
+            let folder = &plan.matrix.session.out;
+            if RunReader::open(folder).is_ok_and(|reader| !reader.run().series.is_empty()) {
+                note_what_is_kept(&plan.matrix);
+            }
             return Err(error.into());
         }
     };

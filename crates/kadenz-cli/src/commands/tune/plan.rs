@@ -32,8 +32,8 @@ pub(super) struct Plan {
     pub(super) matrix: MatrixPlan,
     /// The CPUs of C, if there is any to give away.
     pub(super) shield: Option<CpuList>,
-    /// How long a round is, warm-up left out.
-    pub(super) round: Duration,
+    /// Beats of a round, warm-up left out.
+    pub(super) beats: u64,
 }
 
 /// The plan of these options on this machine.
@@ -51,12 +51,9 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
         "`--round {}` is too short: a round takes 100ms at least",
         options.round
     );
-    let rounds = per_cell
-        .as_nanos()
-        .div_ceil(options.round.0.as_nanos())
-        .max(1);
-    let rounds = u32::try_from(rounds).context("that is more rounds than a life has")?;
-    let round = per_cell / rounds;
+    let (rounds, beats) = turns(options, per_cell)?;
+    let interval = options.rate.interval().as_duration();
+    let round = interval.saturating_mul(u32::try_from(beats)?);
     let loads = match options.load {
         LoadChoice::None => vec![Load::Unloaded],
         LoadChoice::Heavy => vec![Load::Heavy],
@@ -82,7 +79,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
     Ok(Plan {
         matrix: MatrixPlan { schedule, session },
         shield,
-        round,
+        beats,
     })
 }
 
@@ -135,6 +132,16 @@ fn per_cell(options: &Options) -> anyhow::Result<Duration> {
         options.rate
     );
     Ok(per_cell)
+}
+
+/// How many rounds there are, and how many beats each has.
+fn turns(options: &Options, per_cell: Duration) -> anyhow::Result<(u32, u64)> {
+    let interval_ns = options.rate.interval().as_duration().as_nanos().max(1);
+    let all = u64::try_from(per_cell.as_nanos().div_ceil(interval_ns))?;
+    let in_a_round = u64::try_from(options.round.0.as_nanos() / interval_ns)?.max(1);
+    let rounds = u32::try_from(all.div_ceil(in_a_round))
+        .with_context(|| format!("`--round {}` makes too many rounds", options.round))?;
+    Ok((rounds, all.div_ceil(u64::from(rounds))))
 }
 
 fn announce(schedule: &Schedule, options: &Options, per_cell: Duration, round: Duration) {

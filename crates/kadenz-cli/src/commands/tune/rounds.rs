@@ -53,7 +53,7 @@ impl<'a> ChildRounds<'a> {
             words.push(value);
         };
         with("rate", options.rate.to_string().replace(' ', ""));
-        with("duration", Span(self.plan.round).to_string());
+        with("repetitions", self.plan.beats.to_string());
         with("warm-up", Span(WARM_UP).to_string());
         with("pace", options.pace.to_string());
         with("deadline", options.deadline.to_string());
@@ -102,10 +102,11 @@ impl<'a> ChildRounds<'a> {
 /// What a command that failed has said, in one line.
 fn failed(words: &str, stderr: &[u8]) -> io::Error {
     let said = String::from_utf8_lossy(stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let is_error = |line: &&str| line.starts_with("kadenz:") || line.starts_with("error:");
+    let reason = said.lines().find(is_error).or(said.lines().last());
     io::Error::other(format!(
         "`{words}` ended: {}",
-        last.unwrap_or("it did not say why")
+        reason.unwrap_or("it did not say why")
     ))
 }
 

@@ -1,0 +1,226 @@
+//! `kadenz tune` as a user types it.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+use std::path::Path;
+
+/// A matrix of a few seconds into `out`.
+fn quick<'a>(out: &'a Path, cells: &'a str, duration: &'a str) -> Vec<&'a str> {
+    let mut words = vec!["tune", "--load", "none", "--round", "200ms"];
+    words.extend(["--cells", cells, "--duration", duration]);
+    words.extend(["--deadline", "10s", "--out", text(out)]);
+    words
+}
+
+fn recorded(run: &serde_json::Value, name: &str) -> u64 {
+    let series = run["series"].as_array().unwrap();
+    let found = series.iter().find(|it| it["name"] == name);
+    found.map_or(0, |it| it["counts"]["recorded"].as_u64().unwrap())
+}
+
+#[test]
+fn cells_take_turns_and_end_in_one_run() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    let said = run(&quick(&out, "none,S", "600ms"));
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("2 combinations"), "{}", said.err);
+    let run = run_json(&out);
+    assert_eq!(run["experiment"], "tune");
+    assert_eq!(run["parameters"]["cells"], "none,S");
+    assert_eq!(run["parameters"]["rounds"], 3);
+    for cell in ["none", "S"] {
+        let name = format!("unloaded-{cell}");
+        // Three rounds of 200 beats; a beat that nobody woke up for is a sample, too.
+        assert_eq!(recorded(&run, &name), 600, "{name}");
+        assert!(recorded(&run, &format!("{name}-jitter")) > 0);
+    }
+    assert!(out.join("report.html").exists());
+    // Interleaved: the cells' intervals lie between each other.
+    let first = intervals_on_disk(&out);
+    assert!(first >= 3, "{first}");
+}
+
+#[test]
+fn every_measure_reaches_the_loop() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    let said = run(&quick(&out, "none,PMS", "200ms"));
+    let run = run_json(&out);
+    if run["parameters"]["cells"] != "none,PMS" {
+        return skip("every_measure_reaches_the_loop", &said.err);
+    }
+    let tuning = |name: &str| {
+        let series = run["series"].as_array().unwrap();
+        series.iter().find(|it| it["name"] == name).unwrap()["tuning"].to_string()
+    };
+    let all = tuning("unloaded-PMS");
+    for measure in ["SCHED_FIFO 80", "memory_lock", "spin, margin 50 us"] {
+        assert!(all.contains(measure), "{measure}: {all}");
+    }
+    let none = tuning("unloaded-none");
+    assert!(
+        none.contains("SCHED_OTHER") && !none.contains("memory_lock"),
+        "{none}"
+    );
+}
+
+#[test]
+fn the_planner_says_how_long_a_claim_takes() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    let said = run(&[
+        "tune",
+        "--cells",
+        "none",
+        "--load",
+        "none",
+        "--confidence",
+        "99",
+        "--round",
+        "200ms",
+        "--deadline",
+        "10s",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("you need 299 samples"), "{}", said.err);
+    assert!(recorded(&run_json(&out), "unloaded-none") >= 299);
+}
+
+#[test]
+fn wrong_arguments_say_what_is_right() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    for (arguments, word) in [
+        (vec!["--cells", "none,PX"], "letters of PMCS"),
+        (vec!["--load", "some"], "heavy"),
+        (vec!["--confidence", "100"], "100"),
+        (vec!["--round", "1ms"], "100ms"),
+        (vec!["--duration", "1us"], "shorter than one beat"),
+        (vec!["--priority", "100"], "99"),
+        (vec!["--pace", "slow"], "relative"),
+        (vec!["--duration", "10"], "unit"),
+    ] {
+        let mut words = vec!["tune", "--out", text(&out)];
+        words.extend(arguments);
+        let said = run(&words);
+        assert_eq!(said.code, 2, "{words:?}: {}", said.err);
+        assert!(said.err.contains(word), "{words:?}: {}", said.err);
+        assert!(!out.exists(), "{words:?} left something behind");
+    }
+    let said = run(&["tune", "--resume", text(folder.path())]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("no run"), "{}", said.err);
+    let said = run(&["tune", "--resume", "x", "--rate", "1kHz"]);
+    assert_eq!(said.code, 2);
+}
+
+#[test]
+fn another_run_is_no_matrix_to_go_on_with() {
+    let folder = folder();
+    let out = folder.path().join("other");
+    run(&["timer", "cyclic", "--duration", "50ms", "--out", text(&out)]);
+    let said = run(&["tune", "--resume", text(&out)]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("no matrix"), "{}", said.err);
+}
+
+#[cfg(unix)]
+mod interrupted {
+    use std::process::{Child, Stdio};
+
+    use super::*;
+
+    /// Starts a matrix of many rounds and returns when its first are on disk.
+    fn begin(out: &Path) -> Child {
+        let child = kadenz(&quick(out, "none,S", "4s"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until(|| intervals_on_disk(out) >= 2);
+        child
+    }
+
+    fn resumed(out: &Path) {
+        let said = run(&["tune", "--resume", text(out)]);
+        assert_eq!(said.code, 0, "{}", said.err);
+        let run = run_json(out);
+        assert_eq!(run["ended_by"], "finished");
+        for name in ["unloaded-none", "unloaded-S"] {
+            assert!(recorded(&run, name) >= 4000, "{run}");
+        }
+    }
+
+    #[test]
+    fn ctrl_c_keeps_what_was_measured_and_resume_goes_on() {
+        let folder = folder();
+        let out = folder.path().join("matrix");
+        let child = begin(&out);
+        signal(&child, "INT");
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 2, "{}", said.err);
+        let word = format!("kadenz tune --resume {}", text(&out));
+        assert!(said.err.contains(&word), "{}", said.err);
+        let run = run_json(&out);
+        assert_eq!(run["ended_by"], "interrupted");
+        assert_eq!(run["complete"], true);
+        resumed(&out);
+        // Exactly what was planned: no round was counted twice.
+        assert_eq!(recorded(&run_json(&out), "unloaded-none"), 4000);
+    }
+
+    #[test]
+    fn a_killed_matrix_is_readable_and_goes_on() {
+        let folder = folder();
+        let out = folder.path().join("matrix");
+        let mut child = begin(&out);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let said = run(&["show", text(&out)]);
+        assert_ne!(said.code, 2, "{}", said.err);
+        // The round that was being measured ends by itself, and is measured again.
+        resumed(&out);
+    }
+
+    #[test]
+    fn one_process_at_a_time_measures_into_a_folder() {
+        let folder = folder();
+        let out = folder.path().join("matrix");
+        let child = begin(&out);
+        let said = run(&["tune", "--resume", text(&out)]);
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains(&child.id().to_string()), "{}", said.err);
+        signal(&child, "TERM");
+        child.wait_with_output().unwrap();
+    }
+
+    #[test]
+    fn without_rights_what_can_be_had_is_measured_and_the_rest_is_named() {
+        let folder = folder();
+        let out = folder.path().join("matrix");
+        let arguments = quick(&out, "none,P,PMCS", "200ms");
+        let Some(mut command) = without_rights(&arguments) else {
+            return skip(
+                "without_rights_what_can_be_had_is_measured_and_the_rest_is_named",
+                "prlimit and setpriv, of the package util-linux",
+            );
+        };
+        let said = Said::of(command.output().unwrap());
+        assert!(said.err.contains("P cannot be had here"), "{}", said.err);
+        assert!(said.err.contains("rtprio"), "{}", said.err);
+        let run = run_json(&out);
+        assert_eq!(run["parameters"]["cells"], "none");
+        assert!(
+            run["parameters"]["not_granted"]
+                .to_string()
+                .contains("RTPRIO"),
+            "{run}"
+        );
+        // What was measured keeps a deadline of 10 s.
+        assert_eq!(said.code, 0, "{}", said.err);
+    }
+}
