@@ -6,6 +6,7 @@ pub mod export;
 pub mod html;
 pub mod import;
 pub mod json;
+pub mod matrix;
 pub mod numbers;
 pub mod statistics;
 pub mod summary;

@@ -15,15 +15,15 @@ use super::random::Random;
 use crate::statistics::{Percent, SignedBucket};
 
 /// With fewer cells than this there is nothing to draw from.
-pub(super) const FEWEST_CELLS: usize = 10;
+pub(crate) const FEWEST_CELLS: usize = 10;
 
 /// Figures of drawn runs: one row a draw.
 #[derive(Debug, Default)]
-pub(super) struct Draws {
+pub(crate) struct Draws {
     /// The mean of each draw.
-    pub(super) means: Vec<f64>,
+    pub(crate) means: Vec<f64>,
     /// For each percentile asked for, its value in each draw.
-    pub(super) percentiles: Vec<Vec<f64>>,
+    pub(crate) percentiles: Vec<Vec<f64>>,
 }
 
 /// The cells of a run over the values that occur in any of them.
@@ -71,7 +71,7 @@ impl Grid {
 
 /// Draws `number` runs from `cells` and tells the mean and `percents` (ascending) of each. Empty if
 /// there are too few cells.
-pub(super) fn draw(
+pub(crate) fn draw(
     cells: &Cells,
     percents: &[Percent],
     number: usize,
@@ -134,7 +134,7 @@ fn read(grid: &Grid, totals: &[u64], percents: &[Percent], draws: &mut Draws) {
 
 /// The interval that holds the middle `confidence` of `draws`; absent without draws, or where one
 /// of them is no number.
-pub(super) fn interval(mut draws: Vec<f64>, confidence: f64) -> Option<(f64, f64)> {
+pub(crate) fn interval(mut draws: Vec<f64>, confidence: f64) -> Option<(f64, f64)> {
     if draws.is_empty() || draws.iter().any(|draw| !draw.is_finite()) {
         return None;
     }

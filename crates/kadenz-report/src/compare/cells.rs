@@ -10,22 +10,23 @@ use crate::statistics::{SignedBucket, distribution};
 use crate::summary::make_room;
 
 /// At most so many cells: a day in intervals of a second makes cells of 3.6 minutes.
-const MOST_CELLS: usize = 400;
+pub(crate) const MOST_CELLS: usize = 400;
 
 /// The distribution of each cell of a series, in order of time.
-pub(super) type Cells = Vec<Vec<SignedBucket>>;
+pub(crate) type Cells = Vec<Vec<SignedBucket>>;
 
-/// Reads the cells of a series, of whose log the number of intervals is known. Empty if the log
-/// cannot be read: then there is no confidence interval, and the summary has said why.
-pub(super) fn read(folder: &std::path::Path, series: &str, intervals: usize) -> Cells {
+/// Reads the cells of a series, at most so many, of whose log the number of intervals is known.
+/// Empty if the log cannot be read: then there is no confidence interval, and the summary has said
+/// why.
+pub(crate) fn read(folder: &std::path::Path, series: &str, intervals: usize, most: usize) -> Cells {
     let log = RunReader::open(folder)
         .ok()
         .and_then(|reader| reader.hlog(series).ok());
-    log.map_or_else(Vec::new, |log| cut(log, intervals))
+    log.map_or_else(Vec::new, |log| cut(log, intervals.div_ceil(most)))
 }
 
-fn cut<R: BufRead>(log: IntervalLog<R>, intervals: usize) -> Cells {
-    let each = intervals.div_ceil(MOST_CELLS).max(1);
+fn cut<R: BufRead>(log: IntervalLog<R>, each: usize) -> Cells {
+    let each = each.max(1);
     let mut cells = Vec::new();
     let mut cell = SignedHistogram::new();
     let mut scratch = Histogram::new();
@@ -93,14 +94,14 @@ mod tests {
 
     #[test]
     fn early_lines_stay_with_their_interval() {
-        let cells = cut(log(3), 3);
+        let cells = cut(log(3), 1);
         assert_eq!(counts(&cells), [2, 4, 6]);
         assert_eq!((cells[1][0].high_ns, cells[1][1].low_ns), (-1000, 1000));
     }
 
     #[test]
     fn a_long_run_makes_no_more_cells_than_are_needed() {
-        let cells = cut(log(900), 900);
+        let cells = cut(log(900), 900_usize.div_ceil(MOST_CELLS));
         assert_eq!(cells.len(), 300);
         assert_eq!(counts(&cells)[0], 2 * (1 + 2 + 3));
         assert_eq!(counts(&cells).iter().sum::<u64>(), 900 * 901);

@@ -1,12 +1,12 @@
 //! Two or more runs side by side: ratios with confidence, what differs between the machines, and
 //! expressions that decide an exit code.
 
-mod bootstrap;
-mod cells;
+pub(crate) mod bootstrap;
+pub(crate) mod cells;
 mod differences;
 pub mod fail_if;
 mod metric;
-mod random;
+pub(crate) mod random;
 
 pub use differences::Difference;
 pub use metric::{Dimension, Metric};
@@ -22,7 +22,7 @@ use crate::summary::{SeriesSummary, Summary};
 
 /// With fewer samples than this beyond it, the bootstrap of a percentile shows hardly more than
 /// which extremes happened to be drawn, so no interval is given.
-const FEWEST_BEYOND: u64 = 10;
+pub(crate) const FEWEST_BEYOND: u64 = 10;
 
 /// How to compare.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,6 +191,7 @@ impl Comparison {
                 &runs[run].folder,
                 &series.series.name,
                 series.intervals.len(),
+                cells::MOST_CELLS,
             );
             let stream = (run as u64) << 32 | place as u64;
             draw(

@@ -3,11 +3,11 @@
 /// SplitMix64. Source: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number
 /// generators" (2014). Good enough to draw blocks, no good for secrets.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// A stream of its own for each pair of seed and number.
-    pub(super) fn new(seed: u64, stream: u64) -> Self {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03));
         random.next();
         random
@@ -22,7 +22,7 @@ impl Random {
     }
 
     /// Below `end`, which must be above 0; even to one part in 2^64 / `end`.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
 }

@@ -3,7 +3,7 @@
 mod comparison;
 mod overview;
 mod sheet;
-mod text;
+pub(crate) mod text;
 
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, Color, ContentArrangement, Table};
@@ -13,6 +13,7 @@ pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;
 
+use crate::matrix::{self, Matrix};
 use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::answer;
@@ -86,15 +87,26 @@ pub(crate) fn coloured(cell: Cell, good: bool) -> Cell {
 #[must_use]
 pub fn summary(summary: &Summary, style: Style) -> String {
     let mut parts = vec![heading(summary, style)];
-    parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
-    if summary.series.is_empty() {
-        parts.push("This run holds no series.".to_owned());
+    if let Some(matrix) = Matrix::of(summary) {
+        parts.push(matrix::terminal(&matrix, style));
+        parts.extend(beside(&matrix, summary, style));
     } else {
-        parts.push(sheet(&summary.series, style));
+        parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
+        if summary.series.is_empty() {
+            parts.push("This run holds no series.".to_owned());
+        } else {
+            parts.push(sheet(&summary.series, style));
+        }
     }
     parts.extend(refused(summary, style));
     parts.extend(warnings(&summary.warnings, style));
     parts.join("\n\n")
+}
+
+/// The series of a matrix that are none of its cells.
+fn beside(matrix: &Matrix, summary: &Summary, style: Style) -> Option<String> {
+    let others: Vec<_> = matrix.others(summary).cloned().collect();
+    (!others.is_empty()).then(|| sheet(&others, style))
 }
 
 /// Several runs: each by itself, then the table of all.

@@ -2,7 +2,7 @@
 
 /// Breaks `text` at spaces so that no line is longer than `width` characters, words aside that are
 /// longer by themselves.
-pub(super) fn wrap(text: &str, width: u16) -> String {
+pub(crate) fn wrap(text: &str, width: u16) -> String {
     let width = usize::from(width);
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {
@@ -27,7 +27,7 @@ pub(super) fn wrap(text: &str, width: u16) -> String {
 }
 
 /// As [`wrap`], two columns in.
-pub(super) fn indented(text: &str, width: u16) -> String {
+pub(crate) fn indented(text: &str, width: u16) -> String {
     let wrapped = wrap(text, width.saturating_sub(2));
     wrapped
         .lines()

@@ -1,0 +1,278 @@
+//! The four measures, their combinations, the loads, and how a series is named after them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One measure that may make a beat steadier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measure {
+    /// P: a real-time priority.
+    Priority,
+    /// M: memory locked into RAM.
+    Memory,
+    /// C: a CPU shielded from everything else.
+    Cpu,
+    /// S: a sleep that spins for its last stretch.
+    Spin,
+}
+
+impl Measure {
+    /// All of them, in the order in which a combination's name has them.
+    pub const ALL: [Self; 4] = [Self::Priority, Self::Memory, Self::Cpu, Self::Spin];
+
+    /// Its letter in the name of a combination.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Self::Priority => 'P',
+            Self::Memory => 'M',
+            Self::Cpu => 'C',
+            Self::Spin => 'S',
+        }
+    }
+
+    /// What it is, in a few words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Priority => "real-time priority",
+            Self::Memory => "locked memory",
+            Self::Cpu => "a shielded CPU",
+            Self::Spin => "a spinning sleep",
+        }
+    }
+
+    /// What it costs, as a weight that no sum of cheaper ones reaches: locked memory is only
+    /// memory, a priority is a right, a shielded CPU is taken from all others, and one that spins
+    /// is also never idle.
+    #[must_use]
+    pub fn weight(self) -> u8 {
+        match self {
+            Self::Memory => 1,
+            Self::Priority => 2,
+            Self::Cpu => 4,
+            Self::Spin => 8,
+        }
+    }
+
+    /// Whether a measure of tuning in `run.json` is this one's.
+    pub(super) fn is_told_by(self, name: &str) -> bool {
+        match self {
+            Self::Priority => name == "policy",
+            Self::Memory => name == "memory_lock",
+            Self::Cpu => matches!(name, "shield" | "affinity"),
+            Self::Spin => name == "sleeper",
+        }
+    }
+}
+
+/// A combination of measures: a column of the matrix, `none`, `M`, ... `PMCS`.
+///
+/// ```
+/// use kadenz_report::matrix::{Combination, Measure};
+///
+/// let pmc: Combination = "PMC".parse()?;
+/// assert!(pmc.has(Measure::Cpu) && !pmc.has(Measure::Spin));
+/// assert_eq!(pmc.cost(), 2 + 1 + 4);
+/// assert_eq!(Combination::NONE.to_string(), "none");
+/// # Ok::<(), kadenz_report::matrix::NoCombination>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Combination(u8);
+
+/// Not the name of a combination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a combination; write `none` or letters of PMCS in this order")]
+pub struct NoCombination;
+
+impl Combination {
+    /// No tuning.
+    pub const NONE: Self = Self(0);
+
+    /// Those of the paper, in the order of its columns.
+    pub const PAPER: [Self; 9] = [
+        Self(0),
+        Self(1),
+        Self(4),
+        Self(5),
+        Self(2),
+        Self(3),
+        Self(6),
+        Self(7),
+        Self(15),
+    ];
+
+    /// Every one there is: those of the paper first, in its order, the others after by their cost.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let others = (0..16).map(Self).filter(|c| !Self::PAPER.contains(c));
+        Self::PAPER.into_iter().chain(others)
+    }
+
+    /// Whether a measure is in it.
+    #[must_use]
+    pub fn has(self, measure: Measure) -> bool {
+        self.0 & measure.weight() != 0
+    }
+
+    /// The same with one measure more.
+    #[must_use]
+    pub fn with(self, measure: Measure) -> Self {
+        Self(self.0 | measure.weight())
+    }
+
+    /// Its measures, in the order of its name.
+    pub fn measures(self) -> impl Iterator<Item = Measure> {
+        Measure::ALL.into_iter().filter(move |&m| self.has(m))
+    }
+
+    /// The sum of what its measures cost; no two combinations cost the same.
+    #[must_use]
+    pub fn cost(self) -> u8 {
+        self.0
+    }
+
+    /// "real-time priority, locked memory and a shielded CPU", "no tuning".
+    #[must_use]
+    pub fn words(self) -> String {
+        let words: Vec<&str> = self.measures().map(Measure::words).collect();
+        match words.split_last() {
+            None => "no tuning".to_owned(),
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Combination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::NONE {
+            return f.pad("none");
+        }
+        f.pad(&self.measures().map(Measure::letter).collect::<String>())
+    }
+}
+
+impl FromStr for Combination {
+    type Err = NoCombination;
+
+    fn from_str(name: &str) -> Result<Self, NoCombination> {
+        Self::all()
+            .find(|combination| combination.to_string() == name)
+            .ok_or(NoCombination)
+    }
+}
+
+/// What else the machine had to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Load {
+    /// Nothing.
+    Unloaded,
+    /// As much as it can.
+    Heavy,
+}
+
+impl Load {
+    /// Both, in the order of the paper's figures.
+    pub const ALL: [Self; 2] = [Self::Unloaded, Self::Heavy];
+
+    /// How the names of its series begin, and what the parameter `loads` calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unloaded => "unloaded",
+            Self::Heavy => "heavy",
+        }
+    }
+
+    /// As the end of a sentence: "without load".
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unloaded => "without load",
+            Self::Heavy => "under heavy load",
+        }
+    }
+}
+
+/// What a series of the matrix holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Lateness,
+    Jitter,
+}
+
+/// Load, combination and content by the name of a series: `heavy-PMC`, `heavy-PMC-jitter`. Absent
+/// for a series that is not of the matrix.
+pub(super) fn of_name(name: &str) -> Option<(Load, Combination, Content)> {
+    let (load, rest) = name.split_once('-')?;
+    let load = Load::ALL.into_iter().find(|l| l.name() == load)?;
+    let (combination, content) = match rest.strip_suffix("-jitter") {
+        Some(combination) => (combination, Content::Jitter),
+        None => (rest, Content::Lateness),
+    };
+    Some((load, combination.parse().ok()?, content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_paper_and_lead_back() {
+        let names: Vec<String> = Combination::PAPER.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            names,
+            ["none", "M", "C", "MC", "P", "PM", "PC", "PMC", "PMCS"]
+        );
+        assert_eq!(Combination::all().count(), 16);
+        for combination in Combination::all() {
+            assert_eq!(combination.to_string().parse(), Ok(combination));
+        }
+        for wrong in ["", "MP", "PP", "p", "PMCSX", "None", "P-"] {
+            assert_eq!(wrong.parse::<Combination>(), Err(NoCombination), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_measure_costs_more_than_all_cheaper_ones_together() {
+        let mut weights: Vec<u8> = Measure::ALL.iter().map(|m| m.weight()).collect();
+        weights.sort_unstable();
+        for (place, weight) in weights.iter().enumerate() {
+            assert!(*weight > weights[..place].iter().sum());
+        }
+    }
+
+    #[test]
+    fn series_are_told_by_their_names() {
+        let pm = "PM".parse().unwrap();
+        assert_eq!(
+            of_name("heavy-PM-jitter"),
+            Some((Load::Heavy, pm, Content::Jitter))
+        );
+        assert_eq!(
+            of_name("unloaded-none"),
+            Some((Load::Unloaded, Combination::NONE, Content::Lateness))
+        );
+        for other in [
+            "floor",
+            "heavy",
+            "light-PM",
+            "heavy-",
+            "heavy-PM-",
+            "heavy--jitter",
+        ] {
+            assert_eq!(of_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn words_read_as_a_list() {
+        let words = |name: &str| name.parse::<Combination>().unwrap().words();
+        assert_eq!(words("none"), "no tuning");
+        assert_eq!(words("M"), "locked memory");
+        assert_eq!(
+            words("PMC"),
+            "real-time priority, locked memory and a shielded CPU"
+        );
+    }
+}

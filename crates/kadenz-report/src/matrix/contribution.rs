@@ -1,0 +1,124 @@
+//! What each measure bought: ratios over all pairs of cells that differ in it alone.
+
+use super::cell::Cell;
+use super::combination::{Combination, Load, Measure};
+use super::doubt::{Figure, Figures, Ratio, ratio};
+
+/// A figure of the lateness that a measure may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bought {
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    P99_9,
+    /// The maximum, of which no interval can be given.
+    Max,
+}
+
+impl Bought {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::P99, Self::P99_9, Self::Max];
+
+    /// `p99`, `p99.9`, `max`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P99 => "p99",
+            Self::P99_9 => "p99.9",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// What a measure bought under a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contribution {
+    /// The measure.
+    pub measure: Measure,
+    /// The load.
+    pub load: Load,
+    /// Of which figure.
+    pub figure: Bought,
+    /// The geometric mean of the figure with the measure by the figure without it: below 1 it
+    /// helped. Absent where no pair of cells carries the figure.
+    pub ratio: Option<Ratio>,
+    /// The cells that differ in this measure alone: without it, and with it. Cells to which a
+    /// measure was not granted are in none.
+    pub pairs: Vec<(Combination, Combination)>,
+}
+
+/// A cell with its draws.
+pub(super) struct Drawn<'a> {
+    pub(super) cell: &'a Cell,
+    pub(super) figures: &'a Figures,
+}
+
+impl Drawn<'_> {
+    fn figure(&self, bought: Bought) -> Option<Figure> {
+        match bought {
+            Bought::P99 => self.figures.p99.clone(),
+            Bought::P99_9 => self.figures.p99_9.clone(),
+            Bought::Max => self.cell.max_ns.map(|max| Figure {
+                value_ns: max as f64,
+                draws: Vec::new(),
+            }),
+        }
+    }
+}
+
+/// The contributions of all measures under a load, each with all figures. A measure of which the
+/// load has no pair is left out.
+pub(super) fn contributions(load: Load, cells: &[Drawn<'_>], floor_ns: f64) -> Vec<Contribution> {
+    let mut all = Vec::new();
+    for measure in Measure::ALL {
+        let pairs = pairs(measure, load, cells);
+        if pairs.is_empty() {
+            continue;
+        }
+        for figure in Bought::ALL {
+            all.push(contribution(measure, load, figure, &pairs, floor_ns));
+        }
+    }
+    all
+}
+
+type Pair<'a> = (&'a Drawn<'a>, &'a Drawn<'a>);
+
+fn pairs<'a>(measure: Measure, load: Load, cells: &'a [Drawn<'a>]) -> Vec<Pair<'a>> {
+    let usable = |cell: &&Drawn<'_>| cell.cell.load == load && cell.cell.granted();
+    let with = |without: &Drawn<'_>| {
+        let wanted = without.cell.combination.with(measure);
+        let mut partners = cells.iter().filter(usable);
+        partners.find(|partner| partner.cell.combination == wanted)
+    };
+    cells
+        .iter()
+        .filter(usable)
+        .filter(|cell| !cell.cell.combination.has(measure))
+        .filter_map(|without| Some((without, with(without)?)))
+        .collect()
+}
+
+fn contribution(
+    measure: Measure,
+    load: Load,
+    figure: Bought,
+    pairs: &[Pair<'_>],
+    floor_ns: f64,
+) -> Contribution {
+    let figures: Vec<(Figure, Figure)> = pairs
+        .iter()
+        .filter_map(|(without, with)| without.figure(figure).zip(with.figure(figure)))
+        .collect();
+    let of_figures: Vec<(&Figure, &Figure)> = figures.iter().map(|(a, b)| (a, b)).collect();
+    Contribution {
+        measure,
+        load,
+        figure,
+        ratio: ratio(&of_figures, floor_ns),
+        pairs: pairs
+            .iter()
+            .map(|(a, b)| (a.cell.combination, b.cell.combination))
+            .collect(),
+    }
+}

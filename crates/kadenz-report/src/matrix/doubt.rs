@@ -1,0 +1,179 @@
+//! How far a ratio between two cells would move if the matrix were measured again.
+//!
+//! The draws are those of [`crate::compare`]: a block bootstrap over the intervals of each log. The
+//! cells take turns in short rounds, so a spell of the machine falls on all of them alike; they are
+//! drawn apart from each other all the same, which can only make an interval wider.
+
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::thread::{self, available_parallelism};
+
+use crate::compare::bootstrap::{draw, interval};
+use crate::compare::cells::{self, Cells};
+use crate::compare::random::Random;
+use crate::compare::{CompareOptions, FEWEST_BEYOND};
+use crate::statistics::Percent;
+use crate::summary::{SeriesSummary, Summary};
+
+/// What every interval of a matrix holds.
+pub(super) const CONFIDENCE: f64 = 0.95;
+/// Runs drawn for each interval, and pieces that a log is cut into: a matrix has 36 series.
+const DRAWS: usize = 400;
+const MOST_CELLS: usize = 200;
+/// The percentiles that are drawn.
+const PERCENTS: [Percent; 2] = [Percent::P99, Percent::P99_9];
+
+/// A ratio of two figures, and its doubt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// The one by the other.
+    pub ratio: f64,
+    /// The interval that holds it at 95 % confidence; absent where the sample cannot carry one.
+    pub interval: Option<(f64, f64)>,
+    /// Whether a figure lay below what the clock can tell and was taken as that.
+    pub at_resolution: bool,
+}
+
+impl Ratio {
+    /// Whether the interval leaves out 1, so that chance alone hardly explains the difference.
+    /// Absent without an interval.
+    #[must_use]
+    pub fn significant(&self) -> Option<bool> {
+        self.interval.map(|(low, high)| low > 1.0 || high < 1.0)
+    }
+}
+
+/// A figure of a cell with what it was in each drawn run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Figure {
+    pub(super) value_ns: f64,
+    /// Empty where the sample cannot carry an interval.
+    pub(super) draws: Vec<f64>,
+}
+
+/// The figures of one series that have draws.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Figures {
+    pub(super) p99: Option<Figure>,
+    pub(super) p99_9: Option<Figure>,
+}
+
+/// The geometric mean of the ratios `with / without` of pairs of figures; absent without pairs.
+/// Where some pairs have draws, those without are left out, so that the ratio and its interval say
+/// the same. A figure below `floor_ns` counts as that: of nothing there is no ratio.
+pub(super) fn ratio(pairs: &[(&Figure, &Figure)], floor_ns: f64) -> Option<Ratio> {
+    let drawn = |figure: &Figure| !figure.draws.is_empty();
+    let (told, others): (Vec<_>, Vec<_>) = pairs
+        .iter()
+        .partition(|(without, with)| drawn(without) && drawn(with));
+    let used: Vec<(&Figure, &Figure)> = if told.is_empty() { others } else { told };
+    if used.is_empty() {
+        return None;
+    }
+    let number = used.len() as f64;
+    let logarithm = |without: f64, with: f64| (with.max(floor_ns) / without.max(floor_ns)).ln();
+    let mean = |at: &dyn Fn(&Figure) -> f64| {
+        let logs = used.iter().map(|(a, b)| logarithm(at(a), at(b)));
+        (logs.sum::<f64>() / number).exp()
+    };
+    let figures = || used.iter().flat_map(|(a, b)| [a, b]);
+    let draws = figures().map(|f| f.draws.len()).min().unwrap_or(0);
+    Some(Ratio {
+        ratio: mean(&|figure| figure.value_ns),
+        interval: interval(
+            (0..draws)
+                .map(|n| mean(&|figure| figure.draws[n]))
+                .collect(),
+            CONFIDENCE,
+        ),
+        at_resolution: figures().any(|figure| figure.value_ns < floor_ns),
+    })
+}
+
+impl Figures {
+    /// The figures of a series; its log cut into `cells`.
+    pub(super) fn new(series: &SeriesSummary, cells: &Cells, stream: u64) -> Self {
+        let random = Random::new(CompareOptions::default().seed, stream);
+        let drawn = draw(cells, &PERCENTS, DRAWS, random);
+        let mut draws = drawn.percentiles.into_iter();
+        let mut figure = |percent: Percent| {
+            let draws = draws.next().unwrap_or_default();
+            let carried = percent.beyond(series.count) >= FEWEST_BEYOND;
+            series.percentile(percent).map(|value| Figure {
+                value_ns: value as f64,
+                draws: if carried { draws } else { Vec::new() },
+            })
+        };
+        Self {
+            p99: figure(PERCENTS[0]),
+            p99_9: figure(PERCENTS[1]),
+        }
+    }
+}
+
+/// The figures of the series at these places of a summary, with the CPUs of this machine. Their
+/// logs are read once more, from the run's folder; where that fails there are no draws.
+pub(super) fn figures(summary: &Summary, places: &[usize]) -> Vec<Figures> {
+    let one = |place: usize| {
+        let series = &summary.series[place];
+        let name = &series.series.name;
+        let cells = cells::read(&summary.folder, name, series.intervals.len(), MOST_CELLS);
+        Figures::new(series, &cells, place as u64)
+    };
+    let threads = available_parallelism().map_or(1, NonZero::get).min(8);
+    let share = places.len().div_ceil(threads).max(1);
+    thread::scope(|scope| {
+        let reading: Vec<_> = places
+            .chunks(share)
+            .map(|chunk| scope.spawn(|| chunk.iter().map(|&p| one(p)).collect::<Vec<_>>()))
+            .collect();
+        let parts = reading.into_iter().map(|part| part.join());
+        parts
+            .flat_map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value_ns: f64, draws: &[f64]) -> Figure {
+        Figure {
+            value_ns,
+            draws: draws.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_mean_of_ratios_is_geometric() {
+        let (one, two, eight) = (figure(1e4, &[]), figure(2e4, &[]), figure(8e4, &[]));
+        let found = ratio(&[(&one, &two), (&one, &eight)], 1.0).unwrap();
+        assert!((found.ratio - 4.0).abs() < 1e-12);
+        assert_eq!((found.interval, found.significant()), (None, None));
+        assert_eq!(ratio(&[], 1.0), None);
+    }
+
+    #[test]
+    fn pairs_without_draws_step_aside_for_those_with() {
+        let told = figure(1e4, &[1e4, 1.1e4]);
+        let half = figure(5e3, &[5e3, 5.5e3]);
+        let untold = figure(1e9, &[]);
+        let found = ratio(&[(&told, &half), (&told, &untold)], 1.0).unwrap();
+        assert!((found.ratio - 0.5).abs() < 1e-12);
+        assert_eq!(found.significant(), Some(true));
+    }
+
+    #[test]
+    fn nothing_and_less_than_nothing_count_as_what_the_clock_can_tell() {
+        let (late, early) = (figure(1e4, &[1e4, 1e4]), figure(-3e4, &[-3e4, 0.0]));
+        let found = ratio(&[(&late, &early)], 100.0).unwrap();
+        assert!(
+            (found.ratio - 0.01).abs() < 1e-12 && found.at_resolution,
+            "{found:?}"
+        );
+        assert_eq!(found.interval, Some((found.ratio, found.ratio)));
+        let none = ratio(&[(&early, &early)], 100.0).unwrap();
+        assert!((none.ratio - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,135 @@
+//! The layout of the paper's figures 7 and 8: a column a combination, rows of microseconds.
+
+use super::Matrix;
+use super::combination::{Combination, Load};
+use super::paper::{self, PaperRow};
+use super::period::{Periods, shares};
+use crate::numbers;
+use crate::statistics::Percent;
+
+/// A table as the paper has it.
+pub(crate) struct Layout {
+    /// The names of the columns.
+    pub(crate) columns: Vec<String>,
+    /// The rows, from the shortest control period to the deviation of all.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A row of the paper's.
+pub(crate) struct Row {
+    /// `Low 99 %`, `100 %`; empty for the row of the shortest.
+    pub(crate) range: String,
+    /// `min`, `max`, `avg`, `SD`.
+    pub(crate) figure: &'static str,
+    /// A figure a column, in microseconds; absent where the sample cannot carry it.
+    pub(crate) cells: Vec<Option<f64>>,
+}
+
+impl Row {
+    /// Range and figure as one label.
+    pub(crate) fn label(&self) -> String {
+        format!("{} {}", self.range, self.figure).trim().to_owned()
+    }
+}
+
+/// The control periods that were measured here under a load; absent where there are none. A row
+/// that no sample can carry is left out.
+pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
+    let cells: Vec<(Combination, &Periods)> = matrix
+        .of_load(load)
+        .filter_map(|cell| Some((cell.combination, cell.periods.as_ref()?)))
+        .collect();
+    let row = |range: String, figure, of: &dyn Fn(&Periods) -> Option<f64>| Row {
+        range,
+        figure,
+        cells: cells
+            .iter()
+            .map(|(_, periods)| of(periods).map(|ns| ns / 1e3))
+            .collect(),
+    };
+    let mut rows = vec![row(String::new(), "min", &|periods| Some(periods.min_ns))];
+    for share in shares().map(Some).chain([None]) {
+        let of = |periods: &Periods| periods.row(share).copied();
+        let range = || range(share);
+        rows.push(row(range(), "max", &|p| Some(of(p)?.max_ns)));
+        rows.push(row(range(), "avg", &|p| Some(of(p)?.mean_ns)));
+        rows.push(row(range(), "SD", &|p| Some(of(p)?.stddev_ns)));
+    }
+    rows.retain(|row| row.cells.iter().any(Option::is_some));
+    (!cells.is_empty()).then(|| Layout {
+        columns: cells.iter().map(|(c, _)| c.to_string()).collect(),
+        rows,
+    })
+}
+
+/// The paper's own table for a load.
+pub(crate) fn published(load: Load) -> Layout {
+    let table = paper::table(load);
+    let row = |range, figure, values: &[f64]| Row {
+        range,
+        figure,
+        cells: values.iter().copied().map(Some).collect(),
+    };
+    let mut rows = vec![row(String::new(), "min", &table.min_us)];
+    for (share, values) in shares().map(Some).chain([None]).zip(&table.rows) {
+        let PaperRow {
+            max_us,
+            mean_us,
+            stddev_us,
+        } = values;
+        rows.push(row(range(share), "max", max_us));
+        rows.push(row(range(share), "avg", mean_us));
+        rows.push(row(range(share), "SD", stddev_us));
+    }
+    Layout {
+        columns: Combination::PAPER.iter().map(ToString::to_string).collect(),
+        rows,
+    }
+}
+
+fn range(share: Option<Percent>) -> String {
+    match share {
+        Some(share) => format!("Low {share} %"),
+        None => "100 %".to_owned(),
+    }
+}
+
+/// Microseconds as the paper prints them: `1,005.00`.
+pub(crate) fn microseconds(us: f64) -> String {
+    let hundredths = (us.abs() * 100.0).round() as u64;
+    let sign = if us < 0.0 && hundredths > 0 { "-" } else { "" };
+    let whole = numbers::thousands(hundredths / 100);
+    format!("{sign}{whole}.{:02}", hundredths % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paper_s_table_is_laid_out_as_in_the_paper() {
+        let layout = published(Load::Heavy);
+        let labels: Vec<String> = layout.rows.iter().map(Row::label).collect();
+        assert_eq!(labels.len(), 16);
+        assert_eq!(labels[..3], ["min", "Low 99 % max", "Low 99 % avg"]);
+        assert_eq!(labels[15], "100 % SD");
+        assert_eq!(layout.columns[8], "PMCS");
+        assert_eq!(
+            microseconds(layout.rows[13].cells[0].unwrap()),
+            "346,148.00"
+        );
+    }
+
+    #[test]
+    fn numbers_are_printed_as_in_the_paper() {
+        let cases = [
+            (1_005.0, "1,005.00"),
+            (0.994, "0.99"),
+            (-3.5, "-3.50"),
+            (-0.001, "0.00"),
+        ];
+        for (us, text) in cases {
+            assert_eq!(microseconds(us), text);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A matrix of real-time measures: what each of them buys on this machine.
+//!
+//! `kadenz tune` measures the same beat with every combination of four measures (P priority, M
+//! memory locked, C CPU shielded, S spinning sleep), without load and under heavy load, as H. Yoon,
+//! J. Song and J. Lee did for a humanoid robot in 2009 ([`paper`]). Here the run becomes a table
+//! like theirs, an answer in words, and what the answer rests on.
+//!
+//! A series of the run is named after its cell: `heavy-PMC` is the lateness under heavy load with
+//! priority, locked memory and a shielded CPU, `heavy-PMC-jitter` the control period less the
+//! interval asked for.
+
+mod cell;
+mod combination;
+mod contribution;
+mod doubt;
+pub(crate) mod layout;
+mod markdown;
+pub mod paper;
+mod period;
+mod permanent;
+mod ranking;
+mod recommend;
+mod terminal;
+mod words;
+
+use kadenz_record::run::model::Run;
+
+pub use cell::Cell;
+pub use combination::{Combination, Load, Measure, NoCombination};
+pub use contribution::{Bought, Contribution};
+pub use doubt::Ratio;
+pub use markdown::markdown;
+pub use period::{PeriodRow, Periods};
+pub use permanent::Permanent;
+pub use ranking::{PaperPair, Ranked, Ranking, Reproduced};
+pub use recommend::{Recommendation, Standing};
+pub use terminal::{terminal, terminal_periods};
+
+use crate::statistics::Percent;
+use crate::summary::{SeriesSummary, Summary};
+use contribution::Drawn;
+use doubt::{Figures, figures};
+use permanent::Means;
+use recommend::Question;
+
+/// What `run.json` calls the experiment.
+pub const EXPERIMENT: &str = "tune";
+
+/// What one matrix says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// The interval of the beat.
+    pub interval_ns: Option<u64>,
+    /// The deadline.
+    pub deadline_ns: Option<u64>,
+    /// The share of wake-ups that is to keep the deadline.
+    pub claim: Percent,
+    /// How many samples without a miss carry that claim.
+    pub samples_needed: u64,
+    /// The loads of which there are samples.
+    pub loads: Vec<Load>,
+    /// Loads that were asked for and of which there are no samples.
+    pub missing_loads: Vec<Load>,
+    /// The cells, without load first, each in the order of the paper's columns.
+    pub cells: Vec<Cell>,
+    /// What each measure bought, by load.
+    pub contributions: Vec<Contribution>,
+    /// What to do.
+    pub recommendation: Recommendation,
+    /// Which combination is best, a load each.
+    pub rankings: Vec<Ranking>,
+}
+
+impl Matrix {
+    /// The matrix of a run; absent if it is none. The interval logs are read once more, for the
+    /// bootstrap, from the folder that the summary names; where that fails, ratios have no
+    /// intervals.
+    ///
+    /// ```
+    /// use kadenz_report::matrix::Matrix;
+    /// use kadenz_report::summary::Summary;
+    ///
+    /// let mut summary = Summary::default();
+    /// assert!(Matrix::of(&summary).is_none());
+    /// summary.run.experiment = "tune".to_owned();
+    /// let matrix = Matrix::of(&summary).expect("a run of `kadenz tune`");
+    /// assert!(matrix.cells.is_empty());
+    /// ```
+    #[must_use]
+    pub fn of(summary: &Summary) -> Option<Self> {
+        (summary.run.experiment == EXPERIMENT).then(|| Self::with(summary, figures))
+    }
+
+    /// As [`Matrix::of`], of any run, with the figures that `figures` makes of series by their
+    /// places.
+    fn with(summary: &Summary, figures: impl Fn(&Summary, &[usize]) -> Vec<Figures>) -> Self {
+        let mut cells = Cell::all(summary);
+        let lateness: Vec<usize> = cells.iter().map(|cell| cell.lateness).collect();
+        let jitter: Vec<usize> = cells.iter().filter_map(|cell| cell.jitter).collect();
+        let floor_ns = floor(&summary.run);
+        set_against_none(&mut cells, &jitter, &figures(summary, &jitter), floor_ns);
+        let of_lateness = figures(summary, &lateness);
+        let drawn: Vec<Drawn<'_>> = cells
+            .iter()
+            .zip(&of_lateness)
+            .map(|(cell, figures)| Drawn { cell, figures })
+            .collect();
+        let loads: Vec<Load> = Load::ALL
+            .into_iter()
+            .filter(|load| {
+                cells
+                    .iter()
+                    .any(|cell| cell.load == *load && cell.count > 0)
+            })
+            .collect();
+        let missing_loads = missing(&loads, &summary.run);
+        let first = cells.first().map(|cell| &summary.series[cell.lateness]);
+        let question = Question {
+            cells: &cells,
+            loads: &loads,
+            missing_loads: &missing_loads,
+            interval_ns: first.and_then(|series| series.series.expected_interval_ns),
+            deadline_ns: first.and_then(|series| series.verdict).map(|v| v.limit_ns),
+            claim: claim(&summary.run),
+        };
+        let means = Means::of(&summary.run);
+        Self {
+            interval_ns: question.interval_ns,
+            deadline_ns: question.deadline_ns,
+            claim: question.claim,
+            samples_needed: question.samples_needed(),
+            contributions: loads
+                .iter()
+                .flat_map(|&load| contribution::contributions(load, &drawn, floor_ns))
+                .collect(),
+            rankings: loads
+                .iter()
+                .map(|&load| Ranking::new(load, &drawn, floor_ns))
+                .collect(),
+            recommendation: question.answer(|combination| means.permanent(combination)),
+            loads,
+            missing_loads,
+            cells,
+        }
+    }
+
+    /// A cell; absent if it was not measured.
+    #[must_use]
+    pub fn cell(&self, load: Load, combination: Combination) -> Option<&Cell> {
+        self.of_load(load)
+            .find(|cell| cell.combination == combination)
+    }
+
+    /// The cells of a load, in the order of the paper's columns.
+    pub fn of_load(&self, load: Load) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(move |cell| cell.load == load)
+    }
+
+    /// The series of the run that are none of the matrix.
+    pub(crate) fn others<'a>(
+        &self,
+        summary: &'a Summary,
+    ) -> impl Iterator<Item = &'a SeriesSummary> {
+        let cells = self.cells.iter();
+        let own: Vec<usize> = cells
+            .flat_map(|cell| [Some(cell.lateness), cell.jitter])
+            .flatten()
+            .collect();
+        let series = summary.series.iter().enumerate();
+        series
+            .filter(move |(place, _)| !own.contains(place))
+            .map(|(_, series)| series)
+    }
+
+    /// What a contribution says, in words: "P: p99.9 lateness 41 times lower under heavy load
+    /// (95 %: 35 to 48)".
+    #[must_use]
+    pub fn words_of(contribution: &Contribution) -> String {
+        words::contribution(contribution)
+    }
+
+    /// Which combination is best, and whether that is the paper's order, in words.
+    #[must_use]
+    pub fn ranking_words(&self) -> Vec<String> {
+        let of = |ranking: &Ranking| [words::ranking(ranking), words::paper(ranking)];
+        self.rankings.iter().flat_map(of).flatten().collect()
+    }
+}
+
+/// Below this a lateness says more of the clock than of the machine.
+fn floor(run: &Run) -> f64 {
+    let resolution = run.clock.resolution_ns;
+    if resolution.is_finite() {
+        resolution.max(1.0)
+    } else {
+        1.0
+    }
+}
+
+fn claim(run: &Run) -> Percent {
+    let told = run.parameters.get("confidence");
+    let text = told.map(|value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    });
+    text.and_then(|text| text.trim_end_matches('%').trim().parse().ok())
+        .unwrap_or(Percent::P99_99)
+}
+
+/// The loads that the run asked for and of which it has nothing.
+fn missing(measured: &[Load], run: &Run) -> Vec<Load> {
+    let asked = run.parameters.get("loads").and_then(|loads| loads.as_str());
+    let asked: Vec<&str> = asked
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .collect();
+    Load::ALL
+        .into_iter()
+        .filter(|load| asked.contains(&load.name()) && !measured.contains(load))
+        .collect()
+}
+
+/// Fills in how the excess of each cell stands to that of the cell `none`.
+fn set_against_none(cells: &mut [Cell], places: &[usize], figures: &[Figures], floor_ns: f64) {
+    let figure = |cell: &Cell| {
+        let place = places
+            .iter()
+            .position(|place| cell.jitter == Some(*place))?;
+        figures.get(place)?.p99_9.as_ref()
+    };
+    for load in Load::ALL {
+        let none = cells
+            .iter()
+            .find(|cell| cell.load == load && cell.combination == Combination::NONE)
+            .and_then(figure);
+        let Some(none) = none else { continue };
+        for cell in cells.iter_mut().filter(|cell| cell.load == load) {
+            let own = figure(cell).filter(|_| cell.combination != Combination::NONE);
+            cell.against_none = own.and_then(|own| doubt::ratio(&[(none, own)], floor_ns));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! How a combination is used: a command to try it, a unit and kernel parameters to keep it.
+
+use kadenz_record::run::model::Run;
+use serde_json::Value;
+
+use super::combination::{Combination, Measure};
+
+/// The priority where the run names none that is one.
+const PRIORITY: u64 = 80;
+/// No machine has a CPU of this number; a list that names one is no list of CPUs.
+const MOST_CPUS: u32 = 8192;
+
+/// What to type and to write to have a combination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permanent {
+    /// Tries it: `sudo kadenz run --priority 80 ... -- ./your-program`.
+    pub command: String,
+    /// A systemd unit that starts a program with it from now on.
+    pub unit: String,
+    /// Kernel parameters that keep the shielded CPU free from the start on; absent where no CPU is
+    /// shielded.
+    pub kernel_parameters: Option<String>,
+}
+
+/// What of a run decides about the commands. Whatever is no number of its kind is not taken over:
+/// a command is made of these words, and people will type it as root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Means {
+    priority: u64,
+    /// The list of shielded CPUs as people write it; `N` where the run names none.
+    shield: String,
+    /// All others, where they are known.
+    others: Option<String>,
+}
+
+impl Means {
+    pub(super) fn of(run: &Run) -> Self {
+        let number = |value: &Value| match value {
+            Value::String(text) => text.parse().ok(),
+            other => other.as_u64(),
+        };
+        let priority = run.parameters.get("priority").and_then(number);
+        let shield = run.parameters.get("shield").and_then(|value| match value {
+            Value::String(text) => cpus(text),
+            other => cpus(&other.to_string()),
+        });
+        let all = run.host.cpus.min(MOST_CPUS);
+        let others = shield.as_ref().map(|shield| {
+            let others: Vec<u32> = (0..all).filter(|cpu| !shield.contains(cpu)).collect();
+            list(&others)
+        });
+        Self {
+            priority: priority
+                .filter(|number| (1..=99).contains(number))
+                .unwrap_or(PRIORITY),
+            shield: shield.map_or_else(|| "N".to_owned(), |cpus| list(&cpus)),
+            others: others.filter(|others| !others.is_empty()),
+        }
+    }
+
+    /// How to use a combination; absent where there is nothing to do.
+    pub(super) fn permanent(&self, combination: Combination) -> Option<Permanent> {
+        (combination != Combination::NONE).then(|| Permanent {
+            command: format!(
+                "sudo kadenz run {} -- ./your-program",
+                self.flags(combination, &Measure::ALL).join(" ")
+            ),
+            unit: self.unit(combination),
+            kernel_parameters: combination
+                .has(Measure::Cpu)
+                .then(|| self.kernel_parameters()),
+        })
+    }
+
+    fn flags(&self, combination: Combination, wanted: &[Measure]) -> Vec<String> {
+        let flag = |measure| match measure {
+            Measure::Priority => format!("--priority {}", self.priority),
+            Measure::Memory => "--lock".to_owned(),
+            Measure::Cpu => format!("--shield {}", self.shield),
+            Measure::Spin => "--spin".to_owned(),
+        };
+        let mut measures: Vec<Measure> = combination.measures().collect();
+        measures.retain(|measure| wanted.contains(measure));
+        measures.into_iter().map(flag).collect()
+    }
+
+    fn unit(&self, combination: Combination) -> String {
+        let mut lines = vec![
+            "# /etc/systemd/system/your-program.service".to_owned(),
+            "[Unit]".to_owned(),
+            format!("Description=Your program with {}", combination.words()),
+            String::new(),
+            "[Service]".to_owned(),
+            self.exec_start(combination),
+        ];
+        if combination.has(Measure::Priority) {
+            lines.push("CPUSchedulingPolicy=fifo".to_owned());
+            lines.push(format!("CPUSchedulingPriority={}", self.priority));
+            lines.push(format!("LimitRTPRIO={}", self.priority));
+        }
+        if combination.has(Measure::Memory) {
+            lines.push("LimitMEMLOCK=infinity".to_owned());
+        }
+        if combination.has(Measure::Cpu) {
+            lines.push(format!("CPUAffinity={}", self.shield));
+        }
+        lines.extend(
+            [
+                "Restart=on-failure",
+                "",
+                "[Install]",
+                "WantedBy=multi-user.target",
+            ]
+            .map(str::to_owned),
+        );
+        lines.join("\n") + "\n"
+    }
+
+    /// systemd itself gives the priority; what must be done in or around the program is
+    /// `kadenz run`'s work.
+    fn exec_start(&self, combination: Combination) -> String {
+        let flags = self.flags(combination, &[Measure::Memory, Measure::Cpu, Measure::Spin]);
+        if flags.is_empty() {
+            return "ExecStart=/usr/local/bin/your-program".to_owned();
+        }
+        format!(
+            "ExecStart=/usr/local/bin/kadenz run {} -- /usr/local/bin/your-program",
+            flags.join(" ")
+        )
+    }
+
+    fn kernel_parameters(&self) -> String {
+        let cpu = &self.shield;
+        let mut words = vec![
+            format!("isolcpus=managed_irq,domain,{cpu}"),
+            format!("nohz_full={cpu}"),
+            format!("rcu_nocbs={cpu}"),
+        ];
+        words.extend(
+            self.others
+                .as_ref()
+                .map(|cpus| format!("irqaffinity={cpus}")),
+        );
+        words.join(" ")
+    }
+}
+
+/// The CPUs of a list such as `1,3-5`, ascending; absent if it is none.
+fn cpus(text: &str) -> Option<Vec<u32>> {
+    let number = |text: &str| -> Option<u32> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| text.parse().ok()).flatten();
+        number.filter(|&cpu| cpu < MOST_CPUS)
+    };
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first.trim())?, number(last.trim())?);
+        if first > last || cpus.len() > MOST_CPUS as usize {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Some(cpus)
+}
+
+/// Ascending CPUs as a list: `0,2-7`.
+fn list(cpus: &[u32]) -> String {
+    let runs = cpus.chunk_by(|a, b| *a + 1 == *b);
+    let words: Vec<String> = runs
+        .map(|run| match run {
+            [first, .., last] => format!("{first}-{last}"),
+            [only] => only.to_string(),
+            [] => String::new(),
+        })
+        .collect();
+    words.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(cpus: u32, parameters: &[(&str, Value)]) -> Means {
+        let mut run = Run::default();
+        run.host.cpus = cpus;
+        let own = |(name, value): &(&str, Value)| ((*name).to_owned(), value.clone());
+        run.parameters = parameters.iter().map(own).collect();
+        Means::of(&run)
+    }
+
+    fn of(name: &str) -> Permanent {
+        let means = means(8, &[("priority", 70.into()), ("shield", "1".into())]);
+        means.permanent(name.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_command_has_the_flags_of_its_combination_and_no_more() {
+        assert_eq!(
+            of("PMCS").command,
+            "sudo kadenz run --priority 70 --lock --shield 1 --spin -- ./your-program"
+        );
+        assert_eq!(of("M").command, "sudo kadenz run --lock -- ./your-program");
+        assert_eq!(means(8, &[]).permanent(Combination::NONE), None);
+    }
+
+    #[test]
+    fn a_unit_is_complete() {
+        assert_eq!(
+            of("PMC").unit,
+            "\
+# /etc/systemd/system/your-program.service
+[Unit]
+Description=Your program with real-time priority, locked memory and a shielded CPU
+
+[Service]
+ExecStart=/usr/local/bin/kadenz run --lock --shield 1 -- /usr/local/bin/your-program
+CPUSchedulingPolicy=fifo
+CPUSchedulingPriority=70
+LimitRTPRIO=70
+LimitMEMLOCK=infinity
+CPUAffinity=1
+Restart=on-failure
+
+[Install]
+WantedBy=multi-user.target
+"
+        );
+        let only_priority = of("P").unit;
+        assert!(only_priority.contains("ExecStart=/usr/local/bin/your-program\n"));
+        assert!(!only_priority.contains("MEMLOCK") && !only_priority.contains("Affinity"));
+    }
+
+    #[test]
+    fn a_shielded_cpu_is_kept_free_by_the_kernel() {
+        assert_eq!(
+            of("C").kernel_parameters.as_deref(),
+            Some("isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0,2-7")
+        );
+        assert_eq!(of("PM").kernel_parameters, None);
+        let unknown = means(0, &[("shield", "1".into())]);
+        let parameters = unknown.permanent("C".parse().unwrap()).unwrap();
+        let parameters = parameters.kernel_parameters.unwrap();
+        assert!(!parameters.contains("irqaffinity"), "{parameters}");
+    }
+
+    #[test]
+    fn what_is_no_list_of_cpus_enters_no_command() {
+        for hostile in [
+            "1; reboot",
+            "$(reboot)",
+            "",
+            "-1",
+            "1-",
+            "3-1",
+            "99999",
+            "0-8191,0-8191,0-8191",
+        ] {
+            let means = means(
+                4,
+                &[("shield", hostile.into()), ("priority", "9; x".into())],
+            );
+            let pmc = means.permanent("PMC".parse().unwrap()).unwrap();
+            let expected = "sudo kadenz run --priority 80 --lock --shield N -- ./your-program";
+            assert_eq!(pmc.command, expected, "{hostile}");
+        }
+        assert_eq!(means(8, &[("shield", "5, 2-3,3".into())]).shield, "2-3,5");
+        assert_eq!(means(8, &[("shield", 1.into())]).shield, "1");
+    }
+}

@@ -1,0 +1,184 @@
+//! Which combination is best, and whether it is the paper's order.
+
+use super::combination::{Combination, Load};
+use super::contribution::Drawn;
+use super::doubt::{Ratio, ratio};
+use crate::statistics::Percent;
+
+/// The paper's classes under heavy load, worst first: within one, no difference is seen.
+const CLASSES: [&[&str]; 5] = [
+    &["none", "M"],
+    &["C", "MC"],
+    &["P", "PM"],
+    &["PC", "PMC"],
+    &["PMCS"],
+];
+
+/// Two cells are equal where the one's figure is no more than this times the other's.
+const EQUAL_WITHIN: f64 = 1.25;
+
+/// The cells of a load by the 99.9th percentile of their lateness.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranking {
+    /// The load.
+    pub load: Load,
+    /// The cells that carry the figure, best first.
+    pub order: Vec<Ranked>,
+    /// The paper's order, pair by pair; empty without load, where the paper's own is no clear one,
+    /// and where no pair was measured.
+    pub paper: Vec<PaperPair>,
+}
+
+/// A cell in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// The cell.
+    pub combination: Combination,
+    /// Its 99.9th percentile.
+    pub p99_9_ns: i64,
+    /// Whether every measure of it was in force.
+    pub granted: bool,
+}
+
+/// A pair of which the paper says something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PaperPair {
+    /// What the paper has as worse, or as equal.
+    pub worse: Combination,
+    /// What the paper has as better, or as equal.
+    pub better: Combination,
+    /// Whether the paper has them as equal.
+    pub equal: bool,
+    /// p99.9 of `better` by that of `worse`, here.
+    pub ratio: Ratio,
+    /// What that says of the paper.
+    pub outcome: Reproduced,
+}
+
+/// Whether a pair stands as in the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reproduced {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// This sample cannot tell.
+    Open,
+}
+
+impl Ranking {
+    pub(super) fn new(load: Load, cells: &[Drawn<'_>], floor_ns: f64) -> Self {
+        let here = || cells.iter().filter(|drawn| drawn.cell.load == load);
+        let mut order: Vec<Ranked> = here()
+            .filter_map(|drawn| {
+                Some(Ranked {
+                    combination: drawn.cell.combination,
+                    p99_9_ns: drawn.cell.percentile(Percent::P99_9)?,
+                    granted: drawn.cell.granted(),
+                })
+            })
+            .collect();
+        order.sort_by_key(|ranked| ranked.p99_9_ns);
+        let find = |combination| {
+            let mut granted = here().filter(|drawn| drawn.cell.granted());
+            granted.find(|drawn| drawn.cell.combination == combination)
+        };
+        let judge = |(worse, better, equal)| {
+            let (a, b) = (find(worse)?, find(better)?);
+            let figures = (a.figures.p99_9.as_ref()?, b.figures.p99_9.as_ref()?);
+            let ratio = ratio(&[figures], floor_ns)?;
+            Some(PaperPair {
+                worse,
+                better,
+                equal,
+                ratio,
+                outcome: outcome(&ratio, equal),
+            })
+        };
+        let paper = match load {
+            Load::Unloaded => Vec::new(),
+            Load::Heavy => paper_pairs().into_iter().filter_map(judge).collect(),
+        };
+        Self { load, order, paper }
+    }
+}
+
+/// The pairs of the paper's order: those within a class, and from each class to the next those
+/// that differ least.
+fn paper_pairs() -> Vec<(Combination, Combination, bool)> {
+    let class = |names: &&[&str]| -> Vec<Combination> {
+        names.iter().filter_map(|name| name.parse().ok()).collect()
+    };
+    let classes: Vec<Vec<Combination>> = CLASSES.iter().map(class).collect();
+    let mut pairs = Vec::new();
+    for (place, class) in classes.iter().enumerate() {
+        pairs.extend(class.windows(2).map(|two| (two[0], two[1], true)));
+        let Some(next) = classes.get(place + 1) else {
+            continue;
+        };
+        let steps = if next.len() == 1 {
+            class.last().map(|&last| vec![(last, next[0], false)])
+        } else {
+            Some(
+                class
+                    .iter()
+                    .zip(next)
+                    .map(|(&a, &b)| (a, b, false))
+                    .collect(),
+            )
+        };
+        pairs.extend(steps.unwrap_or_default());
+    }
+    pairs
+}
+
+fn outcome(ratio: &Ratio, equal: bool) -> Reproduced {
+    let within = (1.0 / EQUAL_WITHIN..=EQUAL_WITHIN).contains(&ratio.ratio);
+    match (equal, ratio.significant()) {
+        (_, None) => Reproduced::Open,
+        (true, _) if within => Reproduced::Yes,
+        (true, Some(false)) | (false, Some(false)) => Reproduced::Open,
+        (true, Some(true)) => Reproduced::No,
+        (false, Some(true)) if ratio.ratio < 1.0 => Reproduced::Yes,
+        (false, Some(true)) => Reproduced::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paper_s_order_is_eleven_pairs() {
+        let pairs: Vec<String> = paper_pairs()
+            .iter()
+            .map(|(a, b, equal)| format!("{a}{}{b}", if *equal { "~" } else { ">" }))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                "none~M", "none>C", "M>MC", "C~MC", "C>P", "MC>PM", "P~PM", "P>PC", "PM>PMC",
+                "PC~PMC", "PMC>PMCS"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pair_is_judged_by_its_interval() {
+        let judged = |ratio: f64, interval, equal| {
+            let ratio = Ratio {
+                ratio,
+                interval,
+                at_resolution: false,
+            };
+            outcome(&ratio, equal)
+        };
+        assert_eq!(judged(0.1, Some((0.08, 0.2)), false), Reproduced::Yes);
+        assert_eq!(judged(2.0, Some((1.5, 3.0)), false), Reproduced::No);
+        assert_eq!(judged(0.9, Some((0.5, 1.2)), false), Reproduced::Open);
+        assert_eq!(judged(0.1, None, false), Reproduced::Open);
+        assert_eq!(judged(1.05, Some((1.02, 1.08)), true), Reproduced::Yes);
+        assert_eq!(judged(1.6, Some((0.7, 3.0)), true), Reproduced::Open);
+        assert_eq!(judged(1.6, Some((1.4, 1.9)), true), Reproduced::No);
+    }
+}

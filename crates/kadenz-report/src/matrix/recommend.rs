@@ -1,0 +1,194 @@
+//! The cheapest combination that keeps the deadline, or what is known where none does.
+
+use std::cmp::Ordering;
+
+use super::cell::Cell;
+use super::combination::{Combination, Load};
+use super::permanent::Permanent;
+use super::words;
+use crate::statistics::Percent;
+use crate::verdict::Plan;
+
+/// What a matrix recommends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recommendation {
+    /// What may be said.
+    pub standing: Standing,
+    /// The combination it is about; absent where nothing can be said.
+    pub combination: Option<Combination>,
+    /// The answer in words: a paragraph, then one for each thing to know besides.
+    pub sentences: Vec<String>,
+    /// How to use the combination; absent where there is nothing to do, or nothing to recommend.
+    pub permanent: Option<Permanent>,
+}
+
+/// What may be said of a deadline by a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The combination keeps it, by as many samples as the claim needs.
+    Keeps,
+    /// The combination kept it so far; under some load this many samples more carry the claim.
+    SoFar {
+        /// Samples.
+        more: u64,
+    },
+    /// None keeps it; the combination comes closest.
+    NoneKeeps,
+    /// There is no deadline, or no cell that says anything.
+    Unknown,
+}
+
+/// What the recommendation is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Question<'a> {
+    /// All cells.
+    pub(super) cells: &'a [Cell],
+    /// The loads of which there are samples.
+    pub(super) loads: &'a [Load],
+    /// The loads that were asked for and of which there are none.
+    pub(super) missing_loads: &'a [Load],
+    /// The expected interval.
+    pub(super) interval_ns: Option<u64>,
+    /// The deadline.
+    pub(super) deadline_ns: Option<u64>,
+    /// The share of wake-ups that is to keep it.
+    pub(super) claim: Percent,
+}
+
+/// A combination and how it stands in all measured loads.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate<'a> {
+    pub(super) combination: Combination,
+    /// Its cells with samples, a load each.
+    pub(super) cells: Vec<&'a Cell>,
+    pub(super) keeping: Keeping,
+}
+
+/// How a combination stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeping {
+    Keeps,
+    SoFar {
+        more: u64,
+    },
+    Misses,
+    /// It was not in force, so its cells say nothing of it.
+    NotGranted,
+    /// Under some measured load it has no samples.
+    NotMeasured,
+}
+
+impl<'a> Question<'a> {
+    /// Every combination that the run names, the cheapest first.
+    fn candidates(&self) -> Vec<Candidate<'a>> {
+        let mut combinations: Vec<Combination> = Combination::all()
+            .filter(|c| self.cells.iter().any(|cell| cell.combination == *c))
+            .collect();
+        combinations.sort_by_key(|combination| combination.cost());
+        let needed = self.samples_needed();
+        combinations
+            .into_iter()
+            .map(|combination| self.candidate(combination, needed))
+            .collect()
+    }
+
+    /// How many samples without a miss carry the claim.
+    pub(super) fn samples_needed(&self) -> u64 {
+        Plan::new(self.claim, 0).samples
+    }
+
+    fn candidate(&self, combination: Combination, needed: u64) -> Candidate<'a> {
+        let own = || {
+            self.cells
+                .iter()
+                .filter(|cell| cell.combination == combination)
+        };
+        let cells: Vec<&Cell> = own().filter(|cell| cell.count > 0).collect();
+        let missed = |cell: &&Cell| cell.verdict.is_none_or(|verdict| verdict.misses > 0);
+        let fewest = cells.iter().map(|cell| cell.count).min().unwrap_or(0);
+        let keeping = if own().any(|cell| !cell.granted()) {
+            Keeping::NotGranted
+        } else if cells.iter().any(missed) {
+            Keeping::Misses
+        } else if cells.len() < self.loads.len() || cells.is_empty() {
+            Keeping::NotMeasured
+        } else if fewest < needed {
+            Keeping::SoFar {
+                more: needed - fewest,
+            }
+        } else {
+            Keeping::Keeps
+        };
+        Candidate {
+            combination,
+            cells,
+            keeping,
+        }
+    }
+
+    /// What follows from it all. `permanent` says how a combination is used.
+    pub(super) fn answer(
+        &self,
+        permanent: impl Fn(Combination) -> Option<Permanent>,
+    ) -> Recommendation {
+        let candidates = self.candidates();
+        let chosen = self.deadline_ns.and_then(|_| choose(&candidates));
+        let Some((standing, best)) = chosen else {
+            return Recommendation {
+                standing: Standing::Unknown,
+                combination: None,
+                sentences: words::unknown(self, &candidates),
+                permanent: None,
+            };
+        };
+        let of_use = standing != Standing::NoneKeeps;
+        Recommendation {
+            standing,
+            combination: Some(best.combination),
+            sentences: words::recommendation(self, standing, best, &candidates),
+            permanent: of_use.then(|| permanent(best.combination)).flatten(),
+        }
+    }
+}
+
+/// The first that keeps the deadline, else the first that kept it so far, else the one that comes
+/// closest; of candidates from the cheapest to the dearest.
+fn choose<'a, 'b>(candidates: &'b [Candidate<'a>]) -> Option<(Standing, &'b Candidate<'a>)> {
+    let keeps = candidates.iter().find(|c| c.keeping == Keeping::Keeps);
+    if let Some(candidate) = keeps {
+        return Some((Standing::Keeps, candidate));
+    }
+    let so_far = |candidate: &'b Candidate<'a>| match candidate.keeping {
+        Keeping::SoFar { more } => Some((Standing::SoFar { more }, candidate)),
+        _ => None,
+    };
+    candidates.iter().find_map(so_far).or_else(|| {
+        let missing = candidates.iter().filter(|c| c.keeping == Keeping::Misses);
+        let closest = missing.min_by(|a, b| by_shortfall(a.shortfall(), b.shortfall()))?;
+        Some((Standing::NoneKeeps, closest))
+    })
+}
+
+impl Candidate<'_> {
+    /// The cell that does worst: the most misses by samples, then the largest lateness.
+    pub(super) fn worst(&self) -> Option<&Cell> {
+        let cells = self.cells.iter();
+        let worst = cells.max_by(|a, b| by_shortfall(shortfall(a), shortfall(b)));
+        worst.copied()
+    }
+
+    /// How far it is from keeping the deadline: the rate of misses and the largest lateness where it
+    /// does worst.
+    fn shortfall(&self) -> (f64, i64) {
+        self.worst().map_or((f64::INFINITY, i64::MAX), shortfall)
+    }
+}
+
+fn shortfall(cell: &Cell) -> (f64, i64) {
+    let rate = cell.verdict.map_or(1.0, |verdict| verdict.rate);
+    (rate, cell.max_ns.unwrap_or(i64::MAX))
+}
+
+fn by_shortfall(a: (f64, i64), b: (f64, i64)) -> Ordering {
+    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+}

@@ -1,0 +1,285 @@
+use kadenz_record::run::model::{Kind, Series, TuningMeasure};
+
+use super::*;
+use crate::summary::SeriesSummary;
+use crate::terminal::Style;
+use crate::testing::{named, run_of, series_of};
+
+/// What a measure is called in `run.json`.
+fn told(measure: Measure) -> (&'static str, &'static str) {
+    match measure {
+        Measure::Priority => ("policy", "SCHED_FIFO 80"),
+        Measure::Memory => ("memory_lock", "all pages"),
+        Measure::Cpu => ("shield", "CPU 1"),
+        Measure::Spin => ("sleeper", "spin"),
+    }
+}
+
+fn tuning(combination: Combination) -> Vec<TuningMeasure> {
+    let granted = |measure| {
+        let (name, value) = told(measure);
+        TuningMeasure {
+            name: name.into(),
+            requested: value.into(),
+            granted: value.into(),
+            ok: true,
+            ..TuningMeasure::default()
+        }
+    };
+    combination.measures().map(granted).collect()
+}
+
+/// Lateness and jitter of a cell; the lateness as `(value, how often)`.
+fn cell(load: Load, name: &str, lateness: &[(i64, u64)]) -> [SeriesSummary; 2] {
+    let combination: Combination = name.parse().unwrap();
+    let series = |name: String, kind| Series {
+        tuning: tuning(combination),
+        ..named(&name, kind)
+    };
+    let own = format!("{}-{combination}", load.name());
+    let jitter = format!("{own}-jitter");
+    let spread: Vec<(i64, u64)> = lateness.iter().map(|&(v, n)| (v - 3_000, n)).collect();
+    [
+        series_of(
+            Series {
+                deadline_ns: Some(400_000),
+                ..series(own, Kind::Lateness)
+            },
+            lateness,
+        ),
+        series_of(series(jitter, Kind::Jitter), &spread),
+    ]
+}
+
+fn run(cells: impl IntoIterator<Item = [SeriesSummary; 2]>) -> Summary {
+    let mut run = run_of("tune", cells.into_iter().flatten().collect());
+    run.run.experiment = EXPERIMENT.into();
+    run.run.host.cpus = 4;
+    run.run.parameters = [
+        ("loads", "unloaded,heavy".into()),
+        ("confidence", "99.99".into()),
+        ("priority", 80.into()),
+        ("shield", "1".into()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    run
+}
+
+const STEADY: &[(i64, u64)] = &[(10_000, 59_900), (40_000, 100)];
+const LATE: &[(i64, u64)] = &[(60_000, 59_900), (900_000, 100)];
+
+fn refuse(cell: &mut [SeriesSummary; 2], name: &str) {
+    for series in cell {
+        let tuning = series.series.tuning.iter_mut();
+        for measure in tuning.filter(|measure| measure.name == name) {
+            measure.ok = false;
+            measure.granted = "SCHED_OTHER".into();
+            measure.reason = Some("no right".into());
+            measure.remedy = Some("ulimit -r 99".into());
+        }
+    }
+}
+
+/// Both loads alike.
+fn both(cells: &[(&str, &[(i64, u64)])]) -> Vec<[SeriesSummary; 2]> {
+    let of = |load| {
+        cells
+            .iter()
+            .map(move |(name, values)| cell(load, name, values))
+    };
+    Load::ALL.into_iter().flat_map(of).collect()
+}
+
+fn of(cells: Vec<[SeriesSummary; 2]>) -> Matrix {
+    Matrix::of(&run(cells)).unwrap()
+}
+
+fn said(matrix: &Matrix) -> String {
+    matrix.recommendation.sentences.join(" ")
+}
+
+#[test]
+fn only_a_tune_run_is_a_matrix() {
+    assert!(Matrix::of(&run_of("r", vec![])).is_none());
+}
+
+#[test]
+fn nothing_is_needed_where_no_tuning_keeps_the_deadline() {
+    let matrix = of(both(&[("none", STEADY), ("P", STEADY), ("PMCS", STEADY)]));
+    let Recommendation {
+        standing,
+        combination,
+        permanent,
+        ..
+    } = matrix.recommendation.clone();
+    assert_eq!(standing, Standing::Keeps);
+    assert_eq!(combination, Some(Combination::NONE));
+    assert_eq!(permanent, None);
+    assert_eq!(
+        said(&matrix),
+        "Nothing is needed: without any tuning this machine keeps 1 kHz with a 400 us deadline \
+         without load and under heavy load: 0 misses in 60,000 and in 60,000, so fewer than 50 in \
+         a million at 95 % confidence; 99.99 % was to be shown."
+    );
+}
+
+#[test]
+fn the_cheapest_that_keeps_it_under_every_load_is_recommended() {
+    let mut cells = both(&[
+        ("none", LATE),
+        ("C", LATE),
+        ("PC", STEADY),
+        ("PMCS", STEADY),
+    ]);
+    cells.push(cell(Load::Unloaded, "PM", STEADY));
+    cells.push(cell(Load::Heavy, "PM", LATE));
+    let matrix = of(cells);
+    assert_eq!(matrix.recommendation.standing, Standing::Keeps);
+    assert_eq!(matrix.recommendation.combination, "PC".parse().ok());
+    let text = said(&matrix);
+    assert!(
+        text.starts_with(
+            "Use PC. Real-time priority and a shielded CPU are the cheapest combination that keeps"
+        ),
+        "{text}"
+    );
+    let permanent = matrix.recommendation.permanent.unwrap();
+    assert_eq!(
+        permanent.command,
+        "sudo kadenz run --priority 80 --shield 1 -- ./your-program"
+    );
+}
+
+#[test]
+fn only_everything_together_may_do() {
+    let matrix = of(both(&[("none", LATE), ("PMC", LATE), ("PMCS", STEADY)]));
+    assert_eq!(matrix.recommendation.combination, "PMCS".parse().ok());
+    let command = matrix.recommendation.permanent.unwrap().command;
+    assert!(command.contains("--priority 80 --lock --shield 1 --spin --"));
+}
+
+#[test]
+fn where_none_keeps_it_the_closest_is_named_with_what_it_lacks() {
+    let close: &[(i64, u64)] = &[(10_000, 59_997), (512_000, 3)];
+    let matrix = of(both(&[("none", LATE), ("PMC", close), ("PMCS", LATE)]));
+    let recommendation = &matrix.recommendation;
+    assert_eq!(recommendation.standing, Standing::NoneKeeps);
+    assert_eq!(recommendation.combination, "PMC".parse().ok());
+    assert_eq!(recommendation.permanent, None);
+    let text = said(&matrix);
+    assert!(
+        text.starts_with("No combination that was measured keeps"),
+        "{text}"
+    );
+    assert!(text.contains("3 misses in 60,000"), "{text}");
+    assert!(
+        text.contains("its largest lateness is 512 us, 112 us beyond the deadline"),
+        "{text}"
+    );
+    assert!(text.contains("kadenz doctor"), "{text}");
+}
+
+#[test]
+fn what_was_not_granted_is_never_recommended() {
+    let mut cells = both(&[("none", LATE), ("P", STEADY), ("MC", STEADY)]);
+    refuse(&mut cells[1], "policy");
+    let matrix = of(cells);
+    assert_eq!(matrix.recommendation.combination, "MC".parse().ok());
+    let text = said(&matrix);
+    assert!(
+        text.contains("P is left out, for what it asks for was not granted: SCHED_FIFO 80 (no right; remedy: ulimit -r 99)."),
+        "{text}"
+    );
+
+    let mut cells = both(&[("none", LATE), ("P", STEADY)]);
+    cells.iter_mut().for_each(|cell| refuse(cell, "policy"));
+    let matrix = of(cells);
+    assert_eq!(matrix.recommendation.standing, Standing::NoneKeeps);
+    assert_eq!(matrix.recommendation.combination, Some(Combination::NONE));
+}
+
+#[test]
+fn a_measure_of_which_the_run_tells_nothing_was_not_granted() {
+    let mut cells = both(&[("none", LATE), ("M", STEADY)]);
+    for series in cells.iter_mut().flatten() {
+        series.series.tuning.clear();
+    }
+    let matrix = of(cells);
+    assert_eq!(matrix.recommendation.standing, Standing::NoneKeeps);
+    assert!(said(&matrix).contains("M is left out"), "{}", said(&matrix));
+}
+
+#[test]
+fn too_few_samples_are_named_with_what_is_missing() {
+    let few: &[(i64, u64)] = &[(10_000, 20_000)];
+    let matrix = of(both(&[("none", LATE), ("P", few), ("PM", few)]));
+    assert_eq!(
+        matrix.recommendation.standing,
+        Standing::SoFar { more: 9_956 }
+    );
+    assert_eq!(matrix.recommendation.combination, "P".parse().ok());
+    let text = said(&matrix);
+    assert!(
+        text.contains(
+            "9,956 samples more are needed under each load to claim 99.99 % (9.96 s at 1 kHz)"
+        ),
+        "{text}"
+    );
+    // A dearer one that is sure comes before a cheaper one that is not, which is named.
+    let matrix = of(both(&[("none", LATE), ("P", few), ("PMC", STEADY)]));
+    assert_eq!(matrix.recommendation.combination, "PMC".parse().ok());
+    assert!(
+        said(&matrix).contains("P, cheaper, kept it so far too; 9,956 samples more would tell."),
+        "{}",
+        said(&matrix)
+    );
+}
+
+#[test]
+fn an_interrupted_matrix_says_what_it_lacks() {
+    let mut cells = both(&[("none", LATE), ("PM", STEADY)]);
+    cells.push(cell(Load::Unloaded, "P", STEADY));
+    cells.push(cell(Load::Heavy, "P", &[]));
+    cells.push(cell(Load::Unloaded, "M", &[]));
+    let matrix = of(cells);
+    assert_eq!(matrix.recommendation.combination, "PM".parse().ok());
+    assert!(
+        said(&matrix).contains("M, P are left out, for not every load was measured with it."),
+        "{}",
+        said(&matrix)
+    );
+
+    let matrix = of(vec![cell(Load::Unloaded, "none", STEADY)]);
+    assert_eq!(matrix.missing_loads, [Load::Heavy]);
+    assert!(said(&matrix).contains("Nothing was measured under heavy load"));
+
+    let empty = of(vec![]);
+    assert_eq!(empty.recommendation.standing, Standing::Unknown);
+}
+
+#[test]
+fn a_matrix_in_a_terminal_begins_with_the_answer() {
+    let matrix = of(both(&[("none", LATE), ("PMC", STEADY)]));
+    let text = terminal(&matrix, Style::plain());
+    assert!(text.starts_with("Use PMC. "), "{text}");
+    let row = "| PMC          | 10.01 us | 10.01 us | 40.00 us | 40.00 us |      0 | recommended |";
+    assert!(text.contains(row), "{text}");
+    assert!(text.contains("CPUSchedulingPolicy=fifo"), "{text}");
+    let longest = text.lines().map(|line| line.chars().count()).max();
+    assert!(longest <= Some(110), "{text}");
+}
+
+#[test]
+fn markdown_has_the_paper_s_rows_and_columns_and_the_paper_s_own() {
+    let matrix = of(both(&[("none", LATE), ("PMC", STEADY)]));
+    let text = markdown(&matrix);
+    assert!(text.contains("| | | none | PMC |\n"), "{text}");
+    assert!(
+        text.contains("\n|  | min | 1,057.00 | 1,007.00 |"),
+        "{text}"
+    );
+    assert!(text.contains("\n| Low 99 % | max | 1,057.0"), "{text}");
+    assert!(text.contains("The paper's figure 8"), "{text}");
+    assert!(text.contains("| 100 % | max | 346,148.00 |"), "{text}");
+}
