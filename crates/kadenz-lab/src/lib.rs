@@ -10,6 +10,7 @@
 //! | [`hiccup`] | how long does this machine hold a sleeping thread back? (jHiccup's measurement) |
 //! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of the ROS thesis) |
 //! | [`floor`] | what does the machine take from a thread that never sleeps? |
+//! | [`load`] | what keeps the machine busy while something is measured? |
 //! | [`check`] | can this machine keep the robot's beat? |
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
 
@@ -17,6 +18,7 @@ pub mod check;
 pub mod crew;
 pub mod floor;
 pub mod hiccup;
+pub mod load;
 pub mod matrix;
 pub mod measuring;
 pub mod session;

@@ -10,6 +10,7 @@ use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::Tuning;
 
 use crate::crew::{CrewError, Member, Work};
+use crate::load::StartLoadError;
 use crate::session::{SessionError, SessionPlan};
 
 /// How an experiment measures: everything that is not the experiment itself.
@@ -45,9 +46,9 @@ pub enum ExperimentError {
     /// What was measured could not be written in full.
     #[error(transparent)]
     Finish(#[from] FinishRunError),
-    /// The machine refused something the experiment needs.
-    #[error("cannot start the load: {0}")]
-    Load(std::io::Error),
+    /// The load could not be started.
+    #[error(transparent)]
+    Load(#[from] StartLoadError),
     /// The measured program, or the control process, could not be started.
     #[error("cannot start `{program}`: {error}")]
     Program {

@@ -13,14 +13,20 @@ impl MeasureOptions {
     pub(crate) fn stop(&self) -> anyhow::Result<Stop> {
         let stop = stop_on_interrupt()?;
         if self.until_stdin_closes {
-            let asked = stop.clone();
-            std::thread::spawn(move || {
-                let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-                asked.request();
-            });
+            stop_when_stdin_closes(&stop);
         }
         Ok(stop)
     }
+}
+
+/// Requests the stop when standard input closes: who started this program ends it so, also by
+/// dying.
+pub(crate) fn stop_when_stdin_closes(stop: &Stop) {
+    let asked = stop.clone();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        asked.request();
+    });
 }
 
 /// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one ends the program at

@@ -10,6 +10,7 @@ mod export;
 mod hiccup;
 mod import;
 mod interrupt;
+mod load;
 mod man;
 mod outcome;
 mod report;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Timer(timer::Timer),
     #[command(subcommand)]
     Experiment(experiment::Experiment),
+    Load(load::Options),
     Report(report::Options),
     Show(show::Options),
     Compare(compare::Options),
@@ -50,6 +52,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Hiccup(options) => hiccup::run(&options),
         Command::Timer(timer) => timer::run(&timer),
         Command::Experiment(experiment) => experiment::run(&experiment),
+        Command::Load(options) => load::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Compare(options) => compare::run(&options),

@@ -3,9 +3,11 @@
 mod lists;
 mod measure;
 mod progress;
+mod size;
 mod units;
 
 pub(crate) use lists::CpuList;
 pub(crate) use measure::{ClockOption, Defaults, MeasureOptions, command_line, folder_of_now};
 pub(crate) use progress::Progress;
+pub(crate) use size::Size;
 pub(crate) use units::Span;

@@ -4,11 +4,9 @@
 //! (2014), sections 4.1 (one-shot timer) and 4.2 (cyclic timer).
 
 mod cyclic;
-mod load;
 mod oneshot;
 mod suite;
 
 pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, Pace, ParsePaceError, cyclic};
-pub use load::BusyLoad;
 pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
 pub use suite::{SuitePlan, cyclic_suite, oneshot_suite};

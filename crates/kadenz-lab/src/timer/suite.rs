@@ -6,8 +6,9 @@ use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Kind, Run};
 use kadenz_rt::sleep::SleeperKind;
 
-use super::{BusyLoad, CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
+use super::{CyclicPlan, OneShotPlan, OneShotRecorders, cyclic, oneshot};
 use crate::crew::{self, Member, Watch};
+use crate::load::{self, LoadKind, LoadOptions};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::session;
 use crate::stop::Stop;
@@ -55,8 +56,8 @@ impl SuitePlan {
         stop: &Stop,
         watch: &mut dyn Watch,
     ) -> Result<Run, ExperimentError> {
-        let load = self.busy.then(BusyLoad::start).transpose();
-        let _load = load.map_err(ExperimentError::Load)?;
+        let busy = || load::start(&[LoadKind::Cpu], &LoadOptions::default());
+        let _load = self.busy.then(busy).transpose()?;
         let ongoing = session::start(run, self.measuring.session.interval)?;
         let mut ended_by = EndedBy::Finished;
         for member in members {

@@ -8,6 +8,7 @@ pub mod cpu_time;
 mod foreign;
 pub mod preemption;
 mod root;
+pub mod storage;
 pub mod virtualisation;
 
 pub use root::{ReadFactError, Root};
@@ -140,6 +141,14 @@ pub(crate) fn meminfo(root: &Root, key: &str) -> Result<u64, ReadFactError> {
     kibibytes
         .and_then(|n| n.checked_mul(1024))
         .ok_or_else(|| ReadFactError::strange(path, &text, "its usual lines with kB"))
+}
+
+/// Memory that programs may still take without pushing others out, in bytes.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn available_memory_bytes(root: &Root) -> Result<u64, ReadFactError> {
+    meminfo(root, "MemAvailable")
 }
 
 fn memory_bytes(root: &Root) -> Option<u64> {

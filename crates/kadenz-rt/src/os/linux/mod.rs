@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod condvar;
+pub(crate) mod disk;
 pub(crate) mod ethtool;
 pub(crate) mod memory;
 pub(crate) mod posix_timer;

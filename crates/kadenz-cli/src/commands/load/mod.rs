@@ -1,0 +1,109 @@
+//! `kadenz load`.
+
+mod tell;
+mod watch;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kadenz_lab::load::{self, LoadKind, LoadOptions};
+
+use super::interrupt;
+use crate::options::{Size, Span};
+use crate::output::Outcome;
+
+/// Keep the machine busy with real work while something else is measured.
+///
+/// Each kind is a workload that is bounded in memory and disk and counts what it really does:
+/// cpu (busy threads), disk (one large file, written again and again), processes (hackbench's
+/// groups of senders and receivers, and short-lived processes), network (a flood of datagrams on
+/// the loopback), files (the metadata of a whole file tree), memory (copies and page faults), timer
+/// (short sleeps and wake-ups from CPU to CPU). heavy is disk, processes, network and files
+/// together: the stress of the paper whose figures `kadenz` repeats. It runs at ordinary priority,
+/// until its time is up or Ctrl-C ends it, and leaves nothing behind, however it ends.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz load heavy --for 10min                    the paper's stress for one of its measurements
+  kadenz load cpu memory --for 60s                 two kinds at once
+  kadenz load disk --fsync --dir /data --size 4GiB on the disk that the robot logs to
+  kadenz load processes --groups 20                the paper's `hackbench 20`
+
+Ctrl-C ends it as well; what was measured until then is told. What each kind does, and the paper's
+line it stands for, is in docs/load.md.")]
+pub(crate) struct Options {
+    /// What to load: cpu, disk, processes, network, files, memory, timer, heavy
+    #[arg(required = true, value_name = "KIND")]
+    kinds: Vec<LoadKind>,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Threads of each kind but processes [default: one a CPU; one for disk, network and files]
+    #[arg(long, value_name = "N", help_heading = "How much")]
+    threads: Option<usize>,
+
+    /// Groups of 20 senders and 20 receivers, for processes [default: five a CPU, at most 20]
+    #[arg(long, value_name = "N", help_heading = "How much")]
+    groups: Option<usize>,
+
+    /// Folder to write in, for disk [default: the first of /var/tmp, the folder for temporary files
+    /// and this folder that is not in memory]
+    #[arg(long, value_name = "DIR", help_heading = "How much")]
+    dir: Option<PathBuf>,
+
+    /// Size of the file that is written, for disk [default: 1024 blocks of 1024000 bytes, or half
+    /// of what is free]
+    #[arg(long, value_name = "SIZE", help_heading = "How much")]
+    size: Option<Size>,
+
+    /// Bring the file to the disk each time it is full, for disk
+    #[arg(long, help_heading = "How much")]
+    fsync: bool,
+
+    /// The tree whose metadata is read, for files
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/",
+        help_heading = "How much"
+    )]
+    tree: PathBuf,
+
+    /// Print what was measured as JSON on standard output, and nothing else there
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// End when standard input closes: how a program that started this one ends it, by dying too
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let stop = interrupt::stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
+    let duration = options.duration.map(|span| span.0);
+    anyhow::ensure!(
+        duration.is_none_or(|duration| !duration.is_zero()),
+        "`--for 0s` is no load; write a span like 60s"
+    );
+    let running = load::start(&options.kinds, &options.load())?;
+    watch::until_the_end(&running, duration, &stop);
+    tell::tell(&running.stop(), options.json)
+}
+
+impl Options {
+    fn load(&self) -> LoadOptions {
+        LoadOptions {
+            threads: self.threads,
+            groups: self.groups,
+            dir: self.dir.clone(),
+            size: self.size.map(|size| size.0),
+            fsync: self.fsync,
+            tree: Some(self.tree.clone()),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What is told at the end: what was asked for, and what was measured.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use kadenz_lab::load::{LoadRates, Rate};
+use kadenz_report::numbers;
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// Version of the JSON; a reader that knows another must refuse.
+const VERSION: u32 = 1;
+
+/// The JSON that other programs read; described in docs/load.md.
+#[derive(Serialize)]
+struct Told<'a> {
+    version: u32,
+    loads: Vec<ToldLoad<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToldLoad<'a> {
+    kind: &'static str,
+    asked: &'a str,
+    rates: Vec<ToldRate<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ToldRate<'a> {
+    name: &'a str,
+    unit: &'a str,
+    mean: f64,
+    min: Option<f64>,
+    max: Option<f64>,
+    seconds: u64,
+}
+
+/// Tells it, and whether every load did its work throughout.
+pub(super) fn tell(loads: &[LoadRates], json: bool) -> anyhow::Result<Outcome> {
+    if json {
+        let loads = loads.iter().map(told).collect();
+        output::json(&Told {
+            version: VERSION,
+            loads,
+        })?;
+    } else {
+        output::say(&words(loads));
+    }
+    let mut outcome = Outcome::Kept;
+    for load in loads {
+        if let Some(trouble) = &load.trouble {
+            output::note(&format!("{}: {trouble}", load.kind));
+            outcome = Outcome::Incomplete;
+        }
+    }
+    Ok(outcome)
+}
+
+fn told(load: &LoadRates) -> ToldLoad<'_> {
+    let rates = load.rates.iter().map(|rate| ToldRate {
+        name: &rate.name,
+        unit: &rate.unit,
+        mean: rate.mean,
+        min: rate.min,
+        max: rate.max,
+        seconds: rate.seconds,
+    });
+    ToldLoad {
+        kind: load.kind.name(),
+        asked: &load.asked,
+        rates: rates.collect(),
+        trouble: load.trouble.as_deref(),
+    }
+}
+
+/// What was asked for, a line each, and what was measured as a table.
+fn words(loads: &[LoadRates]) -> String {
+    let asked = loads.iter();
+    let asked: Vec<String> = asked
+        .map(|load| format!("{}: {}", load.kind, load.asked))
+        .collect();
+    format!("{}\n\n{}", asked.join("\n"), table(loads))
+}
+
+fn table(loads: &[LoadRates]) -> Table {
+    let mut table = Table::new();
+    let style = match table.is_tty() {
+        true => presets::UTF8_FULL_CONDENSED,
+        false => presets::ASCII_MARKDOWN,
+    };
+    table
+        .load_style(style)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(["load", "measured", "min", "mean", "max", "unit", "seconds"]);
+    for load in loads {
+        for rate in &load.rates {
+            table.add_row(row(load, rate));
+        }
+    }
+    for column in [2, 3, 4, 6] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn row(load: &LoadRates, rate: &Rate) -> Vec<String> {
+    let unknown = || "-".to_owned();
+    vec![
+        load.kind.to_string(),
+        rate.name.clone(),
+        rate.min.map_or_else(unknown, number),
+        number(rate.mean),
+        rate.max.map_or_else(unknown, number),
+        rate.unit.clone(),
+        rate.seconds.to_string(),
+    ]
+}
+
+/// Three digits that count, and thousands parted: `0.98`, `612`, `48,213`.
+pub(super) fn number(value: f64) -> String {
+    if value >= 999.5 {
+        numbers::thousands(value.round() as u64)
+    } else {
+        numbers::three_digits(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_as_long_as_they_say_something() {
+        assert_eq!(number(0.0), "0");
+        assert_eq!(number(1.984), "1.98");
+        assert_eq!(number(612.4), "612");
+        assert_eq!(number(999.7), "1,000");
+        assert_eq!(number(1_048_576.2), "1,048,576");
+    }
+}

@@ -1,0 +1,92 @@
+//! What a user sees while the load runs.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use kadenz_lab::load::{LoadRates, RunningLoad};
+use kadenz_lab::stop::Stop;
+use kadenz_rt::clock;
+
+use super::tell::number;
+use crate::output;
+
+/// How soon a stop is heard.
+const TICK: Duration = Duration::from_millis(50);
+/// Seconds between two lines where there is no terminal.
+const LINE_EVERY_S: u64 = 10;
+
+/// Waits for the end, and meanwhile tells what goes on.
+pub(super) fn until_the_end(running: &RunningLoad, duration: Option<Duration>, stop: &Stop) {
+    for load in running.rates() {
+        output::note(&format!("{}: {}", load.kind, load.asked));
+    }
+    let start = clock::now();
+    let end = duration.map(|duration| start + duration);
+    let mut line = Line::new();
+    while !stop.requested() {
+        let now = clock::now();
+        let left = end.map_or(TICK, |end| end.remaining(now));
+        if left.is_zero() {
+            break;
+        }
+        std::thread::sleep(left.min(TICK));
+        let elapsed_ns = u64::try_from(clock::now().since(start)).unwrap_or(0);
+        line.show(elapsed_ns / 1_000_000_000, running);
+    }
+}
+
+/// One line that is renewed each second on a terminal; else a line now and then.
+struct Line {
+    bar: ProgressBar,
+    every_s: u64,
+    shown_s: u64,
+}
+
+impl Line {
+    fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = match terminal {
+            true => ProgressBar::new_spinner(),
+            false => ProgressBar::hidden(),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            bar,
+            every_s: if terminal { 1 } else { LINE_EVERY_S },
+            shown_s: 0,
+        }
+    }
+
+    fn show(&mut self, elapsed_s: u64, running: &RunningLoad) {
+        if elapsed_s < self.shown_s + self.every_s {
+            return;
+        }
+        self.shown_s = elapsed_s;
+        let words: Vec<String> = running.rates().iter().map(latest).collect();
+        let words = words.join("; ");
+        if self.bar.is_hidden() {
+            output::note(&format!("{elapsed_s} s: {words}"));
+        } else {
+            self.bar.set_message(words);
+            self.bar.tick();
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `disk 612 MB/s written`.
+fn latest(load: &LoadRates) -> String {
+    let rates = load.rates.iter();
+    let rates: Vec<String> = rates
+        .map(|rate| format!("{} {} {}", number(rate.last), rate.unit, rate.name))
+        .collect();
+    format!("{} {}", load.kind, rates.join(", "))
+}

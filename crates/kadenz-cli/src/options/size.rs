@@ -1,0 +1,73 @@
+//! Sizes of files with their unit: `1GiB`, `512MiB`, `100MB`.
+
+use std::str::FromStr;
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+const UNITS: &[(&str, u64)] = &[
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let end = text
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .unwrap_or(text.len());
+        let unit = text[end..].trim();
+        let known = UNITS.iter().find(|(name, _)| *name == unit);
+        let number: Option<f64> = text[..end].parse().ok();
+        let (Some((_, scale)), Some(number)) = (known, number) else {
+            let names: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+            return Err(format!(
+                "`{text}` is no size; write a number with one of {}, for example 1GiB",
+                names.join(", ")
+            ));
+        };
+        let bytes = number * *scale as f64;
+        if bytes > i64::MAX as f64 {
+            return Err(format!("`{text}` is larger than any disk"));
+        }
+        Ok(Self(bytes.round() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let bytes = |text: &str| text.parse::<Size>().unwrap().0;
+        assert_eq!(bytes("1GiB"), 1 << 30);
+        assert_eq!(bytes("1.5kB"), 1500);
+        assert_eq!(bytes("10 MB"), 10_000_000);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_an_example() {
+        for text in [
+            "",
+            "1",
+            "GiB",
+            "-1GiB",
+            "1..2MB",
+            "1gib",
+            "9999999999999999TB",
+        ] {
+            assert!(text.parse::<Size>().is_err(), "{text}");
+        }
+        let error = "1024".parse::<Size>().unwrap_err();
+        assert!(error.contains("1GiB"), "{error}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Busy CPUs: the thesis's additional workload.
+
+use super::options::{LoadOptions, StartLoadError};
+use super::rates::{Counter, Tally};
+use super::workers::{Site, Trouble, Workers};
+use super::{Generator, LoadKind};
+use crate::stop::Stop;
+
+/// Threads that do nothing but count.
+pub(super) struct Busy {
+    threads: usize,
+    on_cpu_ns: Tally,
+    loops: Tally,
+    trouble: Trouble,
+    _workers: Workers,
+}
+
+/// Loops between two looks at the flag and at the clock: some milliseconds.
+const LOOPS: u64 = 1 << 21;
+
+impl Busy {
+    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
+        let threads = options.threads_or_cpus();
+        let (on_cpu_ns, loops) = (Tally::new(threads), Tally::new(threads));
+        let mut workers = Workers::new(site);
+        for thread in 0..threads {
+            let (on_cpu_ns, loops) = (on_cpu_ns.clone(), loops.clone());
+            let work = move |stop: &Stop| count_until(stop, thread, &loops, &on_cpu_ns);
+            workers
+                .spawn(&format!("busy-{thread}"), work)
+                .map_err(|error| StartLoadError::Thread {
+                    kind: LoadKind::Cpu,
+                    error,
+                })?;
+        }
+        Ok(Self {
+            threads,
+            on_cpu_ns,
+            loops,
+            trouble: Trouble::default(),
+            _workers: workers,
+        })
+    }
+}
+
+fn count_until(stop: &Stop, thread: usize, loops: &Tally, on_cpu_ns: &Tally) {
+    let mut before_ns = own_cpu_time_ns().unwrap_or(0);
+    while !stop.requested() {
+        for n in 0..LOOPS {
+            std::hint::black_box(n);
+            if n % 4096 == 0 && stop.requested() {
+                break;
+            }
+        }
+        loops.add(thread, LOOPS);
+        if let Some(now_ns) = own_cpu_time_ns() {
+            on_cpu_ns.add(thread, now_ns.saturating_sub(before_ns));
+            before_ns = now_ns;
+        }
+    }
+}
+
+/// How long the calling thread has been on a CPU, where the system tells. Source: the kernel's
+/// `Documentation/scheduler/sched-stats.rst`, `/proc/<pid>/schedstat`.
+fn own_cpu_time_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok()
+}
+
+impl Generator for Busy {
+    fn asked(&self) -> String {
+        format!("{} busy threads", self.threads)
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let mut counters = vec![];
+        if own_cpu_time_ns().is_some() {
+            let on_cpu_ns = self.on_cpu_ns.clone();
+            let sum = move || on_cpu_ns.sum();
+            counters.push(Counter::from_fn("busy", "CPUs", 1e9, sum));
+        }
+        let loops = self.loops.clone();
+        let sum = move || loops.sum();
+        counters.push(Counter::from_fn("counted", "million loops/s", 1e6, sum));
+        counters
+    }
+
+    fn trouble(&self) -> &Trouble {
+        &self.trouble
+    }
+}

@@ -1,0 +1,162 @@
+//! A flood on the loopback: datagrams that are echoed, as fast as they come back.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::time::Duration;
+
+use super::options::{LoadOptions, StartLoadError};
+use super::rates::{Counter, Tally};
+use super::workers::{Site, Trouble, Workers};
+use super::{Generator, LoadKind};
+use crate::stop::Stop;
+
+/// Datagrams on their way before the first echo is waited for. More would not fit into a socket's
+/// buffer and be lost at once: its default holds about 277 of them.
+const OUTSTANDING: u64 = 200;
+/// `-s 10`: ten bytes a datagram.
+const PAYLOAD: usize = 10;
+/// `ping -f` sends at least a hundred a second, whatever comes back.
+const PATIENCE: Duration = Duration::from_millis(10);
+/// How soon an echo thread that hears nothing hears of the end.
+const LISTEN: Duration = Duration::from_millis(50);
+
+/// Pairs of threads: one floods, one echoes.
+pub(super) struct Flood {
+    pairs: usize,
+    sent: Tally,
+    echoed: Tally,
+    trouble: Trouble,
+    _workers: Workers,
+}
+
+impl Flood {
+    pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<Self, StartLoadError> {
+        let pairs = options.threads.unwrap_or(1);
+        let mut flood = Self {
+            pairs,
+            sent: Tally::new(pairs),
+            echoed: Tally::new(pairs),
+            trouble: Trouble::default(),
+            _workers: Workers::new(site),
+        };
+        for pair in 0..pairs {
+            let (flooder, echoer) = sockets().map_err(|error| StartLoadError::Sockets {
+                kind: LoadKind::Network,
+                error,
+                remedy: "see that the loopback interface is up (`ip link set lo up`)",
+            })?;
+            flood
+                .spawn_pair(pair, flooder, echoer)
+                .map_err(|error| StartLoadError::Thread {
+                    kind: LoadKind::Network,
+                    error,
+                })?;
+        }
+        Ok(flood)
+    }
+
+    fn spawn_pair(&mut self, pair: usize, flooder: UdpSocket, echoer: UdpSocket) -> io::Result<()> {
+        let (sent, echoed) = (self.sent.clone(), self.echoed.clone());
+        let trouble = self.trouble.clone();
+        let work = move |stop: &Stop| {
+            while !stop.requested() {
+                if let Err(error) = flood(&flooder, stop, pair, &sent, &echoed) {
+                    trouble.note(|| format!("the flood stopped: {error}"));
+                }
+            }
+        };
+        self._workers.spawn(&format!("flood-{pair}"), work)?;
+        let trouble = self.trouble.clone();
+        let work = move |stop: &Stop| {
+            while !stop.requested() {
+                if let Err(error) = echo(&echoer, stop) {
+                    trouble.note(|| format!("the echo stopped: {error}"));
+                }
+            }
+        };
+        self._workers.spawn(&format!("echo-{pair}"), work)
+    }
+}
+
+/// Two sockets that hear each other and nobody else.
+fn sockets() -> io::Result<(UdpSocket, UdpSocket)> {
+    let flooder = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let echoer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    flooder.connect(echoer.local_addr()?)?;
+    echoer.connect(flooder.local_addr()?)?;
+    flooder.set_read_timeout(Some(PATIENCE))?;
+    echoer.set_read_timeout(Some(LISTEN))?;
+    Ok((flooder, echoer))
+}
+
+/// Keeps datagrams on their way until told to stop; what does not come back in time is lost.
+fn flood(
+    socket: &UdpSocket,
+    stop: &Stop,
+    pair: usize,
+    sent: &Tally,
+    echoed: &Tally,
+) -> io::Result<()> {
+    let mut datagram = [0x5a; PAYLOAD];
+    let mut outstanding = 0;
+    while !stop.requested() {
+        while outstanding < OUTSTANDING && !stop.requested() {
+            socket.send(&datagram)?;
+            sent.add(pair, 1);
+            outstanding += 1;
+        }
+        match socket.recv(&mut datagram) {
+            Ok(_) => {
+                echoed.add(pair, 1);
+                outstanding -= 1;
+            }
+            Err(error) if came_nothing(&error) => outstanding = 0,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Answers each datagram with itself.
+fn echo(socket: &UdpSocket, stop: &Stop) -> io::Result<()> {
+    let mut datagram = [0; PAYLOAD];
+    while !stop.requested() {
+        match socket.recv(&mut datagram) {
+            Ok(length) => {
+                socket.send(&datagram[..length])?;
+            }
+            Err(error) if came_nothing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn came_nothing(error: &io::Error) -> bool {
+    // The first two are a timeout, the systems disagree on which; the last is a signal.
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}
+
+impl Generator for Flood {
+    fn asked(&self) -> String {
+        format!(
+            "a flood of {PAYLOAD}-byte datagrams on 127.0.0.1, {OUTSTANDING} on their way, echoed \
+             ({} pairs of threads)",
+            self.pairs
+        )
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        vec![
+            Counter::new("sent", "datagrams/s", &self.sent),
+            Counter::new("echoed", "datagrams/s", &self.echoed),
+        ]
+    }
+
+    fn trouble(&self) -> &Trouble {
+        &self.trouble
+    }
+}

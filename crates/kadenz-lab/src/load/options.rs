@@ -1,0 +1,155 @@
+//! What a load may be told, and why it could not be started.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::LoadKind;
+
+/// The most threads that may be asked for of one kind of load.
+pub const MOST_THREADS: usize = 1024;
+/// The most groups of senders and receivers that may be asked for.
+pub const MOST_GROUPS: usize = 200;
+/// The smallest file that a disk is loaded with: one block of the paper's `dd`.
+pub(super) const SMALLEST_FILE: u64 = 1_024_000;
+
+/// How much load. The default asks each kind for what the machine's size suggests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Threads of each kind, [`LoadKind::Processes`] left out: 1 to [`MOST_THREADS`]. Else one for
+    /// each CPU, and one alone where the paper had one program (disk, network, files).
+    pub threads: Option<usize>,
+    /// Groups of 20 senders and 20 receivers: 1 to [`MOST_GROUPS`]. Else five for each CPU, at most
+    /// twenty.
+    pub groups: Option<usize>,
+    /// Folder in which the disk is written. Else the first one that is on a real disk of
+    /// `/var/tmp`, the system's folder for temporary files, and the current folder.
+    pub dir: Option<PathBuf>,
+    /// Size of the file that is written, in bytes. Else 1 GiB, or half of what is free if that is
+    /// less.
+    pub size: Option<u64>,
+    /// Whether what was written is brought to the disk each time the file is full.
+    pub fsync: bool,
+    /// The tree whose metadata is read. Else `/`.
+    pub tree: Option<PathBuf>,
+}
+
+impl LoadOptions {
+    /// Refuses what makes no sense, before anything is started.
+    pub(super) fn check(&self) -> Result<(), StartLoadError> {
+        within("threads", self.threads, MOST_THREADS)?;
+        within("groups", self.groups, MOST_GROUPS)?;
+        match self.size {
+            Some(size) if size < SMALLEST_FILE => Err(StartLoadError::OutOfRange {
+                what: "size",
+                given: format!("{size} bytes"),
+                range: "one block of 1024000 bytes at least, for example 1GiB".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Threads as asked for, or one for each CPU that this process may use.
+    pub(super) fn threads_or_cpus(&self) -> usize {
+        self.threads.unwrap_or_else(cpus)
+    }
+}
+
+/// CPUs that this process may use.
+pub(super) fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn within(what: &'static str, given: Option<usize>, most: usize) -> Result<(), StartLoadError> {
+    match given {
+        Some(number) if !(1..=most).contains(&number) => Err(StartLoadError::OutOfRange {
+            what,
+            given: number.to_string(),
+            range: format!("1 to {most}"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Why a load could not be started. Nothing of it runs then, and nothing is left.
+#[derive(Debug, thiserror::Error)]
+pub enum StartLoadError {
+    /// An option outside of what makes sense.
+    #[error("{what}: {given} is out of range; ask for {range}")]
+    OutOfRange {
+        /// The option.
+        what: &'static str,
+        /// What was asked for.
+        given: String,
+        /// What may be asked for.
+        range: String,
+    },
+    /// No kind was named.
+    #[error(
+        "no load was named; name one of cpu, disk, processes, network, files, memory, timer, heavy"
+    )]
+    Nothing,
+    /// The system refused a thread.
+    #[error(
+        "cannot start a thread of the load `{kind}`: {error}; ask for fewer, or see `ulimit -u`"
+    )]
+    Thread {
+        /// The kind of load.
+        kind: LoadKind,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The file to write could not be made.
+    #[error("cannot write in {}: {error}; name another folder (`--dir`)", dir.display())]
+    Folder {
+        /// The folder.
+        dir: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The disk is too full.
+    #[error(
+        "the disk of {} has {free} bytes free, and a load of {wanted} bytes must leave as much \
+         again to others; ask for less (`--size`) or name another folder (`--dir`)",
+        dir.display()
+    )]
+    DiskTooFull {
+        /// The folder.
+        dir: PathBuf,
+        /// What is free, in bytes.
+        free: u64,
+        /// What would be written, in bytes.
+        wanted: u64,
+    },
+    /// Too little memory is free.
+    #[error(
+        "{available} bytes of memory are free, and the load must leave most of it to others: \
+         {wanted} bytes would be needed free; end other programs"
+    )]
+    MemoryTooFull {
+        /// What is free, in bytes.
+        available: u64,
+        /// What must be free, in bytes.
+        wanted: u64,
+    },
+    /// The tree cannot be read.
+    #[error("cannot read the folder {}: {error}; name another one (`--tree`)", tree.display())]
+    Tree {
+        /// The tree.
+        tree: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The system refused sockets.
+    #[error("cannot make the sockets of the load `{kind}`: {error}; {remedy}")]
+    Sockets {
+        /// The kind of load.
+        kind: LoadKind,
+        /// What the system says.
+        error: io::Error,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// There is no such load on this operating system.
+    #[error("the load `{0}` needs {1}, which this operating system has not; measure on Linux")]
+    Unsupported(LoadKind, &'static str),
+}

@@ -1,0 +1,154 @@
+//! The threads of a generator: started together, at ordinary priority, ended and joined together.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::tuning::{self, Tuning};
+
+use crate::stop::Stop;
+
+/// Opens once; until then threads wait before it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    pub(super) fn open(&self) {
+        let (open, opened) = &*self.0;
+        *open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let (open, opened) = &*self.0;
+        let guard = open.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(
+            opened
+                .wait_while(guard, |open| !*open)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+}
+
+/// What a generator is started with. Every thread of every generator waits before the gate until
+/// all are there: else starting the last of them would have to fight the load of the first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Site {
+    pub(super) gate: Gate,
+    pub(super) stop: Stop,
+}
+
+/// Small stacks: a generator may have thousands of threads, and none calls deep.
+const STACK: usize = 128 << 10;
+
+/// Threads that are ended and joined when this is dropped.
+#[derive(Debug)]
+pub(super) struct Workers {
+    site: Site,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    pub(super) fn new(site: &Site) -> Self {
+        Self {
+            site: site.clone(),
+            threads: Vec::new(),
+        }
+    }
+
+    /// Starts a thread that works once the gate is open. `work` must return soon after a stop.
+    pub(super) fn spawn(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&Stop) + Send + 'static,
+    ) -> io::Result<()> {
+        let site = self.site.clone();
+        let thread = std::thread::Builder::new()
+            .name(name.chars().take(15).collect())
+            .stack_size(STACK)
+            .spawn(move || {
+                // A thread begins with the policy of the one that started it.
+                let _ordinary = tuning::apply(&Tuning::default());
+                site.gate.pass();
+                if !site.stop.requested() {
+                    work(&site.stop);
+                }
+            })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// Ends and joins them.
+    pub(super) fn end(&mut self) {
+        self.site.stop.request();
+        self.site.gate.open();
+        for thread in self.threads.drain(..) {
+            // What a worker has to tell it has counted; a panic of one must not hide the others.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The first thing that kept a generator from its work.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trouble(Arc<Mutex<Option<String>>>);
+
+/// How long a worker rests after a failure, so that what fails does not become the load.
+const REST: Duration = Duration::from_millis(50);
+
+impl Trouble {
+    /// Notes what failed, if it is the first, and rests.
+    pub(super) fn note(&self, what: impl FnOnce() -> String) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(what);
+        std::thread::sleep(REST);
+    }
+
+    pub(super) fn get(&self) -> Option<String> {
+        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        text.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn nobody_works_before_the_gate_opens_nor_after_the_end() {
+        let site = Site::default();
+        let worked = Arc::new(AtomicU64::new(0));
+        let mut workers = Workers::new(&site);
+        for _ in 0..3 {
+            let worked = worked.clone();
+            let work = move |_: &Stop| {
+                worked.fetch_add(1, Ordering::Relaxed);
+            };
+            workers.spawn("worker", work).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(worked.load(Ordering::Relaxed), 0);
+        drop(workers);
+        assert_eq!(worked.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn the_first_trouble_stays() {
+        let trouble = Trouble::default();
+        assert_eq!(trouble.get(), None);
+        trouble.note(|| "first".to_owned());
+        trouble.note(|| "second".to_owned());
+        assert_eq!(trouble.get().as_deref(), Some("first"));
+    }
+}
