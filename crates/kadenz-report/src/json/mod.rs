@@ -185,4 +185,4 @@ impl SeriesOutput {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

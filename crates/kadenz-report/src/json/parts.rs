@@ -50,7 +50,7 @@ pub struct DeadlineOutput {
 }
 
 impl DeadlineOutput {
-    pub(super) fn new(verdict: &Verdict) -> Self {
+    pub(crate) fn new(verdict: &Verdict) -> Self {
         let unknown = verdict.misses > 0 && verdict.longest_run == 0;
         Self {
             limit_ns: verdict.limit_ns,

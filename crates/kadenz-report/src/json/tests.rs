@@ -6,7 +6,7 @@ use crate::compare::fail_if::check;
 use crate::compare::{CompareOptions, Comparison};
 use crate::testing::{blog, named, run_of, sampled, series_of};
 
-const SCHEMAS: [(&str, &str); 2] = [
+pub(crate) const SCHEMAS: [(&str, &str); 3] = [
     (
         "urn:kadenz:schema:output:1",
         include_str!("../../../../docs/schema/output.schema.json"),
@@ -15,10 +15,14 @@ const SCHEMAS: [(&str, &str); 2] = [
         "urn:kadenz:schema:compare:1",
         include_str!("../../../../docs/schema/compare.schema.json"),
     ),
+    (
+        "urn:kadenz:schema:matrix:1",
+        include_str!("../../../../docs/schema/matrix.schema.json"),
+    ),
 ];
 
 /// What a schema has against `output`; nothing if it is valid.
-fn complaints_by(schema: &str, output: &Value) -> Option<String> {
+pub(crate) fn complaints_by(schema: &str, output: &Value) -> Option<String> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
     for (name, text) in SCHEMAS {
@@ -186,10 +190,11 @@ fn the_examples_in_the_book_are_valid() {
         .skip(1)
         .map(|rest| serde_json::from_str(rest.split("```").next().unwrap()).unwrap())
         .collect();
-    assert_eq!(blocks.len(), 2);
+    assert_eq!(blocks.len(), 3);
     assert_eq!(complaints(&blocks[0]), None);
     let mut comparison = blocks[0].clone();
     let fields = blocks[1].as_object().unwrap().clone();
     comparison.as_object_mut().unwrap().extend(fields);
     assert_eq!(complaints_by(SCHEMAS[1].0, &comparison), None);
+    assert_eq!(complaints_by(SCHEMAS[2].0, &blocks[2]), None);
 }

@@ -283,3 +283,78 @@ fn markdown_has_the_paper_s_rows_and_columns_and_the_paper_s_own() {
     assert!(text.contains("The paper's figure 8"), "{text}");
     assert!(text.contains("| 100 % | max | 346,148.00 |"), "{text}");
 }
+
+fn output(matrix: &Matrix) -> serde_json::Value {
+    serde_json::to_value(json(matrix)).unwrap()
+}
+
+#[test]
+fn the_json_keeps_to_its_schema() {
+    let few: &[(i64, u64)] = &[(10_000, 20)];
+    let mut refused = both(&[("none", LATE), ("P", STEADY)]);
+    refused.iter_mut().for_each(|cell| refuse(cell, "policy"));
+    let matrices = [
+        vec![],
+        both(&[("none", LATE), ("M", LATE), ("P", STEADY), ("PMCS", STEADY)]),
+        both(&[("none", few), ("M", &[]), ("S", few)]),
+        refused,
+        vec![cell(Load::Heavy, "PC", LATE)],
+    ];
+    for cells in matrices {
+        let output = output(&of(cells));
+        let schema = crate::json::tests::SCHEMAS[2].0;
+        let complaints = crate::json::tests::complaints_by(schema, &output);
+        assert_eq!(complaints, None, "{output:#}");
+        for missing in ["recommendation", "ranking", "version"] {
+            let mut bad = output.clone();
+            bad.as_object_mut().unwrap().remove(missing);
+            assert!(crate::json::tests::complaints_by(schema, &bad).is_some());
+        }
+    }
+}
+
+#[test]
+fn the_json_names_cells_and_loads_as_agreed() {
+    let output = output(&of(both(&[("none", LATE), ("PMC", STEADY)])));
+    assert_eq!(output["loads"], serde_json::json!(["none", "heavy"]));
+    assert_eq!(output["cells"][1]["cell"], "PMC");
+    assert_eq!(output["cells"][1]["load"], "none");
+    assert_eq!(output["recommendation"]["cell"], "PMC");
+    assert_eq!(output["recommendation"]["keeps"], true);
+    assert_eq!(output["ranking"][1]["best_first"][0]["cell"], "PMC");
+    assert_eq!(output["samples_needed"], 29_956);
+}
+
+/// Names come from a file that anyone may have written.
+#[test]
+fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
+    let mut run = run(both(&[("none", STEADY)]));
+    for name in [
+        "heavy-<b>",
+        "heavy-PMCSS",
+        "",
+        "heavy-none",
+        "unloaded-P\u{0}M",
+    ] {
+        run.series
+            .push(series_of(named(name, Kind::Lateness), &[(1, 1)]));
+    }
+    run.run
+        .parameters
+        .insert("shield".into(), "1; reboot".into());
+    run.run
+        .parameters
+        .insert("confidence".into(), "</script>".into());
+    run.run
+        .parameters
+        .insert("loads".into(), serde_json::json!([1]));
+    let matrix = Matrix::of(&run).unwrap();
+    assert_eq!(matrix.cells.len(), 2);
+    assert_eq!(matrix.others(&run).count(), 5);
+    assert_eq!(matrix.claim, Percent::P99_99);
+    let text = crate::terminal::summary(&run, Style::plain());
+    assert!(
+        text.contains("heavy-<b>") && text.contains("Nothing is needed"),
+        "{text}"
+    );
+}
