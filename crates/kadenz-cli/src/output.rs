@@ -20,6 +20,8 @@ pub(crate) enum Outcome {
     Missed,
     /// What was asked for was done in part only, and the reason has been said: exit code 2.
     Incomplete,
+    /// A started program's own exit code.
+    Program(u8),
 }
 
 impl From<Outcome> for ExitCode {
@@ -28,6 +30,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Kept => 0,
             Outcome::Missed => 1,
             Outcome::Incomplete => 2,
+            Outcome::Program(code) => code,
         })
     }
 }

@@ -13,6 +13,7 @@ pub mod beat;
 pub mod clock;
 pub mod doctor;
 pub mod host;
+pub mod launch;
 pub mod memory;
 mod os;
 pub mod pi_mutex;

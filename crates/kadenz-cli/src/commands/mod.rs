@@ -7,6 +7,7 @@ mod completions;
 mod doctor;
 mod experiment;
 mod export;
+mod granted;
 mod hiccup;
 mod import;
 mod interrupt;
@@ -14,6 +15,7 @@ mod load;
 mod man;
 mod outcome;
 mod report;
+mod run;
 mod show;
 mod timer;
 mod tune;
@@ -34,6 +36,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Experiment(experiment::Experiment),
     Load(load::Options),
+    Run(run::Options),
     Report(report::Options),
     Show(show::Options),
     Compare(compare::Options),
@@ -53,6 +56,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Timer(timer) => timer::run(&timer),
         Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Load(options) => load::run(&options),
+        Command::Run(options) => run::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Compare(options) => compare::run(&options),

@@ -16,7 +16,7 @@
 
 mod cpu_set;
 #[cfg(target_os = "linux")]
-mod linux;
+pub(crate) mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 mod policy;
@@ -63,7 +63,8 @@ pub struct Tuning {
 /// One thing asked for, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measure {
-    /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency` or `timer_slack`.
+    /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency` or `timer_slack`; of a started program
+    /// also `nice`, `cgroup` or `idle_spinner`.
     pub name: &'static str,
     /// What was asked for, for example `SCHED_FIFO 80`.
     pub requested: String,

@@ -88,3 +88,10 @@ pub(crate) fn stack_left() -> Option<usize> {
     let here = (&raw const outcome).addr();
     (outcome == 0).then(|| here.saturating_sub(lowest.addr()))
 }
+
+/// Whether a file gives capabilities to whoever executes it.
+pub(crate) fn has_file_capabilities(file: &std::ffi::CStr) -> bool {
+    let name = c"security.capability".as_ptr();
+    // SAFETY: both words are live and end with a zero; with a size of zero nothing is written.
+    unsafe { libc::getxattr(file.as_ptr(), name, std::ptr::null_mut(), 0) > 0 }
+}

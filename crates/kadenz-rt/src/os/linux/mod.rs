@@ -4,11 +4,14 @@ pub(crate) mod clock;
 pub(crate) mod condvar;
 pub(crate) mod disk;
 pub(crate) mod ethtool;
+pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod posix_timer;
 pub(crate) mod sched;
+pub(crate) mod signals;
 pub(crate) mod sleep;
 pub(crate) mod timerfd;
+pub(crate) mod trace;
 
 /// The error number the last failed call left.
 pub(crate) fn errno() -> i32 {

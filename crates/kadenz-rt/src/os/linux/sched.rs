@@ -85,6 +85,21 @@ pub(crate) fn set_timer_slack_ns(slack_ns: u64) -> Result<(), i32> {
     if outcome == 0 { Ok(()) } else { Err(errno()) }
 }
 
+/// The calling thread's nice value, -20 (most of the processor) to 19.
+pub(crate) fn nice() -> i32 {
+    // The system call itself counts from 40 down to 1, so that no value looks like an error.
+    // SAFETY: process 0 is the caller; the call takes numbers and no pointers.
+    let outcome = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) };
+    20 - i32::try_from(outcome).unwrap_or(20)
+}
+
+/// Sets the calling thread's nice value.
+pub(crate) fn set_nice(nice: i32) -> Result<(), i32> {
+    // SAFETY: process 0 is the caller; the call takes numbers and no pointers.
+    let outcome = unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, nice) };
+    if outcome == 0 { Ok(()) } else { Err(errno()) }
+}
+
 /// A limit of this process that is in force; `None` when there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
@@ -105,6 +120,20 @@ pub(crate) fn limit(which: Limit) -> Option<u64> {
     // fail.
     let limit = unsafe {
         libc::getrlimit(resource, limit.as_mut_ptr());
+        limit.assume_init()
+    };
+    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// The soft limit of locked memory of a process of this user, in bytes; `None` for unlimited.
+pub(crate) fn memory_lock_limit_of(pid: u32) -> Option<u64> {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    let pid = libc::pid_t::try_from(pid).unwrap_or(0);
+    // SAFETY: `limit` is there to be written, no new limit is given, and zeroed memory is a valid
+    // value should the call fail: then nothing may be locked.
+    let limit = unsafe {
+        let none = std::ptr::null();
+        libc::prlimit(pid, libc::RLIMIT_MEMLOCK, none, limit.as_mut_ptr());
         limit.assume_init()
     };
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)

@@ -32,10 +32,10 @@ pub(super) fn apply(cpus: &CpuSet) -> (Measure, Option<Previous>) {
     (measure, outcome.and(before).ok().map(Previous))
 }
 
-const REMEDY: &str = "choose among `grep Cpus_allowed_list /proc/self/status`; switch a CPU on with `echo 1 | sudo tee \
+pub(crate) const REMEDY: &str = "choose among `grep Cpus_allowed_list /proc/self/status`; switch a CPU on with `echo 1 | sudo tee \
                       /sys/devices/system/cpu/cpuN/online`, or widen this process's cpuset cgroup";
 
-fn explain(cpus: &CpuSet, outcome: Result<(), i32>, online: &CpuSet) -> String {
+pub(crate) fn explain(cpus: &CpuSet, outcome: Result<(), i32>, online: &CpuSet) -> String {
     let absent = cpus.without(online);
     if !absent.is_empty() {
         return format!("of the CPUs {cpus}, {absent} are not there or switched off");
@@ -48,7 +48,7 @@ fn explain(cpus: &CpuSet, outcome: Result<(), i32>, online: &CpuSet) -> String {
     }
 }
 
-fn online() -> CpuSet {
+pub(crate) fn online() -> CpuSet {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     list.parse().unwrap_or_default()
 }

@@ -9,11 +9,11 @@ const DEVICE: &str = "/dev/cpu_dma_latency";
 
 /// The request holds for as long as the device is open.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     _device: File,
 }
 
-pub(super) fn apply(latency_us: u32) -> (Measure, Option<Held>) {
+pub(crate) fn apply(latency_us: u32) -> (Measure, Option<Held>) {
     let requested = format!("{latency_us} us");
     match hold(latency_us) {
         Ok((device, granted_us)) => {

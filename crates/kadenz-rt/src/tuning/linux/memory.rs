@@ -6,7 +6,7 @@ use super::rights::Rights;
 use super::scheduling::Note;
 use crate::memory::{self, LockMemoryError, LockedMemory};
 
-const REMEDY: &str = "sudo prlimit --pid $$ --memlock=unlimited for this shell; for good, put `@realtime - memlock \
+pub(crate) const REMEDY: &str = "sudo prlimit --pid $$ --memlock=unlimited for this shell; for good, put `@realtime - memlock \
                       unlimited` into /etc/security/limits.d/99-realtime.conf, join that group and log in again";
 
 pub(super) fn apply(rights: &Rights) -> (Measure, Option<LockedMemory>) {
@@ -55,7 +55,7 @@ pub(super) fn only_current(limit: u64) -> Note {
     )
 }
 
-pub(super) fn refusal(error: &LockMemoryError, limit: Option<u64>) -> Note {
+pub(crate) fn refusal(error: &LockMemoryError, limit: Option<u64>) -> Note {
     match (error, limit) {
         (
             LockMemoryError::Refused {

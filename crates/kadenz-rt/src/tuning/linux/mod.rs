@@ -1,10 +1,10 @@
 //! Tuning on Linux, a file each measure.
 
-mod affinity;
-mod dma_latency;
-mod memory;
-mod rights;
-mod scheduling;
+pub(crate) mod affinity;
+pub(crate) mod dma_latency;
+pub(crate) mod memory;
+pub(crate) mod rights;
+pub(crate) mod scheduling;
 mod timer_slack;
 
 use super::{Measure, Tuning};
@@ -55,7 +55,7 @@ pub(super) fn apply(tuning: &Tuning) -> (Vec<Measure>, Restore) {
 }
 
 /// The kernel's word for an error number.
-fn kernel_says(errno: i32) -> String {
+pub(crate) fn kernel_says(errno: i32) -> String {
     std::io::Error::from_raw_os_error(errno).to_string()
 }
 

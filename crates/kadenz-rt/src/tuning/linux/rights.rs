@@ -4,7 +4,7 @@ use crate::os::linux::sched::{Limit, limit};
 
 /// Rights and limits of the calling thread.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Rights {
+pub(crate) struct Rights {
     pub(super) cap_sys_nice: bool,
     pub(super) cap_ipc_lock: bool,
     /// RLIMIT_RTPRIO; `None` when unlimited.
@@ -18,7 +18,7 @@ pub(super) struct Rights {
     /// The cgroup and its `cpu.rt_runtime_us`, where the kernel schedules real time by group.
     pub(super) rt_group: Option<(String, i64)>,
     /// The calling thread lives in a user namespace of its own, where capabilities count for less.
-    pub(super) user_namespace: bool,
+    pub(crate) user_namespace: bool,
 }
 
 /// Bit numbers from linux/capability.h.
@@ -26,7 +26,12 @@ const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
 impl Rights {
-    pub(super) fn read() -> Self {
+    /// Whether these effective capabilities let a process lock memory beyond its limit.
+    pub(crate) fn may_lock(capabilities: u64) -> bool {
+        capabilities & (1 << CAP_IPC_LOCK) != 0
+    }
+
+    pub(crate) fn read() -> Self {
         let capabilities = effective_capabilities(&read("/proc/thread-self/status"));
         Self {
             cap_sys_nice: capabilities & (1 << CAP_SYS_NICE) != 0,
@@ -49,7 +54,7 @@ fn number(path: &str) -> Option<i64> {
     read(path).trim().parse().ok()
 }
 
-fn effective_capabilities(status: &str) -> u64 {
+pub(crate) fn effective_capabilities(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     line.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
         .unwrap_or(0)

@@ -91,6 +91,16 @@ fn attributes(policy: Policy, before: &SchedAttr) -> SchedAttr {
     }
 }
 
+/// The same for a program that is started: what it starts has it too. A `SCHED_DEADLINE` thread
+/// may start nothing without the flag.
+pub(crate) fn inherited(policy: Policy) -> SchedAttr {
+    let attr = attributes(policy, &SchedAttr::default());
+    match policy {
+        Policy::Deadline { .. } => attr,
+        _ => SchedAttr { flags: 0, ..attr },
+    }
+}
+
 fn policy_of(attr: &SchedAttr) -> Option<Policy> {
     let priority = attr.priority as u8;
     match attr.policy.cast_signed() {
@@ -106,7 +116,7 @@ fn policy_of(attr: &SchedAttr) -> Option<Policy> {
     }
 }
 
-fn name(attr: &SchedAttr) -> String {
+pub(crate) fn name(attr: &SchedAttr) -> String {
     match (policy_of(attr), attr.policy.cast_signed()) {
         (Some(policy), _) => policy.to_string(),
         (None, libc::SCHED_BATCH) => "SCHED_BATCH".to_owned(),
@@ -117,13 +127,13 @@ fn name(attr: &SchedAttr) -> String {
 
 /// Why something is not as wished, and what mends it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Note {
-    pub(super) reason: String,
-    pub(super) remedy: String,
+pub(crate) struct Note {
+    pub(crate) reason: String,
+    pub(crate) remedy: String,
 }
 
 impl Note {
-    pub(super) fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
             remedy: remedy.into(),
@@ -132,7 +142,7 @@ impl Note {
 }
 
 /// Explains the kernel's refusal, from the rules of `sched(7)` and `sched_setattr(2)`.
-pub(super) fn refusal(policy: Policy, errno: i32, rights: &Rights) -> Note {
+pub(crate) fn refusal(policy: Policy, errno: i32, rights: &Rights) -> Note {
     match (policy, errno) {
         (Policy::Deadline { .. }, libc::EPERM) if !rights.cap_sys_nice => Note::new(
             "SCHED_DEADLINE needs the capability CAP_SYS_NICE, which no limit can stand in for",
@@ -198,7 +208,7 @@ fn denied(policy: Policy, rights: &Rights) -> Note {
 }
 
 /// What a granted real-time policy still has to fear.
-pub(super) fn throttle(policy: Policy, rights: &Rights) -> Option<Note> {
+pub(crate) fn throttle(policy: Policy, rights: &Rights) -> Option<Note> {
     let (runtime_us, period_us) = rights.rt_throttle_us?;
     let by_priority = matches!(policy, Policy::Fifo(_) | Policy::RoundRobin(_));
     if !by_priority || !(0..period_us).contains(&runtime_us) {

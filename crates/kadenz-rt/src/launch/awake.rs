@@ -1,0 +1,145 @@
+//! S from outside: CPUs that never idle while a program runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::{Builder, JoinHandle};
+
+use super::linux::c_path;
+use crate::os::linux::sched::{SchedAttr, set_affinity, set_scheduling};
+use crate::os::linux::signals::{Mask, set_mask};
+use crate::os::linux::{launch, sched};
+use crate::tuning::linux::{dma_latency, kernel_says};
+use crate::tuning::{CpuSet, Measure};
+
+/// Keeps CPUs from idling until it is dropped: a wake-up then finds a processor that runs, and has
+/// no idle state to leave nor, in a virtual machine, a halted processor to be scheduled again.
+///
+/// It is the nearest thing to a spinning sleep that can be had from outside, and not the same: the
+/// program still sleeps, is woken by an interrupt, and takes the CPU from the spinning thread.
+#[derive(Debug)]
+pub struct Awake {
+    stop: Arc<AtomicBool>,
+    spinners: Vec<JoinHandle<()>>,
+    _latency: Option<dma_latency::Held>,
+}
+
+/// Spins between two looks at the flag: some microseconds.
+const SPINS: u32 = 1000;
+
+impl Awake {
+    /// Holds `/dev/cpu_dma_latency` at 0 for the whole machine and, for each of `cpus`, starts a
+    /// `SCHED_IDLE` thread that spins on it: whatever else wants the CPU gets it at once.
+    ///
+    /// With `enter`, a cgroup's `cgroup.procs` or `tasks`, the threads enter that group first. That
+    /// takes a list of `tasks`, which the second version of cgroups does not have.
+    ///
+    /// Returns what was granted. Not real-time safe.
+    #[must_use]
+    pub fn hold(cpus: Option<&CpuSet>, enter: Option<&Path>) -> (Self, Vec<Measure>) {
+        let (latency, held) = dma_latency::apply(0);
+        let mut awake = Self {
+            stop: Arc::default(),
+            spinners: Vec::new(),
+            _latency: held,
+        };
+        let mut measures = vec![latency];
+        if let Some(cpus) = cpus {
+            measures.push(awake.spin_on(cpus, enter));
+        }
+        (awake, measures)
+    }
+
+    fn spin_on(&mut self, cpus: &CpuSet, enter: Option<&Path>) -> Measure {
+        let tasks = enter.map(tasks_of);
+        let mut spinning = CpuSet::default();
+        let mut trouble = None;
+        for cpu in cpus.iter() {
+            match self.start(cpu, tasks.clone()) {
+                Ok(()) => spinning.insert(cpu),
+                Err(error) => trouble = Some(format!("CPU {cpu}: {error}")),
+            }
+        }
+        let granted = match spinning.is_empty() {
+            true => "none".to_owned(),
+            false => format!("a SCHED_IDLE thread on CPUs {spinning}"),
+        };
+        Measure {
+            name: "idle_spinner",
+            requested: format!("a SCHED_IDLE thread on CPUs {cpus}"),
+            granted,
+            ok: trouble.is_none(),
+            remedy: trouble.as_ref().map(|_| {
+                "choose CPUs that this process may use: grep Cpus_allowed_list /proc/self/status"
+                    .to_owned()
+            }),
+            reason: trouble,
+        }
+    }
+
+    /// Starts one thread and waits until it spins, or says why not.
+    fn start(&mut self, cpu: usize, tasks: Option<PathBuf>) -> io::Result<()> {
+        let (told, ready) = mpsc::sync_channel(1);
+        let stop = Arc::clone(&self.stop);
+        let thread = Builder::new()
+            .name(format!("kadenz-idle-{cpu}"))
+            .spawn(move || {
+                let placed = place(cpu, tasks.as_deref());
+                let good = placed.is_ok();
+                // Whoever waits for it is there.
+                let _ = told.send(placed);
+                if good {
+                    spin(&stop);
+                }
+            })?;
+        self.spinners.push(thread);
+        ready.recv().unwrap_or(Err(libc::ESRCH)).map_err(|errno| {
+            io::Error::new(
+                io::Error::from_raw_os_error(errno).kind(),
+                kernel_says(errno),
+            )
+        })
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for spinner in self.spinners.drain(..) {
+            // It cannot panic, and there would be nothing to do about it.
+            let _ = spinner.join();
+        }
+    }
+}
+
+/// Puts the calling thread where it is to spin, behind everything else.
+fn place(cpu: usize, tasks: Option<&Path>) -> Result<(), i32> {
+    // Signals are for the thread that waits for the program.
+    set_mask(&Mask::all_but(libc::SIGTRAP))?;
+    set_scheduling(&SchedAttr {
+        policy: libc::SCHED_IDLE as u32,
+        ..SchedAttr::default()
+    })?;
+    if let Some(tasks) = tasks {
+        launch::enter(&c_path(tasks).map_err(|_| libc::EINVAL)?)?;
+    }
+    let wanted = CpuSet::single(cpu);
+    set_affinity(wanted.as_mask())?;
+    match sched::affinity()? == *wanted.as_mask() {
+        true => Ok(()),
+        false => Err(libc::EINVAL),
+    }
+}
+
+fn spin(stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        (0..SPINS).for_each(|_| std::hint::spin_loop());
+    }
+}
+
+/// One thread alone enters a group by its list of tasks, beside that of its processes.
+fn tasks_of(list: &Path) -> PathBuf {
+    list.with_file_name("tasks")
+}

@@ -1,0 +1,174 @@
+//! Starting a program on Linux.
+
+use std::ffi::CString;
+use std::io::{self, PipeReader, Read as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use super::{Launch, LaunchError, lock, measures};
+use crate::os::linux::launch::{Orders, Report, prepare};
+use crate::os::linux::signals::{self, Arrived, Mask};
+use crate::tuning::Measure;
+use crate::tuning::linux::rights::Rights;
+use crate::tuning::linux::scheduling;
+
+/// A program that was started. Dropping it leaves the program alone and gives the calling thread
+/// its signals back.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    measures: Vec<Measure>,
+    signals: HeldSignals,
+}
+
+/// What [`Program::wait`] hands on, and what tells it of the program's end.
+const HELD: [i32; 7] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGCHLD,
+];
+
+/// A signal wakes the wait; this only bounds what a lost one would cost.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+impl Program {
+    /// Number of its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What was asked for, and what the program had when it began.
+    #[must_use]
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+
+    /// Waits until the program ends, on the thread that started it.
+    ///
+    /// Meanwhile SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 to this process are handed on to the program;
+    /// SIGINT and SIGQUIT only if a process sent them: those of a terminal the program, which is in
+    /// the same group, gets by itself. Blocks; not real-time safe.
+    ///
+    /// # Errors
+    /// When the system cannot tell how the program ended.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if let Some(arrived) = self.signals.next()
+                && is_for_the_program(arrived)
+            {
+                // Refused only when it has ended meanwhile, which the next look tells.
+                let _ = signals::send(self.child.id(), arrived.signal);
+            }
+        }
+    }
+}
+
+fn is_for_the_program(arrived: Arrived) -> bool {
+    match arrived.signal {
+        libc::SIGCHLD => false,
+        libc::SIGINT | libc::SIGQUIT => arrived.by_process,
+        _ => true,
+    }
+}
+
+/// Signals that the calling thread holds back until this is dropped.
+#[derive(Debug)]
+struct HeldSignals {
+    held: Mask,
+    before: Mask,
+}
+
+impl HeldSignals {
+    fn hold() -> io::Result<Self> {
+        let held = Mask::of(&HELD);
+        let before = signals::hold(&held).map_err(io::Error::from_raw_os_error)?;
+        Ok(Self { held, before })
+    }
+
+    fn next(&self) -> Option<Arrived> {
+        signals::next(&self.held, LONGEST_WAIT)
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        // The mask was in force before, so it is not refused.
+        let _ = signals::set_mask(&self.before);
+    }
+}
+
+pub(super) fn start(mut command: Command, launch: &Launch) -> Result<Program, LaunchError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let unprepared = |source| LaunchError::Prepare {
+        program: program.clone(),
+        source,
+    };
+    let signals = HeldSignals::hold().map_err(unprepared)?;
+    let lockable = launch.lock_memory.then(|| lock::may_be_held(&command));
+    let orders = orders(launch, signals.before, lockable == Some(Ok(()))).map_err(unprepared)?;
+    let (reader, writer) = io::pipe().map_err(unprepared)?;
+    prepare(&mut command, orders, writer.as_raw_fd());
+    let started = command.spawn();
+    drop(writer);
+    let report = read(reader);
+    let rights = Rights::read();
+    let mut measures = report.map_or_else(Vec::new, |it| measures::of(launch, &it, &rights));
+    let mut child = started.map_err(|source| match source.raw_os_error() {
+        Some(libc::ECANCELED) if launch.require && report.is_some() => LaunchError::NotGranted {
+            measures: measures.clone(),
+        },
+        _ => LaunchError::Program { program, source },
+    })?;
+    if let Some(lockable) = lockable {
+        let report = report.map(|it| it.trace);
+        let (measure, held) = lock::lock(child.id(), lockable, report, signals.before, &rights);
+        measures.insert(measures.len().min(1), measure);
+        if launch.require && measures.iter().any(|measure| !measure.ok) {
+            // Held until here, so nothing of it has run.
+            child.kill().and_then(|()| child.wait()).ok();
+            return Err(LaunchError::NotGranted { measures });
+        }
+        drop(held);
+    }
+    Ok(Program {
+        child,
+        measures,
+        signals,
+    })
+}
+
+/// What the program's process is to do with itself.
+fn orders(launch: &Launch, mask: Mask, stop_at_exec: bool) -> io::Result<Orders> {
+    Ok(Orders {
+        enter: launch.enter.as_deref().map(c_path).transpose()?,
+        cpus: launch.cpus.as_ref().map(|cpus| *cpus.as_mask()),
+        nice: launch.nice.map(i32::from),
+        scheduling: launch.policy.map(scheduling::inherited),
+        timer_slack_ns: launch.timer_slack_ns.map(|slack_ns| slack_ns.max(1)),
+        raise_memory_lock_limit: launch.lock_memory,
+        stop_at_exec,
+        all_or_nothing: launch.require,
+        mask,
+    })
+}
+
+pub(super) fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+fn read(mut reader: PipeReader) -> Option<Report> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).ok()?;
+    Report::from_bytes(&bytes)
+}

@@ -1,0 +1,217 @@
+//! M: memory locked in another program, before its first instruction.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::linux::c_path;
+use crate::host::Root;
+use crate::os::linux::launch::Step;
+use crate::os::linux::memory::has_file_capabilities;
+use crate::os::linux::sched::memory_lock_limit_of;
+use crate::os::linux::signals::Mask;
+use crate::os::linux::trace::{CallError, Held};
+use crate::tuning::Measure;
+use crate::tuning::linux::rights::{Rights, effective_capabilities};
+use crate::tuning::linux::scheduling::Note;
+use crate::tuning::linux::{kernel_says, memory};
+
+const REQUESTED: &str = "all current and future pages";
+/// Set-user-ID and set-group-ID.
+const SET_ID: u32 = 0o6000;
+
+/// Why a program is not to be held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotToBeHeld {
+    /// It gains rights at its start, but not when it is traced; then it would fail.
+    GainsRights,
+    /// It is a script that `env` starts: the interpreter comes by a second `exec`, without locks.
+    StartedByEnv,
+}
+
+/// Whether the program may be held at its start, and whether that is of use.
+pub(super) fn may_be_held(command: &Command) -> Result<(), NotToBeHeld> {
+    match find(command) {
+        Some(file) if gains_rights(&file) => Err(NotToBeHeld::GainsRights),
+        Some(file) if interpreter(&file).is_some_and(|it| it.ends_with("/env")) => {
+            Err(NotToBeHeld::StartedByEnv)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What executes a script: the first word after `#!`, which execve(2) reads up to 255 bytes.
+fn interpreter(file: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    let file = File::open(file).ok()?;
+    file.take(255).read_to_end(&mut start).ok()?;
+    let line = String::from_utf8_lossy(start.strip_prefix(b"#!")?).into_owned();
+    let word = line.lines().next()?.split_whitespace().next()?;
+    Some(word.to_owned())
+}
+
+fn gains_rights(file: &Path) -> bool {
+    let set_id = file
+        .metadata()
+        .is_ok_and(|about| about.permissions().mode() & SET_ID != 0);
+    set_id || c_path(file).is_ok_and(|path| has_file_capabilities(&path))
+}
+
+/// The file that `execvp` takes: as named where there is a slash, else the first in `PATH`.
+fn find(command: &Command) -> Option<PathBuf> {
+    let name = Path::new(command.get_program());
+    if name.components().count() > 1 || name.is_absolute() {
+        return Some(name.to_owned());
+    }
+    let own = command
+        .get_envs()
+        .find_map(|(key, value)| (key == OsStr::new("PATH")).then_some(value?.to_owned()));
+    let path = own.or_else(|| env::var_os("PATH"))?;
+    env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
+
+/// Locks the memory of a program that has just been executed, and says what came of it. The
+/// program stays held until what is returned beside is dropped.
+pub(super) fn lock(
+    pid: u32,
+    may_be_held: Result<(), NotToBeHeld>,
+    traced: Option<Step>,
+    mask: Mask,
+    rights: &Rights,
+) -> (Measure, Option<Held>) {
+    let traced = traced.map_or(Err(libc::EPERM), Step::outcome);
+    let held = match (may_be_held, traced) {
+        (Err(why), _) => return (refused(not_held(why)), None),
+        (Ok(()), Err(errno)) => return (refused(not_traced(errno)), None),
+        (Ok(()), Ok(())) => Held::at_exec(pid, mask),
+    };
+    let Some(mut held) = held else {
+        return (refused(call_note(CallError::Ended)), None);
+    };
+    let measure = match lock_held(pid, &mut held, rights) {
+        Ok(locked_kb) => Measure {
+            name: "memory_lock",
+            requested: REQUESTED.to_owned(),
+            granted: format!("{REQUESTED} ({locked_kb} kB at its start)"),
+            ok: true,
+            reason: None,
+            remedy: None,
+        },
+        Err(note) => refused(note),
+    };
+    (measure, Some(held))
+}
+
+fn lock_held(pid: u32, held: &mut Held, rights: &Rights) -> Result<u64, Note> {
+    let status = |field: &str| status_field(pid, field);
+    let capabilities = effective_capabilities(&format!("CapEff:{}", status("CapEff:")));
+    // A capability of a user namespace does not count here.
+    let may = Rights::may_lock(capabilities) && !rights.user_namespace;
+    let limit = if may { None } else { memory_lock_limit_of(pid) };
+    if let Some(limit) = limit {
+        return Err(limited(limit));
+    }
+    let flags = libc::MCL_CURRENT | libc::MCL_FUTURE;
+    let answer = held
+        .call(libc::SYS_mlockall, u64::from(flags.cast_unsigned()))
+        .map_err(call_note)?;
+    if answer < 0 {
+        let errno = i32::try_from(-answer).unwrap_or(libc::EINVAL);
+        let error = crate::memory::LockMemoryError::Refused { errno };
+        return Err(memory::refusal(&error, limit));
+    }
+    let locked = status("VmLck:");
+    let locked = locked.split_whitespace().next();
+    Ok(locked.and_then(|kb| kb.parse().ok()).unwrap_or(0))
+}
+
+/// The rest of a line of `/proc/<pid>/status`; empty when there is none.
+fn status_field(pid: u32, field: &str) -> String {
+    let status = Root::system().read(&format!("/proc/{pid}/status"));
+    let status = status.unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    line.unwrap_or_default().to_owned()
+}
+
+fn refused(note: Note) -> Measure {
+    Measure {
+        name: "memory_lock",
+        requested: REQUESTED.to_owned(),
+        granted: "nothing locked from outside".to_owned(),
+        ok: false,
+        reason: Some(note.reason),
+        remedy: Some(note.remedy),
+    }
+}
+
+const LOCK_ITSELF: &str = "let the program call mlockall(MCL_CURRENT | MCL_FUTURE) itself";
+
+fn limited(limit: u64) -> Note {
+    Note::new(
+        format!(
+            "RLIMIT_MEMLOCK is {} kB for the program, and CAP_IPC_LOCK is missing: with pages to come locked as well, \
+             allocations beyond the limit would fail",
+            limit / 1024
+        ),
+        memory::REMEDY,
+    )
+}
+
+fn not_held(why: NotToBeHeld) -> Note {
+    match why {
+        NotToBeHeld::GainsRights => Note::new(
+            "the program gains rights at its start (set-user-ID or file capabilities), which it would not while it is \
+             held to lock its memory",
+            "start the program inside it: `sudo kadenz run --lock -- PROGRAM` instead of `kadenz run --lock -- sudo \
+             PROGRAM`",
+        ),
+        NotToBeHeld::StartedByEnv => Note::new(
+            "the program is a script that `env` starts, and a lock does not outlive the `exec` of its interpreter",
+            "name the interpreter: `kadenz run --lock -- python3 SCRIPT`",
+        ),
+    }
+}
+
+fn not_traced(errno: i32) -> Note {
+    let (reason, remedy) = match errno {
+        libc::EPERM => (
+            "the program may not be traced: another one (strace, gdb) traces it already, or a container or the setting \
+             kernel.yama.ptrace_scope forbids it"
+                .to_owned(),
+            "start it outside the other tracer; in a container add --cap-add=SYS_PTRACE; else let the program call \
+             mlockall(MCL_CURRENT | MCL_FUTURE) itself",
+        ),
+        _ => (
+            format!("the program cannot be traced: {}", kernel_says(errno)),
+            LOCK_ITSELF,
+        ),
+    };
+    Note::new(reason, remedy)
+}
+
+fn call_note(error: CallError) -> Note {
+    match error {
+        CallError::OtherCode => Note::new("the program's code is not of 64 bits", LOCK_ITSELF),
+        CallError::Unsupported => Note::new(
+            "locking another program's memory is written for x86_64 only",
+            LOCK_ITSELF,
+        ),
+        CallError::Ended => Note::new(
+            "the program ended before its first instruction",
+            "start it by itself to see why",
+        ),
+        CallError::Refused(errno) => Note::new(
+            format!(
+                "the program cannot be changed while it is held: {}",
+                kernel_says(errno)
+            ),
+            LOCK_ITSELF,
+        ),
+    }
+}

@@ -1,0 +1,126 @@
+//! What was asked for against what the program's process found itself with.
+
+use super::Launch;
+use crate::os::linux::launch::Report;
+use crate::tuning::linux::rights::Rights;
+use crate::tuning::linux::scheduling::{self, Note};
+use crate::tuning::linux::{affinity, kernel_says};
+use crate::tuning::{CpuSet, Measure, Policy};
+
+/// One for each thing asked for, but for locked memory.
+pub(super) fn of(launch: &Launch, report: &Report, rights: &Rights) -> Vec<Measure> {
+    let measures = [
+        launch.policy.map(|wanted| policy(wanted, report, rights)),
+        launch.enter.as_ref().map(|list| {
+            let place = list.parent().unwrap_or(list).display();
+            cgroup(&place.to_string(), report)
+        }),
+        launch.cpus.as_ref().map(|wanted| cpus(wanted, report)),
+        launch.nice.map(|wanted| nice(wanted, report)),
+        launch
+            .timer_slack_ns
+            .map(|wanted| timer_slack(wanted, report)),
+    ];
+    measures.into_iter().flatten().collect()
+}
+
+fn measure(
+    name: &'static str,
+    requested: String,
+    granted: String,
+    ok: bool,
+    note: Option<Note>,
+) -> Measure {
+    let (reason, remedy) = note.map_or((None, None), |note| (Some(note.reason), Some(note.remedy)));
+    Measure {
+        name,
+        requested,
+        granted,
+        ok,
+        reason,
+        remedy,
+    }
+}
+
+fn policy(wanted: Policy, report: &Report, rights: &Rights) -> Measure {
+    let outcome = report.policy.outcome();
+    let granted = scheduling::name(&report.scheduling_in_force);
+    let ok = outcome.is_ok() && granted == wanted.to_string();
+    let note = match outcome {
+        Err(errno) => Some(scheduling::refusal(wanted, errno, rights)),
+        Ok(()) => scheduling::throttle(wanted, rights),
+    };
+    measure("policy", wanted.to_string(), granted, ok, note)
+}
+
+fn cgroup(place: &str, report: &Report) -> Measure {
+    let outcome = report.enter.outcome();
+    let granted = match outcome {
+        Ok(()) => format!("in {place}"),
+        Err(_) => "the cgroup of this process".to_owned(),
+    };
+    let note = outcome.err().map(|errno| {
+        Note::new(
+            format!(
+                "the program could not enter {place}: {}",
+                kernel_says(errno)
+            ),
+            format!("ls -ld {place}; run as root, or let the group's owner start the program"),
+        )
+    });
+    measure(
+        "cgroup",
+        format!("in {place}"),
+        granted,
+        outcome.is_ok(),
+        note,
+    )
+}
+
+fn cpus(wanted: &CpuSet, report: &Report) -> Measure {
+    let outcome = report.affinity.outcome();
+    let granted = CpuSet::from_mask(report.cpus_in_force);
+    let ok = outcome.is_ok() && granted == *wanted;
+    let note = (!ok).then(|| {
+        let reason = affinity::explain(wanted, outcome, &affinity::online());
+        Note::new(reason, affinity::REMEDY)
+    });
+    let words = |cpus: &CpuSet| format!("CPUs {cpus}");
+    measure("affinity", words(wanted), words(&granted), ok, note)
+}
+
+fn nice(wanted: i8, report: &Report) -> Measure {
+    let outcome = report.nice.outcome();
+    let note = outcome.err().map(|errno| match errno {
+        libc::EACCES | libc::EPERM => Note::new(
+            "a nice value below that of this process needs RLIMIT_NICE or the capability CAP_SYS_NICE",
+            "sudo prlimit --pid $$ --nice=40 for this shell, or run as root",
+        ),
+        _ => Note::new(
+            format!("the kernel says: {}", kernel_says(errno)),
+            "see setpriority(2)",
+        ),
+    });
+    let ok = outcome.is_ok() && report.nice_in_force == i32::from(wanted);
+    let granted = report.nice_in_force.to_string();
+    measure("nice", wanted.to_string(), granted, ok, note)
+}
+
+fn timer_slack(wanted_ns: u64, report: &Report) -> Measure {
+    let granted_ns = report.timer_slack_in_force_ns;
+    let ok = granted_ns <= wanted_ns.max(1);
+    let note = (!ok).then(|| {
+        let reason = match report.timer_slack.outcome() {
+            Err(errno) => format!("the kernel says: {}", kernel_says(errno)),
+            Ok(()) => "the kernel kept a larger slack".to_owned(),
+        };
+        Note::new(reason, "take a real-time policy: its threads have no slack")
+    });
+    measure(
+        "timer_slack",
+        format!("{wanted_ns} ns"),
+        format!("{granted_ns} ns"),
+        ok,
+        note,
+    )
+}

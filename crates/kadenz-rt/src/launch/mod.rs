@@ -1,0 +1,143 @@
+//! Starting any program under a chosen tuning: what `chrt`, `taskset`, `cset` and `ulimit` do by
+//! hand, in one step, with what was granted read back.
+//!
+//! [`start`] starts the program and says what it has; [`Program::wait`] waits for it and hands
+//! termination signals on. [`Awake`] keeps the program's CPUs from idling meanwhile.
+//!
+//! Unlike [`tuning::apply`](crate::tuning::apply), which tunes one thread, this is inherited: by the
+//! program across `exec`, and by the threads and processes it starts. Only `SCHED_DEADLINE` is not:
+//! the kernel lets such a thread start none that has it too, so what the program starts is ordinary.
+//!
+//! Linux only; elsewhere [`start`] refuses.
+//!
+//! ```
+//! use std::process::Command;
+//!
+//! use kadenz_rt::launch::{self, Launch};
+//! use kadenz_rt::tuning::Policy;
+//!
+//! let launch = Launch { policy: Some(Policy::Fifo(80)), ..Launch::default() };
+//! match launch::start(Command::new("true"), &launch) {
+//!     Ok(mut program) => {
+//!         for measure in program.measures() {
+//!             println!("{}: {} asked, {} granted", measure.name, measure.requested, measure.granted);
+//!         }
+//!         println!("{}", program.wait()?);
+//!     }
+//!     Err(error) => println!("{error}"),
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+#[cfg(target_os = "linux")]
+mod awake;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+mod lock;
+#[cfg(target_os = "linux")]
+mod measures;
+#[cfg(not(target_os = "linux"))]
+mod refused;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+#[cfg(target_os = "linux")]
+pub use awake::Awake;
+#[cfg(target_os = "linux")]
+pub use linux::Program;
+#[cfg(not(target_os = "linux"))]
+pub use refused::{Awake, Program};
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use refused as system;
+
+use crate::tuning::{CpuSet, Measure, Policy};
+
+/// What a program is to be started with. The default asks for nothing: the program gets what this
+/// process has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Launch {
+    /// P: scheduling policy and priority.
+    pub policy: Option<Policy>,
+    /// M: lock all memory of the program, also what it maps later. `mlockall(2)` is not inherited
+    /// through `exec`, so the program is held before its first instruction and the call is made in
+    /// its name; see decision 0120.
+    pub lock_memory: bool,
+    /// C: the CPUs the program may run on.
+    pub cpus: Option<CpuSet>,
+    /// Nice value, -20 to 19: the share of the processor under `SCHED_OTHER`.
+    pub nice: Option<i8>,
+    /// By how much the kernel may delay the program's timers, in nanoseconds.
+    pub timer_slack_ns: Option<u64>,
+    /// C: a cgroup's `cgroup.procs` or `tasks`, into which the program's process writes itself
+    /// before everything else: a shield.
+    pub enter: Option<PathBuf>,
+    /// Start nothing unless everything is granted.
+    pub require: bool,
+}
+
+/// Why a program does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The system could not execute it. The kind of the source tells whether it was not found.
+    #[error("cannot start `{program}`: {source}")]
+    Program {
+        /// As it was named.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Not everything was granted, and [`Launch::require`] was set. Nothing of the program has run.
+    #[error("not started: {}", refusals(.measures))]
+    NotGranted {
+        /// What was asked for and what would have been in force.
+        measures: Vec<Measure>,
+    },
+    /// What starting needs could not be had.
+    #[error("cannot prepare the start of `{program}`: {source}")]
+    Prepare {
+        /// As it was named.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The operating system has none of the calls for it.
+    #[error(
+        "only Linux lets a program be started under a tuning (sched_setattr(2), sched_setaffinity(2), mlockall(2) are \
+         missing here); start the program by itself, or run it on Linux"
+    )]
+    Unsupported,
+}
+
+fn refusals(measures: &[Measure]) -> String {
+    let refused = measures.iter().filter(|measure| !measure.ok);
+    let named: Vec<String> = refused
+        .map(|measure| {
+            let reason = measure.reason.as_deref().unwrap_or("no reason was given");
+            format!("{} was not granted ({reason})", measure.requested)
+        })
+        .collect();
+    named.join("; ")
+}
+
+/// Starts a program as `launch` says, as far as the kernel grants it.
+///
+/// From here on until the [`Program`] is dropped, the calling thread holds back the signals that
+/// [`Program::wait`] hands on (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2): call this before
+/// other threads are started, as those do not hold them back. With [`Launch::lock_memory`] the
+/// calling thread traces the program until it has been locked.
+///
+/// Not real-time safe: allocates and blocks until the program has been executed.
+///
+/// # Errors
+/// [`LaunchError`]; nothing of the program has run then.
+pub fn start(command: Command, launch: &Launch) -> Result<Program, LaunchError> {
+    system::start(command, launch)
+}

@@ -1,0 +1,59 @@
+//! Other systems than Linux.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use super::{Launch, LaunchError};
+use crate::tuning::{CpuSet, Measure};
+
+/// A program that runs under a tuning; there is none on this system.
+#[derive(Debug)]
+pub struct Program(Infallible);
+
+impl Program {
+    /// Number of its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        match self.0 {}
+    }
+
+    /// What was asked for, and what the program has.
+    #[must_use]
+    pub fn measures(&self) -> &[Measure] {
+        match self.0 {}
+    }
+
+    /// Waits until the program ends.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        match self.0 {}
+    }
+}
+
+/// Keeps CPUs awake; not on this system.
+#[derive(Debug)]
+pub struct Awake(());
+
+impl Awake {
+    /// Refuses, with the measure that says so.
+    #[must_use]
+    pub fn hold(_cpus: Option<&CpuSet>, _enter: Option<&Path>) -> (Self, Vec<Measure>) {
+        let measure = Measure {
+            name: "cpu_dma_latency",
+            requested: "0 us".to_owned(),
+            granted: "nothing".to_owned(),
+            ok: false,
+            reason: Some("only Linux lets a process keep CPUs awake".to_owned()),
+            remedy: Some("choose the power plan for highest performance".to_owned()),
+        };
+        (Self(()), vec![measure])
+    }
+}
+
+pub(super) fn start(_command: Command, _launch: &Launch) -> Result<Program, LaunchError> {
+    Err(LaunchError::Unsupported)
+}

@@ -1,0 +1,197 @@
+//! What a started program's process does with itself between `fork` and `exec`.
+//!
+//! Another thread may have held the allocator's lock when this process was copied, so nothing here
+//! allocates: only system calls, and memory that was prepared before.
+
+use std::ffi::CString;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use super::errno;
+use super::sched::{
+    CpuMask, SchedAttr, affinity, nice, scheduling, set_affinity, set_nice, set_scheduling,
+    set_timer_slack_ns, timer_slack_ns,
+};
+use super::signals::{Mask, set_mask};
+
+/// What the process is to do with itself. Whatever is `None` stays as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    /// A cgroup's list of processes or tasks to write itself into.
+    pub(crate) enter: Option<CString>,
+    pub(crate) cpus: Option<CpuMask>,
+    pub(crate) nice: Option<i32>,
+    pub(crate) scheduling: Option<SchedAttr>,
+    pub(crate) timer_slack_ns: Option<u64>,
+    /// Raise the limit of locked memory as far as it may.
+    pub(crate) raise_memory_lock_limit: bool,
+    /// Stop at the first instruction of the program, for its parent to act on it.
+    pub(crate) stop_at_exec: bool,
+    /// Start nothing when one of these was refused.
+    pub(crate) all_or_nothing: bool,
+    /// The signal mask that the program starts with.
+    pub(crate) mask: Mask,
+}
+
+/// A step that was not asked for.
+const NOT_ASKED: i32 = -1;
+
+/// How one step went: the kernel's error number, 0 for success, [`NOT_ASKED`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Step(i32);
+
+impl Step {
+    fn of(outcome: Option<Result<(), i32>>) -> Self {
+        Self(match outcome {
+            None => NOT_ASKED,
+            Some(Ok(())) => 0,
+            Some(Err(errno)) => errno,
+        })
+    }
+
+    /// The outcome; a step that was not asked for went well.
+    pub(crate) fn outcome(self) -> Result<(), i32> {
+        if self.0 > 0 { Err(self.0) } else { Ok(()) }
+    }
+}
+
+/// How the steps went, and what the process has right before it becomes the program. All of it
+/// survives execve(2).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Report {
+    pub(crate) enter: Step,
+    pub(crate) affinity: Step,
+    pub(crate) nice: Step,
+    pub(crate) policy: Step,
+    pub(crate) timer_slack: Step,
+    pub(crate) trace: Step,
+    pub(crate) cpus_in_force: CpuMask,
+    pub(crate) scheduling_in_force: SchedAttr,
+    pub(crate) timer_slack_in_force_ns: u64,
+    pub(crate) nice_in_force: i32,
+    _padding: i32,
+}
+
+impl Report {
+    /// Reads what [`prepare`]'s process has written; `None` when it never came so far.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        (bytes.len() == size_of::<Self>())
+            // SAFETY: there are as many bytes as the structure has, which holds but integers: any
+            // bytes are a value of it; they need not be aligned.
+            .then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
+    }
+
+    fn anything_refused(&self, orders: &Orders) -> bool {
+        let steps = [
+            self.enter,
+            self.affinity,
+            self.nice,
+            self.policy,
+            self.timer_slack,
+            self.trace,
+        ];
+        let narrower = orders
+            .cpus
+            .is_some_and(|wanted| wanted != self.cpus_in_force);
+        let slacker = orders
+            .timer_slack_ns
+            .is_some_and(|wanted| wanted < self.timer_slack_in_force_ns);
+        narrower || slacker || steps.iter().any(|step| step.outcome().is_err())
+    }
+}
+
+/// Lets the process of `command` carry out `orders` and write its [`Report`] to `report`, a pipe
+/// that must stay open until the command was started. The command is to be started once.
+pub(crate) fn prepare(command: &mut Command, orders: Orders, report: RawFd) {
+    let steps = move || {
+        let found = carry_out(&orders);
+        // SAFETY: the report is live and its size is given. It fits into the pipe at once, so the
+        // call neither blocks nor splits it; the descriptor is the writing end of a pipe.
+        unsafe { libc::write(report, (&raw const found).cast(), size_of::<Report>()) };
+        if orders.all_or_nothing && found.anything_refused(&orders) {
+            return Err(io::Error::from_raw_os_error(libc::ECANCELED));
+        }
+        Ok(())
+    };
+    // SAFETY: the steps are system calls on memory that was prepared before: they neither allocate
+    // nor take a lock that another thread could have held when the process was copied.
+    unsafe { command.pre_exec(steps) };
+}
+
+fn carry_out(orders: &Orders) -> Report {
+    let enter = Step::of(orders.enter.as_deref().map(enter));
+    // After the cgroup, which may allow other CPUs; before the policy, as a SCHED_DEADLINE thread
+    // may not change it any more.
+    let affinity_step = Step::of(orders.cpus.as_ref().map(set_affinity));
+    let nice_step = Step::of(orders.nice.map(set_nice));
+    if orders.raise_memory_lock_limit {
+        raise_memory_lock_limit();
+    }
+    let policy = Step::of(orders.scheduling.map(|wanted| set_policy(&wanted)));
+    // After the policy: the kernel sets the slack to zero for a real-time one.
+    let timer_slack = Step::of(orders.timer_slack_ns.map(set_timer_slack_ns));
+    let trace = Step::of(orders.stop_at_exec.then(super::trace::ask_to_be_traced));
+    if trace != Step(0) {
+        let _ = set_mask(&orders.mask);
+    }
+    Report {
+        enter,
+        affinity: affinity_step,
+        nice: nice_step,
+        policy,
+        timer_slack,
+        trace,
+        cpus_in_force: affinity().unwrap_or_default(),
+        scheduling_in_force: scheduling().unwrap_or_default(),
+        timer_slack_in_force_ns: timer_slack_ns(),
+        nice_in_force: nice(),
+        _padding: 0,
+    }
+}
+
+/// An ordinary policy keeps the nice value, which may just have been set.
+fn set_policy(wanted: &SchedAttr) -> Result<(), i32> {
+    let nice = nice();
+    set_scheduling(&SchedAttr { nice, ..*wanted })
+}
+
+/// Writes the calling process (or thread, into a list of tasks) into a cgroup.
+pub(crate) fn enter(list: &std::ffi::CStr) -> Result<(), i32> {
+    // SAFETY: the path is live and ends with a zero.
+    let file = unsafe { libc::open(list.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
+    if file < 0 {
+        return Err(errno());
+    }
+    // Zero stands for whoever writes (cgroups(7)).
+    // SAFETY: one byte of a live constant is written to a descriptor that was just opened.
+    let written = unsafe { libc::write(file, c"0".as_ptr().cast(), 1) };
+    let outcome = if written == 1 { Ok(()) } else { Err(errno()) };
+    // SAFETY: the descriptor was opened above and is closed once.
+    unsafe { libc::close(file) };
+    outcome
+}
+
+/// No limit where that is allowed, else as high as it may go.
+fn raise_memory_lock_limit() {
+    let none = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: both structures are live, and zeroed memory is a valid value should a call fail.
+    unsafe {
+        if libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const none) == 0 {
+            return;
+        }
+        if libc::getrlimit(libc::RLIMIT_MEMLOCK, limit.as_mut_ptr()) == 0 {
+            let mut limit = limit.assume_init();
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit);
+        }
+    }
+}
