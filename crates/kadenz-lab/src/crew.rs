@@ -222,7 +222,7 @@ fn sleeper_measure(kind: SleeperKind, options: &SleeperOptions) -> TuningMeasure
     }
 }
 
-fn refusals(measures: &[TuningMeasure]) -> impl Iterator<Item = Warning> + '_ {
+pub(crate) fn refusals(measures: &[TuningMeasure]) -> impl Iterator<Item = Warning> + '_ {
     measures
         .iter()
         .filter(|measure| !measure.ok)

@@ -11,6 +11,7 @@
 //! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of the ROS thesis) |
 //! | [`floor`] | what does the machine take from a thread that never sleeps? |
 //! | [`load`] | what keeps the machine busy while something is measured? |
+//! | [`watch`] | how long do the threads of a running program wait for a CPU? |
 //! | [`check`] | can this machine keep the robot's beat? |
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
 
@@ -24,3 +25,4 @@ pub mod measuring;
 pub mod session;
 pub mod stop;
 pub mod timer;
+pub mod watch;

@@ -12,6 +12,7 @@ use kadenz_rt::tuning::Tuning;
 use crate::crew::{CrewError, Member, Work};
 use crate::load::StartLoadError;
 use crate::session::{SessionError, SessionPlan};
+use crate::watch::WatchError;
 
 /// How an experiment measures: everything that is not the experiment itself.
 #[derive(Clone, Debug)]
@@ -49,6 +50,12 @@ pub enum ExperimentError {
     /// The load could not be started.
     #[error(transparent)]
     Load(#[from] StartLoadError),
+    /// A running program cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// The machine refused something the experiment needs.
+    #[error("cannot start the load: {0}")]
+    Load(std::io::Error),
     /// The measured program, or the control process, could not be started.
     #[error("cannot start `{program}`: {error}")]
     Program {

@@ -7,7 +7,6 @@ mod completions;
 mod doctor;
 mod experiment;
 mod export;
-mod granted;
 mod hiccup;
 mod import;
 mod interrupt;

@@ -63,6 +63,14 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
     Ok(judge(&runs, telling.deciding))
 }
 
+/// Tells of a run on standard error, where standard output belongs to a started program.
+pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
+    let runs = read(std::iter::once(folder))?;
+    output::note(&terminal::summaries(&runs, Style::plain()));
+    output::note(&whereabouts(folder, None));
+    Ok(())
+}
+
 /// Shows runs that were taken before.
 pub(crate) fn show(folders: &[PathBuf], json: bool) -> anyhow::Result<Outcome> {
     let runs = read(folders.iter().map(PathBuf::as_path))?;

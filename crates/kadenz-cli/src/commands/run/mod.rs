@@ -1,0 +1,238 @@
+//! `kadenz run`.
+
+mod granted;
+mod report;
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::session::SessionPlan;
+use kadenz_lab::watch::{self, Prepared, WatchPlan, Watching};
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::launch::{self, Awake, Launch, LaunchError, Program};
+use kadenz_rt::tuning::{Measure, Policy};
+
+use self::report::{Ended, Report};
+use super::outcome;
+use crate::options::{CpuList, Span, command_line, folder_of_now};
+use crate::output::{self, Outcome};
+
+/// Start a program under a chosen tuning, and say what it was granted.
+///
+/// Does in one step what `chrt`, `taskset`, `ulimit` and a hand-written `mlockall` do together:
+/// scheduling policy, CPUs, locked memory, nice value and timer slack are set before the program's
+/// first instruction and read back. What the kernel refuses is told on standard error with its
+/// remedy, and the program starts without it, or with `--require` not at all. Threads and processes
+/// that the program starts inherit all but the lock and SCHED_DEADLINE.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz run --priority 80 --cpus 1 -- ./controller --arm left    chrt -f 80 taskset -c 1 ./controller
+  kadenz run --priority 80 --lock --cpus 1 --spin -- ./controller  P, M, C and S of the paper
+  kadenz run --policy deadline:200us/1ms -- ./controller          a reservation of processor time
+  kadenz run --watch --out arm -- ./controller                    and how long its threads wait for a CPU
+  kadenz run --require --priority 80 --lock -- ./controller       all of it, or no start
+
+Exit codes: the program's own; 128 + N when signal N ended it, 127 when it was not found, 126 when it
+cannot be executed; 2 when `kadenz run` itself could not do its work, also when `--require` was not met.
+SIGTERM and SIGHUP are handed on to the program. A program outlives `kadenz run` when that is killed.")]
+pub(crate) struct Options {
+    /// Real-time priority 1 to 99 under SCHED_FIFO: short for --policy fifo:PRIORITY
+    #[arg(long, value_name = "PRIORITY", conflicts_with = "policy",
+          value_parser = clap::value_parser!(u8).range(1..=99))]
+    priority: Option<u8>,
+
+    /// Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD [default: inherited]
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<Policy>,
+
+    /// Lock all memory of the program, also what it maps later, before its first instruction
+    #[arg(long)]
+    lock: bool,
+
+    /// CPUs the program may run on, for example 0,2-3
+    #[arg(long, value_name = "CPUS")]
+    cpus: Option<CpuList>,
+
+    /// Keep CPUs from idling while the program runs: allows no idle state that takes time to leave
+    /// (whole machine) and, with --cpus, spins on those CPUs whenever nothing else wants them. Costs
+    /// full power; the program's own sleeps stay sleeps
+    #[arg(long)]
+    spin: bool,
+
+    /// Nice value, -20 (most of the processor) to 19
+    #[arg(long, value_name = "NICE", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i8).range(-20..=19))]
+    nice: Option<i8>,
+
+    /// By how much the kernel may delay the program's timers [default: inherited, mostly 50us]
+    #[arg(long, value_name = "SPAN")]
+    timer_slack: Option<Span>,
+
+    /// Do not start the program unless everything is granted: exit code 2
+    #[arg(long)]
+    require: bool,
+
+    /// Record how long the program's threads wait for a CPU, into a run folder: the mean a time slice
+    /// (series scheduling-delay) and all in all (series waiting) of every window
+    #[arg(long)]
+    watch: bool,
+
+    /// Length of a window of --watch
+    #[arg(long, value_name = "SPAN", default_value = "10ms", requires = "watch")]
+    every: Span,
+
+    /// Run folder of --watch [default: kadenz-run-<TIME> in this folder]
+    #[arg(long, value_name = "DIR", requires = "watch", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Say nothing of what was granted and seen
+    #[arg(long, short = 'q', help_heading = "Output")]
+    quiet: bool,
+
+    /// Write what was granted, and how the program ended, as JSON to a file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
+
+    /// Program to start, with its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let prepared = options.watch.then(|| prepare(options)).transpose()?;
+    let cpus = options.cpus.as_ref().map(CpuList::set);
+    let awake = options.spin.then(|| Awake::hold(cpus.as_ref(), None));
+    let (_awake, kept_awake) = awake.unzip();
+    let kept_awake = kept_awake.unwrap_or_default();
+    let mut program = match start(options, &kept_awake) {
+        Ok(program) => program,
+        Err(error) => return not_started(options, error, kept_awake),
+    };
+    let measures = [program.measures(), &kept_awake].concat();
+    tell(options, &measures);
+    write_report(options, Some(program.pid()), &measures, None);
+    let watching = prepared.and_then(|it| start_watching(it, &program, &measures));
+    let status = program.wait();
+    if let Some(watching) = watching {
+        end_watching(options, watching);
+    }
+    let ended = Ended::of(status.context("cannot tell how the program ended")?);
+    write_report(options, Some(program.pid()), &measures, Some(ended));
+    Ok(Outcome::Program(ended.as_a_shell_says()))
+}
+
+fn start(options: &Options, kept_awake: &[Measure]) -> Result<Program, LaunchError> {
+    if options.require && kept_awake.iter().any(|measure| !measure.ok) {
+        return Err(LaunchError::NotGranted {
+            measures: Vec::new(),
+        });
+    }
+    let mut command = Command::new(&options.program[0]);
+    command.args(&options.program[1..]);
+    let launch = Launch {
+        policy: options.priority.map(Policy::Fifo).or(options.policy),
+        lock_memory: options.lock,
+        cpus: options.cpus.as_ref().map(CpuList::set),
+        nice: options.nice,
+        timer_slack_ns: options.timer_slack.map(Span::as_ns),
+        enter: None,
+        require: options.require,
+    };
+    launch::start(command, &launch)
+}
+
+/// Says why nothing was started, with the code that a shell would give.
+fn not_started(
+    options: &Options,
+    error: LaunchError,
+    kept_awake: Vec<Measure>,
+) -> anyhow::Result<Outcome> {
+    let code = match &error {
+        LaunchError::Program { source, .. } if source.kind() == ErrorKind::NotFound => 127,
+        LaunchError::Program { .. } => 126,
+        _ => 2,
+    };
+    if let LaunchError::NotGranted { mut measures } = error {
+        measures.extend(kept_awake);
+        tell(options, &measures);
+        write_report(options, None, &measures, None);
+        output::note(&format!(
+            "kadenz: `{}` was not started: not everything that --require asks for was granted",
+            options.program[0]
+        ));
+    } else {
+        output::error(&error.into());
+    }
+    Ok(Outcome::Program(code))
+}
+
+fn tell(options: &Options, measures: &[Measure]) {
+    if !options.quiet {
+        granted::tell(&granted::recorded(measures));
+    }
+}
+
+/// Writes `--report`. The program matters more: what goes wrong here is said and stops nothing.
+fn write_report(options: &Options, pid: Option<u32>, measures: &[Measure], ended: Option<Ended>) {
+    let Some(file) = &options.report else {
+        return;
+    };
+    let report = Report {
+        program: &options.program,
+        pid,
+        granted: measures.iter().all(|measure| measure.ok),
+        measures: &granted::recorded(measures),
+        ended,
+    };
+    if let Err(error) = report.write(file) {
+        output::error(&error);
+    }
+}
+
+fn prepare(options: &Options) -> anyhow::Result<Prepared> {
+    anyhow::ensure!(
+        options.every.0 >= Duration::from_millis(1),
+        "`--every {}` is too short: reading the counters takes a part of that; 1ms at least",
+        options.every
+    );
+    let out = options.out.clone();
+    let parameters = BTreeMap::from([
+        ("every".to_owned(), options.every.to_string().into()),
+        ("program".to_owned(), options.program.clone().into()),
+    ]);
+    let session = SessionPlan {
+        out: out.unwrap_or_else(|| folder_of_now("run")),
+        experiment: "run",
+        command: command_line(),
+        parameters,
+        interval: Duration::from_secs(1),
+        raw: false,
+        clock: ClockKind::Monotonic,
+    };
+    let every = options.every.0;
+    Ok(watch::prepare(WatchPlan { session, every })?)
+}
+
+/// The program runs already: what goes wrong here is said and stops nothing.
+fn start_watching(prepared: Prepared, program: &Program, measures: &[Measure]) -> Option<Watching> {
+    let watching = prepared.start(program.pid(), measures);
+    watching.map_err(|error| output::error(&error.into())).ok()
+}
+
+fn end_watching(options: &Options, watching: Watching) {
+    let folder = watching.folder().to_owned();
+    let told = match watching.end() {
+        Ok(_) if options.quiet => Ok(()),
+        Ok(_) => outcome::tell_aside(&folder),
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = told {
+        output::error(&error);
+    }
+}

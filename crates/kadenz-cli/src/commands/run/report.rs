@@ -1,0 +1,67 @@
+//! What `kadenz run --report` writes, for scripts.
+
+use std::path::Path;
+use std::process::ExitStatus;
+
+use anyhow::Context as _;
+use kadenz_record::run::model::TuningMeasure;
+use serde::Serialize;
+
+/// Written at the start, and again at the end.
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    /// The program with its arguments.
+    pub(super) program: &'a [String],
+    /// Number of its process; `null` when it was not started.
+    pub(super) pid: Option<u32>,
+    /// Whether everything asked for was granted.
+    pub(super) granted: bool,
+    /// Requested against granted.
+    pub(super) measures: &'a [TuningMeasure],
+    /// How it ended; `null` while it runs.
+    pub(super) ended: Option<Ended>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Ended {
+    /// What it returned; `null` when a signal ended it.
+    code: Option<i32>,
+    /// The signal that ended it.
+    signal: Option<i32>,
+}
+
+impl Report<'_> {
+    /// Writes the file anew.
+    pub(super) fn write(&self, file: &Path) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        std::fs::write(file, text)
+            .with_context(|| format!("cannot write the report {}", file.display()))
+    }
+}
+
+impl Ended {
+    pub(super) fn of(status: ExitStatus) -> Self {
+        Self {
+            code: status.code(),
+            signal: signal(status),
+        }
+    }
+
+    /// The code that a shell gives for it.
+    pub(super) fn as_a_shell_says(self) -> u8 {
+        let code = self.code.or(self.signal.map(|signal| 128 + signal));
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)
+    }
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_status: ExitStatus) -> Option<i32> {
+    None
+}

@@ -1,0 +1,189 @@
+//! Watches a program while it runs, into a run folder.
+
+use std::path::{Path, PathBuf};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use kadenz_record::run::folder::{RunWriter, SeriesRecorder, SeriesSpec};
+use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::host::Root;
+use kadenz_rt::tuning::Measure;
+
+use super::meter::{WatchMeter, Window};
+use super::reader::ThreadReader;
+use crate::crew::{self, CrewError};
+use crate::measuring::ExperimentError;
+use crate::session::{self, Ongoing, SessionPlan};
+use crate::stop::Stop;
+
+/// How a program is watched.
+#[derive(Clone, Debug)]
+pub struct WatchPlan {
+    /// Run folder, interval, clock.
+    pub session: SessionPlan,
+    /// How often the counters are read: the length of a window.
+    pub every: Duration,
+}
+
+const DELAY: &str = "scheduling-delay";
+const WAITING: &str = "waiting";
+
+/// A run folder that waits for its program.
+#[derive(Debug)]
+pub struct Prepared {
+    plan: WatchPlan,
+    run: RunWriter,
+    recorders: Recorders,
+}
+
+#[derive(Debug)]
+struct Recorders {
+    delay: SeriesRecorder,
+    waiting: SeriesRecorder,
+    windows: u64,
+}
+
+/// A program that is being watched. When this is dropped without [`Watching::end`], what was seen
+/// is kept and the run stays incomplete.
+pub struct Watching {
+    // Dropped first: what it records after the run has ended is lost.
+    observer: Observer,
+    ongoing: Ongoing,
+    folder: PathBuf,
+}
+
+/// The thread that reads. It ends when this is dropped.
+struct Observer {
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        self.stop.request();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to return; if it panicked, the run holds what it recorded before.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes the run folder, so that whatever is wrong is known before the program starts.
+///
+/// # Errors
+/// When the kernel does not count, or the folder cannot be made.
+pub fn prepare(plan: WatchPlan) -> Result<Prepared, ExperimentError> {
+    ThreadReader::check(&Root::system())?;
+    let mut run = session::begin(&plan.session)?;
+    let mut series = |name: &str, description: &str| {
+        run.series(SeriesSpec {
+            series: Series {
+                name: name.to_owned(),
+                description: format!("{description}, windows of {:?}", plan.every),
+                kind: Kind::Latency,
+                ..Series::default()
+            },
+            raw: plan.session.raw,
+        })
+    };
+    let recorders = Recorders {
+        delay: series(
+            DELAY,
+            "a thread's wait for a CPU: mean a time slice over one window, so one long wait may hide",
+        )?,
+        waiting: series(
+            WAITING,
+            "a thread's waiting for a CPU in one window, all in all: no single wait was longer",
+        )?,
+        windows: 0,
+    };
+    Ok(Prepared {
+        plan,
+        run,
+        recorders,
+    })
+}
+
+impl Prepared {
+    /// Begins to watch a process, which was granted `measures`.
+    ///
+    /// # Errors
+    /// When the folder cannot be written or a thread cannot be started.
+    pub fn start(self, pid: u32, measures: &[Measure]) -> Result<Watching, ExperimentError> {
+        let ongoing = session::start(self.run, self.plan.session.interval)?;
+        let measures: Vec<_> = measures.iter().map(session::measure_of).collect();
+        for warning in crew::refusals(&measures) {
+            ongoing.running.add_warning(warning);
+        }
+        for series in [DELAY, WAITING] {
+            ongoing.running.add_series_tuning(series, measures.clone());
+        }
+        let stop = Stop::default();
+        let reader = ThreadReader::new(Root::system(), pid);
+        let (every, recorders) = (self.plan.every, self.recorders);
+        let (asked, origin) = (stop.clone(), ongoing.origin);
+        let thread = Builder::new()
+            .name("kadenz-watch".to_owned())
+            .spawn(move || observe(&reader, every, origin, recorders, &asked));
+        let thread = Some(thread.map_err(CrewError::Thread)?);
+        Ok(Watching {
+            observer: Observer { stop, thread },
+            ongoing,
+            folder: self.plan.session.out,
+        })
+    }
+}
+
+impl Watching {
+    /// The run folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Ends the run after the program has ended.
+    ///
+    /// # Errors
+    /// When something could not be written.
+    pub fn end(self) -> Result<Run, ExperimentError> {
+        drop(self.observer);
+        Ok(self.ongoing.finish(EndedBy::ProgramEnded)?)
+    }
+}
+
+/// Reads until asked to stop. An ordinary thread: what it delays is nobody's beat, and the kernel
+/// counts whether it looks or not.
+fn observe(
+    reader: &ThreadReader,
+    every: Duration,
+    origin: MonotonicTime,
+    mut recorders: Recorders,
+    stop: &Stop,
+) {
+    let mut meter = WatchMeter::new(&reader.read());
+    while !stop.requested() {
+        std::thread::sleep(every);
+        let windows = meter.read(&reader.read());
+        let now_ns = clock::now().since(origin);
+        for window in windows {
+            recorders.record(&window, now_ns);
+        }
+    }
+}
+
+impl Recorders {
+    fn record(&mut self, window: &Window, now_ns: i64) {
+        let sample = |value_ns: i64| Sample {
+            sequence: self.windows,
+            intended_ns: now_ns.saturating_sub(value_ns),
+            actual_ns: now_ns,
+            value_ns,
+        };
+        let (delay, waiting) = (sample(window.mean_ns()), sample(window.waited_ns));
+        self.delay.record(delay);
+        self.waiting.record(waiting);
+        self.windows += 1;
+    }
+}
