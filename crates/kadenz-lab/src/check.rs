@@ -54,9 +54,11 @@ impl CheckPlan {
 pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run, ExperimentError> {
     let mut run = session::begin(&plan.measuring.session)?;
     let realtime = beat_keeper(plan, &mut run, REALTIME, &plan.measuring.tuning, 0)?;
-    let ordinary = beat_keeper(plan, &mut run, ORDINARY, &Tuning::default(), 1)?;
+    let mut ordinary = beat_keeper(plan, &mut run, ORDINARY, &Tuning::default(), 1)?;
+    // It is one of those that the shield keeps off.
+    ordinary.shielded = false;
     let floor = floor_probe(plan, &mut run)?;
-    let ongoing = session::start(run, plan.measuring.session.interval)?;
+    let ongoing = plan.measuring.start(run)?;
     let mut ended_by = crew::work(&ongoing, vec![floor], stop, watch)?;
     if ended_by == EndedBy::Finished {
         ended_by = crew::work(&ongoing, vec![realtime, ordinary], stop, watch)?;

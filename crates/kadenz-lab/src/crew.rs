@@ -7,10 +7,11 @@ use std::time::Duration;
 use kadenz_record::run::folder::Progress;
 use kadenz_record::run::model::{EndedBy, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
+use kadenz_rt::shield::Entrance;
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{self, Tuning};
 
-use crate::session::{self, Ongoing};
+use crate::session::{self, Cover, Ongoing};
 use crate::stop::Stop;
 
 /// Where a measuring loop stands: when it starts, what it reads and what it sleeps with.
@@ -36,6 +37,8 @@ pub struct Member {
     pub series: Vec<String>,
     /// What is asked for.
     pub tuning: Tuning,
+    /// Whether it goes into the shield, where the run has one.
+    pub shielded: bool,
     /// How it sleeps.
     pub sleeper: SleeperKind,
     /// Options of the sleeper.
@@ -112,7 +115,7 @@ pub fn work(
 ) -> Result<EndedBy, CrewError> {
     let hired = members
         .into_iter()
-        .map(|member| hire(member, stop.clone(), ongoing.origin))
+        .map(|member| hire(member, stop.clone(), ongoing))
         .collect::<Result<Vec<_>, _>>()?;
     for member in &hired {
         let measures = member.ready.recv().map_err(|_| CrewError::Lost)??;
@@ -142,14 +145,25 @@ pub fn work(
     })
 }
 
-fn hire(member: Member, stop: Stop, origin: MonotonicTime) -> Result<Hired, CrewError> {
+fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, CrewError> {
+    let origin = ongoing.origin;
+    let cover = member.shielded.then(|| ongoing.cover.clone()).flatten();
     let (ready_sender, ready) = mpsc::sync_channel(1);
     let (start, start_receiver) = mpsc::sync_channel(1);
     let series = member.series.clone();
     let name = series.first().cloned().unwrap_or_default();
     let thread = std::thread::Builder::new()
         .name(name.chars().take(15).collect())
-        .spawn(move || serve(member, &stop, origin, &ready_sender, &start_receiver))?;
+        .spawn(move || {
+            serve(
+                member,
+                cover.as_ref(),
+                &stop,
+                origin,
+                &ready_sender,
+                &start_receiver,
+            )
+        })?;
     Ok(Hired {
         series,
         ready,
@@ -161,6 +175,7 @@ fn hire(member: Member, stop: Stop, origin: MonotonicTime) -> Result<Hired, Crew
 /// The life of one measuring thread.
 fn serve(
     member: Member,
+    cover: Option<&Cover>,
     stop: &Stop,
     origin: MonotonicTime,
     ready: &mpsc::SyncSender<Ready>,
@@ -181,9 +196,20 @@ fn serve(
             return;
         }
     };
+    // The shield before the CPUs: it offers no others. Leaving goes the other way round.
+    let inside = cover
+        .and_then(|cover| cover.entrance.as_ref())
+        .map(Entrance::enter);
     let applied = tuning::apply(&member.tuning);
-    let mut measures: Vec<TuningMeasure> =
-        applied.measures.iter().map(session::measure_of).collect();
+    let of_shield = cover.iter().flat_map(|cover| &cover.measures);
+    let of_thread = inside
+        .iter()
+        .map(|inside| &inside.measure)
+        .chain(&applied.measures);
+    let mut measures: Vec<TuningMeasure> = of_shield
+        .chain(of_thread)
+        .map(session::measure_of)
+        .collect();
     measures.push(sleeper_measure(member.sleeper, &member.sleeper_options));
     let _ = ready.send(Ok(measures));
     let Ok(start) = start.recv() else {

@@ -7,12 +7,13 @@ use kadenz_record::run::folder::{
 };
 use kadenz_record::run::model::{Kind, Series};
 use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
-use kadenz_rt::tuning::Tuning;
+use kadenz_rt::tuning::{CpuSet, Tuning};
 
 use crate::crew::{CrewError, Member, Work};
 use crate::load::StartLoadError;
 use crate::session::{SessionError, SessionPlan};
 use crate::watch::WatchError;
+use crate::session::{self, Ongoing, SessionError, SessionPlan};
 
 /// How an experiment measures: everything that is not the experiment itself.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct Measuring {
     pub session: SessionPlan,
     /// What the measuring threads ask of the machine.
     pub tuning: Tuning,
+    /// The CPUs off which everything else is kept meanwhile, and into which they go.
+    pub shield: Option<CpuSet>,
     /// How they sleep.
     pub sleeper: SleeperKind,
     /// Options of the sleeper.
@@ -67,6 +70,11 @@ pub enum ExperimentError {
 }
 
 impl Measuring {
+    /// Starts the run's time, with the shield raised where one is asked for.
+    pub(crate) fn start(&self, run: RunWriter) -> Result<Ongoing, StartRunError> {
+        session::start(run, self.session.interval, self.shield.as_ref())
+    }
+
     /// Makes one series in the run.
     pub(crate) fn series(
         &self,
@@ -93,6 +101,7 @@ impl Measuring {
         Member {
             series: series.iter().map(|&name| name.to_owned()).collect(),
             tuning: self.tuning.clone(),
+            shielded: self.shield.is_some(),
             sleeper: self.sleeper,
             sleeper_options: self.sleeper_options,
             clock: self.session.clock,

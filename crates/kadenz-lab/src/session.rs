@@ -12,7 +12,8 @@ use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
 use kadenz_rt::doctor::{self, Severity};
 use kadenz_rt::host::cpu_time::CpuTime;
 use kadenz_rt::host::{self, Root};
-use kadenz_rt::tuning;
+use kadenz_rt::shield::{self, Entrance, Shield};
+use kadenz_rt::tuning::{self, CpuSet};
 use serde_json::Value;
 
 /// How a run begins.
@@ -106,23 +107,75 @@ impl Meanwhile {
         let (start, end) = self.start.zip(cpu_time())?;
         stolen(end.since(start))
     }
+    /// What the shielded threads share, where a shield was asked for.
+    pub cover: Option<Cover>,
+    /// Dropped with the run, whatever ends it.
+    shield: Option<Shield>,
+    /// CPU time at the start, where the system tells it.
+    cpu_time: Option<CpuTime>,
+}
+
+/// The shield as its threads see it.
+#[derive(Clone, Debug)]
+pub struct Cover {
+    /// What became of it; noted with each thread's own tuning.
+    pub measures: Vec<tuning::Measure>,
+    /// The way in; absent where it was refused.
+    pub entrance: Option<Entrance>,
 }
 
 /// More stolen CPU time than this, in percent, is worth a warning.
 const STOLEN_PERCENT: f64 = 0.1;
 
-/// Starts the run's time and its writer thread.
+/// Starts the run's time and its writer thread, after raising a shield where one is asked for.
 ///
 /// # Errors
 /// When the folder cannot be written or the thread cannot be started.
-pub fn start(mut run: RunWriter, interval: Duration) -> Result<Ongoing, StartRunError> {
+pub fn start(
+    mut run: RunWriter,
+    interval: Duration,
+    shielded: Option<&CpuSet>,
+) -> Result<Ongoing, StartRunError> {
+    let (cover, shield) = shielded.map(raise).unzip();
     let origin = clock::now();
     run.restart_time(origin.as_ns());
     Ok(Ongoing {
         running: run.start(interval)?,
         origin,
         meanwhile: Meanwhile::begin(),
+        cover,
+        shield: shield.flatten(),
+        cpu_time: cpu_time(),
     })
+}
+
+/// Raises a shield. A refusal ends nothing: the threads are measured on these CPUs all the same,
+/// and the run says that they were not alone there.
+fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
+    match shield::raise(cpus) {
+        Ok(shield) => {
+            let cover = Cover {
+                measures: shield.measures.clone(),
+                entrance: Some(shield.entrance()),
+            };
+            (cover, Some(shield))
+        }
+        Err(error) => {
+            let refused = tuning::Measure {
+                name: "shield",
+                requested: format!("CPUs {cpus} for the measurement alone"),
+                granted: "no shield, affinity only".to_owned(),
+                ok: false,
+                remedy: error.remedy(),
+                reason: Some(error.to_string()),
+            };
+            let cover = Cover {
+                measures: vec![refused],
+                entrance: None,
+            };
+            (cover, None)
+        }
+    }
 }
 
 impl Ongoing {
@@ -132,6 +185,17 @@ impl Ongoing {
     /// When something could not be written; the error holds what was counted.
     pub fn finish(self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
         if let Some(warning) = self.meanwhile.stolen() {
+    pub fn finish(mut self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
+        let restored = self.shield.take().map(Shield::lower).unwrap_or_default();
+        for left in restored.failed {
+            self.running.add_warning(Warning {
+                id: "shield_left".to_owned(),
+                text: left.to_string(),
+                remedy: Some("sudo kadenz doctor --restore".to_owned()),
+            });
+        }
+        let meanwhile = self.cpu_time.zip(cpu_time());
+        if let Some(warning) = meanwhile.and_then(|(start, end)| stolen(end.since(start))) {
             self.running.add_warning(warning);
         }
         self.running.finish(ended_by)

@@ -3,7 +3,7 @@
 //!
 //! A real-time loop takes its time from [`clock`], its wake-ups from [`sleep`] and its intended
 //! times from [`beat`]. [`tuning`] asks the kernel for what the loop needs and reports what was
-//! granted. None of the loops allocates, locks or logs once it has been created. [`host`] and
+//! granted, and [`shield`] keeps everything else off its CPUs. None of the loops allocates, locks or logs once it has been created. [`host`] and
 //! [`doctor`] look at the machine around the loop.
 //!
 //! This is the only crate of the workspace that holds `unsafe` code, and there it stands in few
@@ -17,6 +17,7 @@ pub mod launch;
 pub mod memory;
 mod os;
 pub mod pi_mutex;
+pub mod shield;
 pub mod sleep;
 #[cfg(test)]
 mod testing;

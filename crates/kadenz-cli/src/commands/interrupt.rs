@@ -48,9 +48,13 @@ pub(crate) fn stop_on_interrupt() -> anyhow::Result<Stop> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the user asked twice; what the program changed of the machine (policy, locked \
-              memory, CPU latency) belongs to its threads and descriptors and goes with them"
+    reason = "the user asked twice; the shield is put back first, and what else the program \
+              changed of the machine (policy, locked memory, CPU latency) belongs to its threads \
+              and descriptors and goes with them"
 )]
 fn leave() -> ! {
+    for left in kadenz_rt::shield::lower_all().failed {
+        output::note(&left.to_string());
+    }
     std::process::exit(2)
 }

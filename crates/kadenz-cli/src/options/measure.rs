@@ -68,6 +68,10 @@ pub(crate) struct MeasureOptions {
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
     pub(crate) cpus: Option<CpuList>,
 
+    /// Keep everything else off these CPUs and measure there; restored afterwards
+    #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
+    shield: Option<CpuList>,
+
     /// Lock memory and touch stack and heap in advance [default: with a real-time policy]
     #[arg(long, overrides_with = "no_lock", help_heading = "Tuning")]
     lock: bool,
@@ -149,6 +153,7 @@ impl MeasureOptions {
                 examine: !self.unexamined,
             },
             tuning: self.tuning(policy)?,
+            shield: self.shield.as_ref().map(CpuList::set),
             sleeper: self.sleeper()?.unwrap_or(SleeperKind::recommended()),
             sleeper_options: SleeperOptions {
                 spin_margin: self.spin_margin.0,
@@ -160,8 +165,22 @@ impl MeasureOptions {
             "`--interval {}` is too short: the interval log takes 10ms at least",
             self.interval
         );
+        self.ensure_cpus_are_shielded()?;
         measuring.session.parameters = self.parameters(&measuring);
         Ok(measuring)
+    }
+
+    /// A shielded thread runs nowhere else.
+    fn ensure_cpus_are_shielded(&self) -> anyhow::Result<()> {
+        let (Some(cpus), Some(shield)) = (&self.cpus, &self.shield) else {
+            return Ok(());
+        };
+        let outside = cpus.set().without(&shield.set());
+        anyhow::ensure!(
+            outside.is_empty(),
+            "`--cpus` names CPUs {outside}, which are not in `--shield`; shield them too, or leave them out"
+        );
+        Ok(())
     }
 
     /// The sleeper, if one was named.
@@ -184,7 +203,11 @@ impl MeasureOptions {
         Ok(Tuning {
             policy,
             lock_memory: (self.lock || real_time) && !self.no_lock,
-            cpus: self.cpus.as_ref().map(CpuList::set),
+            cpus: self
+                .cpus
+                .as_ref()
+                .or(self.shield.as_ref())
+                .map(CpuList::set),
             cpu_dma_latency_us: self.cpu_dma_latency.map(microseconds).transpose()?,
             timer_slack_ns: self.timer_slack.map(Span::as_ns),
         })
@@ -210,6 +233,9 @@ impl MeasureOptions {
         }
         if let Some(cpus) = &self.cpus {
             parameters.insert("cpus".to_owned(), cpus.to_vec().into());
+        }
+        if let Some(cpus) = &self.shield {
+            parameters.insert("shield".to_owned(), cpus.to_vec().into());
         }
         if measuring.sleeper == SleeperKind::Spin {
             parameters.insert(

@@ -58,7 +58,7 @@ pub fn experiment(
     let control = experiment.control.map(Control::start).transpose()?;
     let mut companion = experiment.program.map(Companion::start).transpose()?;
     wait(experiment.start_delay, stop);
-    let ongoing = session::start(run, experiment.measuring.session.interval)?;
+    let ongoing = experiment.measuring.start(run)?;
     let mut ended_by = {
         let mut watch = CompanionWatch {
             watch,

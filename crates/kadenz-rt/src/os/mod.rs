@@ -3,6 +3,7 @@
 //! `unsafe` stands here so that it need not stand elsewhere. Nothing here decides anything.
 #![allow(unsafe_code)]
 
+mod file;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
 #[cfg(target_os = "macos")]
@@ -19,6 +20,9 @@ pub(crate) mod windows_facts;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64;
 
+pub(crate) use file::try_lock;
+#[cfg(unix)]
+pub(crate) use file::user;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::clock::{MONOTONIC_NAME, monotonic_ns, monotonic_raw_ns};
 #[cfg(target_os = "linux")]

@@ -16,6 +16,9 @@ pub struct CpuSet {
 pub struct ParseCpuSetError(String);
 
 impl CpuSet {
+    /// CPUs that fit into a set: their numbers are below this.
+    pub const MOST: usize = MOST_CPUS;
+
     /// The set of one CPU.
     ///
     /// # Panics

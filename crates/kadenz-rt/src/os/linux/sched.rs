@@ -53,21 +53,45 @@ pub(crate) type CpuMask = [u64; MOST_CPUS / 64];
 
 /// The CPUs the calling thread may run on.
 pub(crate) fn affinity() -> Result<CpuMask, i32> {
-    let mut mask: CpuMask = [0; MOST_CPUS / 64];
-    // SAFETY: thread 0 is the caller; `mask` has the size that is given, and `cpu_set_t` is but
-    // an array of bits of that size.
-    let outcome =
-        unsafe { libc::sched_getaffinity(0, size_of::<CpuMask>(), (&raw mut mask).cast()) };
-    if outcome == 0 { Ok(mask) } else { Err(errno()) }
+    affinity_of(0)
 }
 
 /// Sets the CPUs the calling thread may run on.
 pub(crate) fn set_affinity(mask: &CpuMask) -> Result<(), i32> {
-    // SAFETY: thread 0 is the caller; `mask` is live and has the size that is given.
+    set_affinity_of(0, mask)
+}
+
+/// The CPUs a thread may run on; thread 0 is the caller.
+pub(crate) fn affinity_of(thread: u32) -> Result<CpuMask, i32> {
+    let thread = libc::pid_t::try_from(thread).map_err(|_| libc::ESRCH)?;
+    let mut mask: CpuMask = [0; MOST_CPUS / 64];
+    // SAFETY: a thread that does not exist is refused; `mask` has the size that is given, and
+    // `cpu_set_t` is but an array of bits of that size.
+    let outcome =
+        unsafe { libc::sched_getaffinity(thread, size_of::<CpuMask>(), (&raw mut mask).cast()) };
+    if outcome == 0 { Ok(mask) } else { Err(errno()) }
+}
+
+/// Sets the CPUs a thread may run on; thread 0 is the caller.
+pub(crate) fn set_affinity_of(thread: u32, mask: &CpuMask) -> Result<(), i32> {
+    let thread = libc::pid_t::try_from(thread).map_err(|_| libc::ESRCH)?;
+    // SAFETY: a thread that does not exist is refused; `mask` is live and has the size that is
+    // given.
     let outcome = unsafe {
-        libc::sched_setaffinity(0, size_of::<CpuMask>(), std::ptr::from_ref(mask).cast())
+        libc::sched_setaffinity(
+            thread,
+            size_of::<CpuMask>(),
+            std::ptr::from_ref(mask).cast(),
+        )
     };
     if outcome == 0 { Ok(()) } else { Err(errno()) }
+}
+
+/// The number of the calling thread.
+pub(crate) fn this_thread() -> u32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    let thread = unsafe { libc::gettid() };
+    thread.unsigned_abs()
 }
 
 /// By how much the kernel may delay the calling thread's timers, in nanoseconds.

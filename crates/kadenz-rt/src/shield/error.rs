@@ -1,0 +1,139 @@
+//! Why a shield was not raised.
+
+use std::io;
+
+use super::undo::Unrestored;
+
+/// Why a shield was not raised. Nothing has been changed then, or it is as it was again.
+#[derive(Debug, thiserror::Error)]
+pub enum RaiseShieldError {
+    /// Only Linux can keep others off a CPU.
+    #[error("a shield can be raised on Linux only")]
+    Unsupported,
+    /// The set is empty.
+    #[error("no CPU is named to be shielded; name one, for example 1")]
+    NoCpus,
+    /// The machine has one CPU only.
+    #[error("this machine has one CPU, and everything else needs it; a shield needs two or more")]
+    OneCpu,
+    /// Nothing would be left for everything else.
+    #[error("all CPUs ({online}) are named; leave one at least to everything else")]
+    AllCpus {
+        /// Those that are online.
+        online: String,
+    },
+    /// Some are not there.
+    #[error(
+        "of the CPUs {cpus}, {absent} are not there, switched off or withheld; choose among {online}"
+    )]
+    Offline {
+        /// Those that were named.
+        cpus: String,
+        /// Those that are absent.
+        absent: String,
+        /// Those that are online.
+        online: String,
+    },
+    /// Another process has raised one.
+    #[error(
+        "process {pid} shields CPUs {cpus} already, and a machine has one shield; wait for it or end it (kill {pid})"
+    )]
+    Busy {
+        /// That process; 0 while it is just beginning.
+        pid: u32,
+        /// The CPUs it shields.
+        cpus: String,
+    },
+    /// What a process that died left behind could not be put back.
+    #[error("an earlier shield, whose process has died, could not be put back: {0}")]
+    Leftover(Unrestored),
+    /// A control group of the shield's name is there, and no journal tells whose it is.
+    #[error(
+        "{path} is there already, and no journal tells whose it is; end what runs in it, then sudo rmdir {path}"
+    )]
+    Taken {
+        /// That control group.
+        path: String,
+    },
+    /// This user may not.
+    #[error(
+        "this user may not write {path} ({source}); run as root, in a container with --privileged"
+    )]
+    Denied {
+        /// What was to be written.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The kernel has no cpusets, or hides them.
+    #[error(
+        "no hierarchy of control groups offers the controller cpuset here; mount it (sudo mount -t cgroup2 none \
+         /sys/fs/cgroup), or boot with isolcpus="
+    )]
+    NoController,
+    /// The journal could not be written, and without it nothing is changed.
+    #[error("cannot write the journal in {folder}: {source}")]
+    Journal {
+        /// Its folder.
+        folder: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The kernel refused what a shield cannot do without.
+    #[error("the kernel refuses {path} the value {wanted:?}: {source}")]
+    Refused {
+        /// What was to be written.
+        path: String,
+        /// The value.
+        wanted: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The partition of the second version did not become valid.
+    #[error("{path} is no valid partition: {reason}")]
+    NotIsolated {
+        /// That control group.
+        path: String,
+        /// The kernel's reason.
+        reason: String,
+    },
+}
+
+impl RaiseShieldError {
+    /// What mends it, where one command or step does.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Denied { .. } => "run as root (sudo)".to_owned(),
+            Self::Busy { pid, .. } => format!("wait for process {pid}, or end it"),
+            Self::Taken { path } => format!("end what runs in {path}, then sudo rmdir {path}"),
+            Self::Leftover(_) => "sudo kadenz doctor --restore".to_owned(),
+            Self::NoController | Self::NotIsolated { .. } | Self::Refused { .. } => {
+                "shield the CPUs from the boot on: isolcpus=domain,managed_irq,CPUS on the kernel's \
+                 command line"
+                    .to_owned()
+            }
+            Self::AllCpus { .. } | Self::Offline { .. } | Self::NoCpus => {
+                "choose among the CPUs in /sys/devices/system/cpu/online".to_owned()
+            }
+            Self::Unsupported | Self::OneCpu | Self::Journal { .. } => return None,
+        };
+        Some(remedy)
+    }
+}
+
+/// The kernel's refusal of something a shield needs, by its cause.
+pub(super) fn refused(path: &str, wanted: &str, source: io::Error) -> RaiseShieldError {
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            RaiseShieldError::Denied { path, source }
+        }
+        io::ErrorKind::AlreadyExists => RaiseShieldError::Taken { path },
+        _ => RaiseShieldError::Refused {
+            path,
+            wanted: wanted.to_owned(),
+            source,
+        },
+    }
+}

@@ -1,0 +1,158 @@
+//! The journal: what a shield is about to change, written down before it does.
+//!
+//! One JSON object a line, the owner first. A line is on the disk before the change is made, so
+//! whatever ends the program, the journal names everything that is to be put back, and perhaps one
+//! thing that never was changed.
+
+use serde::{Deserialize, Serialize};
+
+/// Where the journal of this machine lies.
+pub const FOLDER: &str = "/run/kadenz";
+/// Its name there.
+pub const FILE_NAME: &str = "shield.journal";
+/// Names another folder, for tests and for machines without `/run`.
+pub const FOLDER_VARIABLE: &str = "KADENZ_JOURNAL_FOLDER";
+/// Version of the journal's format.
+pub const VERSION: u32 = 1;
+
+/// Whose shield it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Version of the format.
+    pub version: u32,
+    /// Its process.
+    pub pid: u32,
+    /// When that process started, in clock ticks since boot: numbers are used again.
+    pub start: u64,
+    /// `/proc/sys/kernel/random/boot_id`: what a shield changes does not outlast a boot.
+    pub boot: String,
+    /// The shielded CPUs.
+    pub cpus: String,
+}
+
+/// The file of a control group that takes members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Members {
+    /// Threads, in the first version of control groups.
+    #[serde(rename = "tasks")]
+    Threads,
+    /// Whole processes.
+    #[serde(rename = "cgroup.procs")]
+    Processes,
+}
+
+impl Members {
+    /// The path of that file in a control group.
+    #[must_use]
+    pub fn of(self, folder: &str) -> String {
+        match self {
+            Self::Threads => format!("{folder}/tasks"),
+            Self::Processes => format!("{folder}/cgroup.procs"),
+        }
+    }
+}
+
+/// One thing that is about to be changed, with all that is needed to put it back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Change {
+    /// A file below `/proc` or `/sys` gets another value.
+    File {
+        /// Its path.
+        path: String,
+        /// What it held.
+        before: String,
+    },
+    /// A control group is made; what is in it at the end goes to `home`.
+    Folder {
+        /// Its path.
+        path: String,
+        /// The control group to go back to.
+        home: String,
+        /// Which file takes members.
+        members: Members,
+    },
+    /// The controller `cpuset` is switched on for a control group's children.
+    Controller {
+        /// The path of its `cgroup.subtree_control`.
+        path: String,
+    },
+    /// A thread gets other CPUs.
+    Affinity {
+        /// Its number.
+        thread: u32,
+        /// When it started.
+        start: u64,
+        /// The CPUs it had.
+        before: String,
+    },
+    /// A thread or process goes into the shield.
+    Entered {
+        /// Its number.
+        id: u32,
+        /// When it started.
+        start: u64,
+        /// The shield's control group.
+        shield: String,
+        /// Where it came from.
+        from: String,
+        /// Which file takes members.
+        members: Members,
+        /// The CPUs it had chosen itself.
+        cpus: Option<String>,
+    },
+}
+
+/// A journal as it was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    /// Absent when its line is damaged; then nothing had been changed yet.
+    pub owner: Option<Owner>,
+    /// In the order in which they were made.
+    pub changes: Vec<Change>,
+    /// Lines that could not be understood: the last one when its writer died, or more.
+    pub damaged: usize,
+}
+
+impl Journal {
+    /// Understands a journal line by line; what is damaged is counted and left out.
+    ///
+    /// ```
+    /// use kadenz_rt::shield::journal::Journal;
+    ///
+    /// let text = br#"{"version":1,"pid":7,"start":1,"boot":"b","cpus":"1"}
+    /// {"change":"file","path":"/proc/irq/24/smp_affinity_list","before":"0-1"}
+    /// {"change":"file","path":"/proc/ir"#;
+    /// let journal = Journal::parse(text);
+    /// assert_eq!((journal.changes.len(), journal.damaged), (1, 1));
+    /// ```
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut lines = bytes
+            .split(|byte| *byte == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .filter(|line| !line.is_empty());
+        let mut journal = Self::default();
+        let Some(first) = lines.next() else {
+            return journal;
+        };
+        match serde_json::from_slice(first) {
+            Ok(owner) => journal.owner = Some(owner),
+            Err(_) => journal.damaged += 1,
+        }
+        for line in lines {
+            match serde_json::from_slice(line) {
+                Ok(change) => journal.changes.push(change),
+                Err(_) => journal.damaged += 1,
+            }
+        }
+        journal
+    }
+}
+
+/// A line of the journal.
+pub(super) fn line(entry: &impl Serialize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(entry)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}

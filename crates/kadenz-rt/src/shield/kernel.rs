@@ -1,0 +1,124 @@
+//! What a shield reads and changes, so that the same logic runs on the machine and on a fake.
+
+use std::io;
+
+use crate::tuning::CpuSet;
+
+/// The files and calls through which a shield is raised. Paths are absolute.
+pub trait Kernel: Send + Sync {
+    /// The file's text.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn read(&self, path: &str) -> io::Result<String>;
+
+    /// Hands the kernel a value, in one piece.
+    ///
+    /// # Errors
+    /// What the system says; the value is as it was then.
+    fn write(&self, path: &str, text: &str) -> io::Result<()>;
+
+    /// Makes a control group.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn make_folder(&self, path: &str) -> io::Result<()>;
+
+    /// Removes a control group, which must be empty.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn remove_folder(&self, path: &str) -> io::Result<()>;
+
+    /// The names of the folders in a folder, sorted.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn folders(&self, path: &str) -> io::Result<Vec<String>>;
+
+    /// The CPUs on which a thread may run.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn affinity(&self, thread: u32) -> io::Result<CpuSet>;
+
+    /// Sets the CPUs on which a thread may run, within its control group.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn set_affinity(&self, thread: u32, cpus: &CpuSet) -> io::Result<()>;
+
+    /// The number of the calling thread.
+    fn this_thread(&self) -> u32;
+
+    /// The number of the calling process.
+    fn this_process(&self) -> u32 {
+        std::process::id()
+    }
+}
+
+/// Whether the kernel has the file at all.
+pub(super) fn has(kernel: &dyn Kernel, path: &str) -> bool {
+    !kernel
+        .read(path)
+        .is_err_and(|error| matches!(error.kind(), io::ErrorKind::NotFound))
+}
+
+/// The file as a list of CPUs; empty when it holds none.
+pub(super) fn cpu_list(kernel: &dyn Kernel, path: &str) -> io::Result<CpuSet> {
+    let text = kernel.read(path)?;
+    Ok(text.trim().parse().unwrap_or_default())
+}
+
+/// The numbers of a file with one in each line, as `tasks` and `cgroup.procs` are.
+pub(super) fn numbers(kernel: &dyn Kernel, path: &str) -> io::Result<Vec<u32>> {
+    let text = kernel.read(path)?;
+    Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+}
+
+/// What `proc_pid_stat(5)` tells of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ThreadFacts {
+    flags: u64,
+    /// Time of its start in clock ticks since boot: with its number it names a thread for good.
+    pub(super) start: u64,
+}
+
+impl ThreadFacts {
+    pub(super) fn read(kernel: &dyn Kernel, thread: u32) -> Option<Self> {
+        Self::parse(&kernel.read(&format!("/proc/{thread}/stat")).ok()?)
+    }
+
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let after_name = line.get(line.rfind(')')? + 1..)?;
+        let mut fields = after_name.split_whitespace();
+        // Fields 9 and 22 of the page; here counting begins after field 2.
+        let flags = fields.nth(6)?.parse().ok()?;
+        let start = fields.nth(12)?.parse().ok()?;
+        Some(Self { flags, start })
+    }
+
+    /// `PF_KTHREAD` of the kernel's `include/linux/sched.h`.
+    pub(super) fn is_kernel_thread(self) -> bool {
+        self.flags & 0x0020_0000 != 0
+    }
+
+    /// `PF_NO_SETAFFINITY`: bound to its CPU for good, and no control group may take it.
+    pub(super) fn is_bound(self) -> bool {
+        self.flags & 0x0400_0000 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_start_are_read_behind_any_name() {
+        let line = "12 (a) (b) S 2 0 0 0 -1 69238848 0 0 0 0 0 0 0 0 -100 0 1 0 345 0 0";
+        let facts = ThreadFacts::parse(line).unwrap();
+        assert_eq!(facts.start, 345);
+        assert!(facts.is_kernel_thread() && facts.is_bound());
+        assert_eq!(ThreadFacts::parse(")("), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! What a shield left whose process was killed.
+
+use std::io;
+use std::path::Path;
+
+use super::journal::{Journal, Owner};
+use super::kernel::Kernel;
+use super::undo::{self, Restored};
+use super::writer::{Opened, Writer};
+use super::{boot, journal_folder};
+use crate::tuning::Measure;
+
+/// A journal that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Whose it is, where that can be read.
+    pub owner: Option<Owner>,
+    /// Whether that process lives; then nothing is left over yet.
+    pub alive: bool,
+    /// How many changes it names.
+    pub changes: usize,
+}
+
+/// Why nothing was put back.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreShieldError {
+    /// Its owner lives and will put everything back itself.
+    #[error(
+        "process {pid} lives and has raised the shield; end it (kill {pid}), and it puts everything back itself"
+    )]
+    Held {
+        /// That process; 0 while it is just beginning.
+        pid: u32,
+    },
+    /// The journal cannot be read.
+    #[error("cannot read the journal in {folder}: {source}; run as root (sudo)")]
+    Journal {
+        /// Its folder.
+        folder: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// The journal of a shield on this machine; none when there is none.
+///
+/// # Errors
+/// The journal is there and this user may not read it.
+pub fn leftovers() -> Result<Option<Leftovers>, RestoreShieldError> {
+    leftovers_in(&journal_folder())
+}
+
+/// As [`leftovers`], with the journal in any folder.
+///
+/// # Errors
+/// As [`leftovers`].
+pub fn leftovers_in(folder: &Path) -> Result<Option<Leftovers>, RestoreShieldError> {
+    let found = Writer::find(folder).map_err(|error| unreadable(folder, error))?;
+    Ok(found.map(|opened| {
+        let (journal, alive) = match opened {
+            Opened::Ours(_, journal) => (journal, false),
+            Opened::Held(journal) => (journal, true),
+        };
+        Leftovers {
+            owner: journal.owner,
+            alive,
+            changes: journal.changes.len(),
+        }
+    }))
+}
+
+/// Puts back what a shield left whose process has died. Nothing to do is no error.
+///
+/// # Errors
+/// [`RestoreShieldError`]: nothing was touched. What could not be put back is in [`Restored`].
+pub fn restore() -> Result<Restored, RestoreShieldError> {
+    #[cfg(target_os = "linux")]
+    return restore_in(&super::LiveKernel, &journal_folder());
+    #[cfg(not(target_os = "linux"))]
+    Ok(Restored::default())
+}
+
+/// As [`restore`], on any kernel and with the journal in any folder.
+///
+/// # Errors
+/// As [`restore`].
+pub fn restore_in(kernel: &dyn Kernel, folder: &Path) -> Result<Restored, RestoreShieldError> {
+    let found = Writer::find(folder).map_err(|error| unreadable(folder, error))?;
+    match found {
+        None => Ok(Restored::default()),
+        Some(Opened::Held(journal)) => Err(RestoreShieldError::Held {
+            pid: journal.owner.map_or(0, |owner| owner.pid),
+        }),
+        Some(Opened::Ours(writer, journal)) => {
+            let mut restored = put_back(kernel, &journal, &boot(kernel));
+            restored.close(writer);
+            Ok(restored)
+        }
+    }
+}
+
+fn unreadable(folder: &Path, source: io::Error) -> RestoreShieldError {
+    RestoreShieldError::Journal {
+        folder: folder.display().to_string(),
+        source,
+    }
+}
+
+/// Undoes a dead owner's changes. Those from before the last boot went with it.
+pub(super) fn put_back(kernel: &dyn Kernel, journal: &Journal, boot: &str) -> Restored {
+    match &journal.owner {
+        Some(owner) if owner.boot != boot => Restored::default(),
+        _ => undo::undo(kernel, &journal.changes),
+    }
+}
+
+/// That an earlier shield was put back on the way.
+pub(super) fn measure(journal: &Journal, put_back: usize) -> Measure {
+    let pid = journal.owner.as_ref().map_or(0, |owner| owner.pid);
+    Measure {
+        name: "shield_leftovers",
+        requested: format!("the machine as it was before process {pid}, which died, shielded CPUs"),
+        granted: format!("{put_back} things put back"),
+        ok: true,
+        reason: None,
+        remedy: None,
+    }
+}

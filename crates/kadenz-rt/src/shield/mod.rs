@@ -1,0 +1,273 @@
+//! C: the CPU shield, which keeps everything else off some CPUs, and puts the machine back.
+//!
+//! [`raise`] moves threads, interrupts and the kernel's own workers to the other CPUs; the threads
+//! that are to be alone there go in by an [`Entrance`]. Dropping the [`Shield`] puts everything
+//! back. Every change is in a journal on the disk before it is made, so that [`restore`] can put
+//! back what a killed process left ([`leftovers`] tells whether one did). `docs/shield.md` names
+//! every file that is changed.
+//!
+//! None of this is real-time safe: it reads and writes files, allocates, locks and blocks. A
+//! shield is raised before a loop starts, and dropped after it has ended.
+//!
+//! ```no_run
+//! use kadenz_rt::{shield, tuning::CpuSet};
+//!
+//! let shield = shield::raise(&CpuSet::single(1))?;
+//! let entrance = shield.entrance();
+//! std::thread::spawn(move || {
+//!     let inside = entrance.enter();
+//!     assert!(inside.measure.ok);
+//!     // the loop
+//! });
+//! # Ok::<(), shield::RaiseShieldError>(())
+//! ```
+
+mod entrance;
+mod error;
+mod hierarchy;
+pub mod journal;
+mod kernel;
+mod knobs;
+mod ledger;
+mod leftovers;
+#[cfg(target_os = "linux")]
+mod live;
+mod permitted;
+mod plan;
+mod undo;
+mod v1;
+mod v2;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+pub use entrance::{Entrance, Inside};
+pub use error::RaiseShieldError;
+pub use kernel::Kernel;
+pub use leftovers::{Leftovers, RestoreShieldError, leftovers, leftovers_in, restore, restore_in};
+#[cfg(target_os = "linux")]
+pub use live::LiveKernel;
+pub use permitted::is_permitted;
+pub use undo::{Restored, Unrestored};
+
+use crate::tuning::{CpuSet, Measure};
+use hierarchy::{Hierarchy, Place};
+use journal::{FOLDER, FOLDER_VARIABLE, Journal, Owner, VERSION};
+use kernel::ThreadFacts;
+use ledger::Ledger;
+use plan::Plan;
+use writer::{Opened, Writer};
+
+/// CPUs that are kept free of everything else. Dropping it puts the machine back.
+#[derive(Debug)]
+#[must_use = "dropping this puts everything back at once"]
+pub struct Shield {
+    /// One for each thing that was asked of the kernel.
+    pub measures: Vec<Measure>,
+    cpus: CpuSet,
+    place: Place,
+    raised: Arc<Raised>,
+}
+
+/// What has to be undone; none once it is. Locked while a shield is raised and while it is put
+/// back, so that who waits for the lock finds one or the other done.
+struct Raised(Mutex<Option<Ledger>>);
+
+impl std::fmt::Debug for Raised {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Raised")
+    }
+}
+
+impl Raised {
+    fn lock(&self) -> MutexGuard<'_, Option<Ledger>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lower(&self) -> Restored {
+        self.lock().take().map(Ledger::undo).unwrap_or_default()
+    }
+}
+
+/// The shields of this process, for its sudden end.
+static RAISED: Mutex<Vec<Weak<Raised>>> = Mutex::new(Vec::new());
+
+/// Keeps everything else off these CPUs of this machine until the shield is dropped. What an
+/// earlier shield left, whose process has died, is put back first.
+///
+/// # Errors
+/// [`RaiseShieldError`], and the machine is as it was; a knob that the kernel refuses is no error
+/// but a measure of the shield.
+pub fn raise(cpus: &CpuSet) -> Result<Shield, RaiseShieldError> {
+    #[cfg(target_os = "linux")]
+    return raise_on(Arc::new(LiveKernel), cpus, &journal_folder());
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = cpus;
+        Err(RaiseShieldError::Unsupported)
+    }
+}
+
+/// As [`raise`], on any kernel and with the journal in any folder.
+///
+/// # Errors
+/// As [`raise`].
+pub fn raise_on(
+    kernel: Arc<dyn Kernel>,
+    cpus: &CpuSet,
+    journal: &Path,
+) -> Result<Shield, RaiseShieldError> {
+    let mut plan = Plan::of(cpus, &plan::online(kernel.as_ref()))?;
+    let hierarchy = Hierarchy::find(kernel.as_ref()).ok_or(RaiseShieldError::NoController)?;
+    let writer = own_journal(kernel.as_ref(), cpus, journal, &mut plan)?;
+    let raised = Arc::new(Raised(Mutex::new(None)));
+    let mut state = raised.lock();
+    known().push(Arc::downgrade(&raised));
+    let mut ledger = Ledger::new(kernel, writer);
+    let place = match hierarchy {
+        Hierarchy::First(mount) => v1::raise(&mut ledger, &mount, &mut plan),
+        Hierarchy::Second(mount) => v2::raise(&mut ledger, &mount, &mut plan),
+    };
+    let place = match place {
+        Ok(place) => place,
+        Err(error) => {
+            let undone = ledger.undo();
+            return Err(undone
+                .failed
+                .into_iter()
+                .next()
+                .map_or(error, RaiseShieldError::Leftover));
+        }
+    };
+    knobs::turn(&mut ledger, &mut plan);
+    *state = Some(ledger);
+    drop(state);
+    Ok(Shield {
+        measures: plan.measures,
+        cpus: plan.cpus,
+        place,
+        raised,
+    })
+}
+
+/// The machine's journal, with what a dead owner left in it put back.
+fn own_journal(
+    kernel: &dyn Kernel,
+    cpus: &CpuSet,
+    folder: &Path,
+    plan: &mut Plan,
+) -> Result<Writer, RaiseShieldError> {
+    let (mut writer, left) =
+        match Writer::open(folder).map_err(|error| no_journal(folder, error))? {
+            Opened::Ours(writer, left) => (writer, left),
+            Opened::Held(journal) => return Err(busy(journal)),
+        };
+    let owner = owner(kernel, cpus);
+    let restored = leftovers::put_back(kernel, &left, &owner.boot);
+    if let Some(failed) = restored.failed.into_iter().next() {
+        return Err(RaiseShieldError::Leftover(failed));
+    }
+    if !restored.put_back.is_empty() {
+        plan.measures
+            .push(leftovers::measure(&left, restored.put_back.len()));
+    }
+    writer
+        .begin(&owner)
+        .map_err(|error| no_journal(folder, error))?;
+    Ok(writer)
+}
+
+fn busy(journal: Journal) -> RaiseShieldError {
+    let owner = journal.owner;
+    RaiseShieldError::Busy {
+        pid: owner.as_ref().map_or(0, |owner| owner.pid),
+        cpus: owner.map(|owner| owner.cpus).unwrap_or_default(),
+    }
+}
+
+fn no_journal(folder: &Path, source: std::io::Error) -> RaiseShieldError {
+    let folder = folder.display().to_string();
+    match source.kind() {
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            RaiseShieldError::Denied {
+                path: folder,
+                source,
+            }
+        }
+        _ => RaiseShieldError::Journal { folder, source },
+    }
+}
+
+fn owner(kernel: &dyn Kernel, cpus: &CpuSet) -> Owner {
+    let pid = kernel.this_process();
+    Owner {
+        version: VERSION,
+        pid,
+        start: ThreadFacts::read(kernel, pid).map_or(0, |facts| facts.start),
+        boot: boot(kernel),
+        cpus: cpus.to_string(),
+    }
+}
+
+/// Names the time since the machine was started.
+fn boot(kernel: &dyn Kernel) -> String {
+    let id = kernel.read("/proc/sys/kernel/random/boot_id");
+    id.unwrap_or_default().trim().to_owned()
+}
+
+/// Where the journal of this machine lies: `/run/kadenz`, or where `KADENZ_JOURNAL_FOLDER` says.
+#[must_use]
+pub fn journal_folder() -> PathBuf {
+    std::env::var_os(FOLDER_VARIABLE).map_or_else(|| PathBuf::from(FOLDER), PathBuf::from)
+}
+
+fn known() -> MutexGuard<'static, Vec<Weak<Raised>>> {
+    let mut known = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
+    known.retain(|raised| raised.strong_count() > 0);
+    known
+}
+
+/// Puts back what every shield of this process changed, for a program that is about to end without
+/// dropping them. Waits for one that is just being raised or put back.
+pub fn lower_all() -> Restored {
+    let shields: Vec<Arc<Raised>> = known().iter().filter_map(Weak::upgrade).collect();
+    let mut all = Restored::default();
+    for shield in shields {
+        let restored = shield.lower();
+        all.put_back.extend(restored.put_back);
+        all.failed.extend(restored.failed);
+    }
+    all
+}
+
+impl Shield {
+    /// The shielded CPUs.
+    #[must_use]
+    pub fn cpus(&self) -> &CpuSet {
+        &self.cpus
+    }
+
+    /// How threads and processes get in. It outlives the shield without harm: nobody is let in any
+    /// more then.
+    #[must_use]
+    pub fn entrance(&self) -> Entrance {
+        Entrance::new(
+            self.place.clone(),
+            self.cpus.clone(),
+            Arc::clone(&self.raised),
+        )
+    }
+
+    /// Puts everything back, as dropping does, and tells what came of it. What could not be put
+    /// back stays in the journal.
+    pub fn lower(self) -> Restored {
+        self.raised.lower()
+    }
+}
+
+impl Drop for Shield {
+    fn drop(&mut self) {
+        self.raised.lower();
+    }
+}

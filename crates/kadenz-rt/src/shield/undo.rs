@@ -1,0 +1,249 @@
+//! Putting back.
+
+use std::io;
+use std::time::Duration;
+
+use super::journal::{Change, Members};
+use super::kernel::{Kernel, ThreadFacts, has, numbers};
+use super::permitted::{WORKQUEUES, cgroup_mounts, is_permitted};
+use super::writer::Writer;
+use crate::tuning::CpuSet;
+
+/// What came of putting back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// What was put back, in words, in that order; what was as before already is not named.
+    pub put_back: Vec<String>,
+    /// What could not be put back.
+    pub failed: Vec<Unrestored>,
+}
+
+/// Something that stays changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} could not be put back: {why}; {remedy}")]
+pub struct Unrestored {
+    /// What it is.
+    pub what: String,
+    /// Why it stays.
+    pub why: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Restored {
+    /// Whether everything is as it was.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.failed.is_empty()
+    }
+
+    /// The journal goes when it describes nothing any more.
+    pub(super) fn close(&mut self, journal: Writer) {
+        if self.failed.is_empty()
+            && let Err(error) = journal.close()
+        {
+            self.failed.push(Unrestored {
+                what: "the journal".to_owned(),
+                why: error.to_string(),
+                remedy: "remove it by hand".to_owned(),
+            });
+        }
+    }
+}
+
+/// How often what still has members is emptied again: others may fork meanwhile.
+const MOST_PASSES: u32 = 100;
+/// Between two passes that moved nothing.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Undoes the changes, the last one first; but the CPUs of threads at the very end, when their
+/// control groups allow them again what they had.
+pub(super) fn undo(kernel: &dyn Kernel, changes: &[Change]) -> Restored {
+    let mounts = cgroup_mounts(kernel);
+    let is_affinity = |change: &&Change| matches!(change, Change::Affinity { .. });
+    let affinities = changes.iter().rev().filter(is_affinity);
+    let others = changes.iter().rev().filter(|change| !is_affinity(change));
+    let mut restored = Restored::default();
+    for change in others.chain(affinities) {
+        if !is_permitted(change, &mounts) {
+            restored.failed.push(foreign(change));
+            continue;
+        }
+        match undo_one(kernel, change) {
+            Ok(true) => restored.put_back.push(words(change)),
+            Ok(false) => {}
+            Err(error) => restored.failed.push(unrestored(change, &error)),
+        }
+    }
+    restored
+}
+
+/// Whether there was something to put back.
+fn undo_one(kernel: &dyn Kernel, change: &Change) -> io::Result<bool> {
+    match change {
+        Change::File { path, before } => file(kernel, path, before),
+        Change::Folder {
+            path,
+            home,
+            members,
+        } => folder(kernel, path, home, *members),
+        Change::Controller { path } => controller(kernel, path),
+        Change::Affinity {
+            thread,
+            start,
+            before,
+        } => affinity(kernel, *thread, *start, before),
+        Change::Entered { .. } => Ok(leave(kernel, change)),
+    }
+}
+
+/// Where the value that is to be written back stands. The kernel shows the mask that it applies in
+/// the file that is written, and what was asked for in another.
+pub(super) fn source(kernel: &dyn Kernel, path: &str) -> String {
+    let requested = format!("{WORKQUEUES}/cpumask_requested");
+    if path == format!("{WORKQUEUES}/cpumask") && has(kernel, &requested) {
+        return requested;
+    }
+    path.to_owned()
+}
+
+fn file(kernel: &dyn Kernel, path: &str, before: &str) -> io::Result<bool> {
+    let source = source(kernel, path);
+    let now = match kernel.read(&source) {
+        Ok(now) => now,
+        // An interrupt that was freed, a group that was removed: nothing is left to put back.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    if now.trim() == before {
+        return Ok(false);
+    }
+    kernel.write(path, before)?;
+    let now = kernel.read(&source)?;
+    if now.trim() == before {
+        return Ok(true);
+    }
+    Err(io::Error::other(format!("it holds {:?} still", now.trim())))
+}
+
+fn controller(kernel: &dyn Kernel, path: &str) -> io::Result<bool> {
+    let on = kernel.read(path)?;
+    if !on.split_whitespace().any(|name| name == "cpuset") {
+        return Ok(false);
+    }
+    kernel.write(path, "-cpuset").map(|()| true)
+}
+
+fn folder(kernel: &dyn Kernel, path: &str, home: &str, members: Members) -> io::Result<bool> {
+    let mut outcome = Ok(());
+    for _ in 0..MOST_PASSES {
+        if !has(kernel, &members.of(path)) {
+            return Ok(false);
+        }
+        let moved = empty(kernel, path, home, members);
+        outcome = kernel.remove_folder(path);
+        if outcome.is_ok() {
+            return Ok(true);
+        }
+        if moved == 0 {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    outcome.map(|()| true)
+}
+
+/// Sends the members of a control group home; returns how many went.
+fn empty(kernel: &dyn Kernel, path: &str, home: &str, members: Members) -> usize {
+    let inside = numbers(kernel, &members.of(path)).unwrap_or_default();
+    let home = members.of(home);
+    inside
+        .iter()
+        .filter(|id| kernel.write(&home, &id.to_string()).is_ok())
+        .count()
+}
+
+fn affinity(kernel: &dyn Kernel, thread: u32, start: u64, before: &str) -> io::Result<bool> {
+    let cpus: CpuSet = before.parse().map_err(io::Error::other)?;
+    let lives = |kernel| ThreadFacts::read(kernel, thread).is_some_and(|now| now.start == start);
+    if !lives(kernel) || kernel.affinity(thread).is_ok_and(|now| now == cpus) {
+        return Ok(false);
+    }
+    match kernel.set_affinity(thread, &cpus) {
+        // It ended meanwhile.
+        Err(_) if !lives(kernel) => Ok(false),
+        outcome => outcome.map(|()| true),
+    }
+}
+
+/// Takes a thread or process out of the shield, if it is in there still.
+pub(super) fn leave(kernel: &dyn Kernel, change: &Change) -> bool {
+    let Change::Entered {
+        id,
+        start,
+        shield,
+        from,
+        members,
+        cpus,
+    } = change
+    else {
+        return false;
+    };
+    let inside = numbers(kernel, &members.of(shield)).unwrap_or_default();
+    let same = ThreadFacts::read(kernel, *id).is_some_and(|now| now.start == *start);
+    if !same || !inside.contains(id) {
+        return false;
+    }
+    // Where it came from may be gone; the shield's own home takes it then.
+    let left = kernel.write(&members.of(from), &id.to_string()).is_ok();
+    let own = cpus.as_deref().and_then(|cpus| cpus.parse().ok());
+    // Without CPUs of its own it is to follow its control group again: the kernel remembers what
+    // a thread chose inside the shield, and applies it outside.
+    let _ = kernel.set_affinity(*id, &own.unwrap_or_else(every_cpu));
+    left
+}
+
+fn every_cpu() -> CpuSet {
+    (0..CpuSet::MOST).collect()
+}
+
+fn words(change: &Change) -> String {
+    match change {
+        Change::File { path, before } => format!("{path}: {before}"),
+        Change::Folder { path, home, .. } => format!("{path} removed, its members are in {home}"),
+        Change::Controller { path } => format!("{path}: cpuset switched off"),
+        Change::Affinity { thread, before, .. } => format!("thread {thread}: CPUs {before}"),
+        Change::Entered { id, from, .. } => format!("thread {id}: back in {from}"),
+    }
+}
+
+fn unrestored(change: &Change, error: &io::Error) -> Unrestored {
+    let denied = matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+    );
+    let by_hand = match change {
+        Change::File { path, before } => format!("echo {before} | sudo tee {path}"),
+        Change::Folder { path, .. } => format!("end what runs in {path}, then sudo rmdir {path}"),
+        Change::Controller { path } => format!("echo -cpuset | sudo tee {path}"),
+        Change::Affinity { thread, before, .. } => format!("sudo taskset -pc {before} {thread}"),
+        Change::Entered { .. } => "end that thread".to_owned(),
+    };
+    Unrestored {
+        what: words(change),
+        why: error.to_string(),
+        remedy: if denied {
+            "sudo kadenz doctor --restore".to_owned()
+        } else {
+            by_hand
+        },
+    }
+}
+
+/// Its own words are made no command: they may say anything.
+fn foreign(change: &Change) -> Unrestored {
+    Unrestored {
+        what: format!("{:?}", words(change)),
+        why: "a shield never changes that, so the journal is damaged or forged".to_owned(),
+        remedy: "look into the journal, then remove it".to_owned(),
+    }
+}

@@ -1,0 +1,201 @@
+//! The first version of control groups: a cpuset for everything, and one for the shield.
+
+use std::collections::HashSet;
+use std::io;
+
+use super::error::{RaiseShieldError, refused};
+use super::hierarchy::{Place, place_of};
+use super::journal::Members;
+use super::kernel::{ThreadFacts, cpu_list, numbers};
+use super::ledger::Ledger;
+use super::permitted::{HOUSEKEEPING, SHIELD};
+use super::plan::Plan;
+use crate::tuning::Measure;
+
+/// A load that forks all the time leaves new threads behind in each pass, fewer each time.
+const MOST_PASSES: usize = 50;
+/// Depth of control groups that is followed.
+const DEEPEST: usize = 16;
+
+/// Moves everything off the CPUs and makes the shield's cpuset.
+pub(super) fn raise(
+    ledger: &mut Ledger,
+    mount: &str,
+    plan: &mut Plan,
+) -> Result<Place, RaiseShieldError> {
+    let home = place_of(
+        ledger.kernel.as_ref(),
+        mount,
+        ledger.kernel.this_thread(),
+        "cpuset",
+    );
+    let moved = housekeeping(ledger, mount, plan)?;
+    plan.measures.push(moved);
+    let kept = narrow_others(ledger, mount, plan);
+    let shield = format!("{mount}/{SHIELD}");
+    make(ledger, mount, &shield, &home, &plan.cpus.to_string())?;
+    let isolate = [
+        ("cpuset.cpu_exclusive", "1"),
+        ("cpuset.sched_load_balance", "0"),
+    ];
+    for (file, value) in isolate {
+        set_own(ledger, &format!("{shield}/{file}"), value)?;
+    }
+    // The root spans all CPUs: as long as it balances, so do they.
+    let balance = format!("{mount}/cpuset.sched_load_balance");
+    let set = ledger.set(&balance, "0");
+    set.map_err(|error| refused(&balance, "0", error))?;
+    let cpus = format!("{shield}/cpuset.cpus");
+    let granted = set_own(ledger, &cpus, &plan.cpus.to_string())?;
+    plan.measures.insert(0, plan.cpuset(&granted, &kept));
+    Ok(Place {
+        folder: shield,
+        members: Members::Threads,
+        mount: mount.to_owned(),
+    })
+}
+
+fn set_own(ledger: &Ledger, path: &str, value: &str) -> Result<String, RaiseShieldError> {
+    ledger
+        .set_own(path, value)
+        .map_err(|error| refused(path, value, error))
+}
+
+/// A cpuset with the root's memory nodes, without which nothing may enter it.
+fn make(
+    ledger: &mut Ledger,
+    mount: &str,
+    path: &str,
+    home: &str,
+    cpus: &str,
+) -> Result<(), RaiseShieldError> {
+    ledger
+        .make_folder(path, home, Members::Threads)
+        .map_err(|error| refused(path, "a control group", error))?;
+    let mems = format!("{mount}/cpuset.mems");
+    let nodes = ledger
+        .kernel
+        .read(&mems)
+        .map_err(|error| refused(&mems, "to be read", error))?;
+    set_own(ledger, &format!("{path}/cpuset.mems"), nodes.trim())?;
+    set_own(ledger, &format!("{path}/cpuset.cpus"), cpus)?;
+    Ok(())
+}
+
+/// Moves what may be moved into a cpuset of the other CPUs.
+fn housekeeping(
+    ledger: &mut Ledger,
+    mount: &str,
+    plan: &Plan,
+) -> Result<Measure, RaiseShieldError> {
+    let path = format!("{mount}/{HOUSEKEEPING}");
+    make(ledger, mount, &path, mount, &plan.others.to_string())?;
+    let mut refused_threads = HashSet::new();
+    let mut moved = 0;
+    for _ in 0..MOST_PASSES {
+        let threads = numbers(ledger.kernel.as_ref(), &Members::Threads.of(mount));
+        let threads = threads.map_err(|error| refused(mount, "to be read", error))?;
+        let new: Vec<u32> = threads
+            .into_iter()
+            .filter(|thread| !refused_threads.contains(thread))
+            .collect();
+        if new.is_empty() {
+            break;
+        }
+        let own = new
+            .iter()
+            .filter_map(|&thread| ledger.own_affinity(thread, &plan.all));
+        let own = own.collect();
+        ledger
+            .note(own)
+            .map_err(|error| refused(mount, "a journal", error))?;
+        for thread in new {
+            match move_to(ledger, &path, thread) {
+                Ok(()) => moved += 1,
+                Err(_) => drop(refused_threads.insert(thread)),
+            }
+        }
+    }
+    Ok(tasks_measure(ledger, mount, plan, moved))
+}
+
+fn move_to(ledger: &Ledger, group: &str, thread: u32) -> io::Result<()> {
+    let path = Members::Threads.of(group);
+    ledger.kernel.write(&path, &thread.to_string())
+}
+
+/// What stayed in the root: threads bound to a CPU are the kernel's own and must stay.
+fn tasks_measure(ledger: &Ledger, mount: &str, plan: &Plan, moved: usize) -> Measure {
+    let kernel = ledger.kernel.as_ref();
+    let left = numbers(kernel, &Members::Threads.of(mount)).unwrap_or_default();
+    let (bound, free): (Vec<u32>, Vec<u32>) = left.into_iter().partition(|&thread| {
+        ThreadFacts::read(kernel, thread).is_none_or(|facts| facts.is_kernel_thread())
+    });
+    let mut reasons = Vec::new();
+    if !bound.is_empty() {
+        reasons.push(format!(
+            "{} threads of the kernel stay, for it refuses to move them",
+            bound.len()
+        ));
+    }
+    if !free.is_empty() {
+        reasons.push(format!("{} other threads could not be moved", free.len()));
+    }
+    Measure {
+        name: "shield_tasks",
+        requested: format!("all threads on CPUs {}", plan.others),
+        granted: format!("{moved} threads moved to CPUs {}", plan.others),
+        ok: free.is_empty(),
+        reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+        remedy: (!free.is_empty()).then(|| {
+            "end or re-tune what uses SCHED_DEADLINE or forks without end, then raise the shield again"
+                .to_owned()
+        }),
+    }
+}
+
+/// Takes the CPUs from the other cpusets; returns those that hold on to them.
+fn narrow_others(ledger: &mut Ledger, mount: &str, plan: &Plan) -> Vec<String> {
+    let mut kept = Vec::new();
+    let folders = ledger.kernel.folders(mount).unwrap_or_default();
+    for folder in folders {
+        if folder != HOUSEKEEPING && folder != SHIELD {
+            narrow(
+                ledger,
+                &format!("{mount}/{folder}"),
+                plan,
+                &mut kept,
+                DEEPEST,
+            );
+        }
+    }
+    kept
+}
+
+/// The innermost first: a cpuset holds all CPUs of those in it.
+fn narrow(ledger: &mut Ledger, group: &str, plan: &Plan, kept: &mut Vec<String>, depth: usize) {
+    let path = format!("{group}/cpuset.cpus");
+    let Ok(cpus) = cpu_list(ledger.kernel.as_ref(), &path) else {
+        return;
+    };
+    let rest = cpus.without(&plan.cpus);
+    if rest == cpus {
+        return;
+    }
+    if depth > 0 {
+        for folder in ledger.kernel.folders(group).unwrap_or_default() {
+            narrow(ledger, &format!("{group}/{folder}"), plan, kept, depth - 1);
+        }
+    }
+    let threads = numbers(ledger.kernel.as_ref(), &Members::Threads.of(group)).unwrap_or_default();
+    let own = threads
+        .iter()
+        .filter_map(|&thread| ledger.own_affinity(thread, &cpus));
+    let own = own.collect();
+    let narrowed = !rest.is_empty()
+        && ledger.note(own).is_ok()
+        && ledger.set(&path, &rest.to_string()).is_ok();
+    if !narrowed {
+        kept.push(group.to_owned());
+    }
+}
