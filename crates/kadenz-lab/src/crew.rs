@@ -162,7 +162,7 @@ fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, CrewErro
                 origin,
                 &ready_sender,
                 &start_receiver,
-            )
+            );
         })?;
     Ok(Hired {
         series,

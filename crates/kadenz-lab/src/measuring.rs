@@ -11,9 +11,8 @@ use kadenz_rt::tuning::{CpuSet, Tuning};
 
 use crate::crew::{CrewError, Member, Work};
 use crate::load::StartLoadError;
-use crate::session::{SessionError, SessionPlan};
-use crate::watch::WatchError;
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
+use crate::watch::WatchError;
 
 /// How an experiment measures: everything that is not the experiment itself.
 #[derive(Clone, Debug)]
@@ -56,9 +55,6 @@ pub enum ExperimentError {
     /// A running program cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
-    /// The machine refused something the experiment needs.
-    #[error("cannot start the load: {0}")]
-    Load(std::io::Error),
     /// The measured program, or the control process, could not be started.
     #[error("cannot start `{program}`: {error}")]
     Program {

@@ -86,6 +86,10 @@ pub struct Ongoing {
     pub running: RunningRun,
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
+    /// What the shielded threads share, where a shield was asked for.
+    pub cover: Option<Cover>,
+    /// Dropped with the run, whatever ends it.
+    shield: Option<Shield>,
     meanwhile: Meanwhile,
 }
 
@@ -107,12 +111,6 @@ impl Meanwhile {
         let (start, end) = self.start.zip(cpu_time())?;
         stolen(end.since(start))
     }
-    /// What the shielded threads share, where a shield was asked for.
-    pub cover: Option<Cover>,
-    /// Dropped with the run, whatever ends it.
-    shield: Option<Shield>,
-    /// CPU time at the start, where the system tells it.
-    cpu_time: Option<CpuTime>,
 }
 
 /// The shield as its threads see it.
@@ -145,7 +143,6 @@ pub fn start(
         meanwhile: Meanwhile::begin(),
         cover,
         shield: shield.flatten(),
-        cpu_time: cpu_time(),
     })
 }
 
@@ -183,8 +180,6 @@ impl Ongoing {
     ///
     /// # Errors
     /// When something could not be written; the error holds what was counted.
-    pub fn finish(self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
-        if let Some(warning) = self.meanwhile.stolen() {
     pub fn finish(mut self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
         let restored = self.shield.take().map(Shield::lower).unwrap_or_default();
         for left in restored.failed {
@@ -194,8 +189,7 @@ impl Ongoing {
                 remedy: Some("sudo kadenz doctor --restore".to_owned()),
             });
         }
-        let meanwhile = self.cpu_time.zip(cpu_time());
-        if let Some(warning) = meanwhile.and_then(|(start, end)| stolen(end.since(start))) {
+        if let Some(warning) = self.meanwhile.stolen() {
             self.running.add_warning(warning);
         }
         self.running.finish(ended_by)

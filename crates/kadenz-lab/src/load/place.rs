@@ -84,7 +84,7 @@ fn size(
     let room = free.map(|free| free / 2 / files);
     let size = match (asked, room) {
         (Some(asked), _) => asked,
-        (None, Some(room)) => room.min(PAPERS_FILE).max(SMALLEST_FILE),
+        (None, Some(room)) => room.clamp(SMALLEST_FILE, PAPERS_FILE),
         (None, None) => PAPERS_FILE,
     };
     match (room, free) {

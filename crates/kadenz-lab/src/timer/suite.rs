@@ -58,9 +58,6 @@ impl SuitePlan {
     ) -> Result<Run, ExperimentError> {
         let busy = || load::start(&[LoadKind::Cpu], &LoadOptions::default());
         let _load = self.busy.then(busy).transpose()?;
-        let ongoing = session::start(run, self.measuring.session.interval)?;
-        let load = self.busy.then(BusyLoad::start).transpose();
-        let _load = load.map_err(ExperimentError::Load)?;
         let ongoing = self.measuring.start(run)?;
         let mut ended_by = EndedBy::Finished;
         for member in members {

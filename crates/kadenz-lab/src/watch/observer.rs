@@ -112,7 +112,7 @@ impl Prepared {
     /// # Errors
     /// When the folder cannot be written or a thread cannot be started.
     pub fn start(self, pid: u32, measures: &[Measure]) -> Result<Watching, ExperimentError> {
-        let ongoing = session::start(self.run, self.plan.session.interval)?;
+        let ongoing = session::start(self.run, self.plan.session.interval, None)?;
         let measures: Vec<_> = measures.iter().map(session::measure_of).collect();
         for warning in crew::refusals(&measures) {
             ongoing.running.add_warning(warning);

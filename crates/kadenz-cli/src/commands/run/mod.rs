@@ -214,6 +214,7 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
         interval: Duration::from_secs(1),
         raw: false,
         clock: ClockKind::Monotonic,
+        examine: true,
     };
     let every = options.every.0;
     Ok(watch::prepare(WatchPlan { session, every })?)

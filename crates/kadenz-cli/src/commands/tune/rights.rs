@@ -1,6 +1,7 @@
 //! Which measures can be had here at all, asked before anything is measured.
 
 use kadenz_record::run::combination::Combination;
+use kadenz_rt::shield;
 use kadenz_rt::tuning::{self, Measure, Policy, Tuning};
 
 use crate::options::CpuList;
@@ -68,12 +69,18 @@ pub(super) fn refused(
 }
 
 fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
-    let Some(_cpus) = cpus else {
+    let Some(cpus) = cpus else {
         return Some(Refused {
             letter: 'C',
             reason: "this machine has one CPU, and none to give away".to_owned(),
             remedy: None,
         });
     };
-    None
+    // Raised and lowered again before the first round.
+    let refusal = shield::raise(&cpus.set()).err()?;
+    Some(Refused {
+        letter: 'C',
+        reason: refusal.to_string(),
+        remedy: refusal.remedy(),
+    })
 }
