@@ -91,6 +91,73 @@ fn the_planner_says_how_long_a_claim_takes() {
 }
 
 #[test]
+fn json_holds_the_matrix_and_nothing_else() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    let mut words = quick(&out, "none,S", "200ms");
+    words.push("--json");
+    let said = run(&words);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["cells"][0]["cell"], "none");
+    assert_eq!(json["cells"][1]["cell"], "S");
+    assert_eq!(json["recommendation"]["cell"], "none");
+    assert_eq!(json["run"], text(&out));
+}
+
+#[test]
+fn a_deadline_that_nothing_keeps_is_exit_code_1() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    let mut words = quick(&out, "none,S", "400ms");
+    let place = words.iter().position(|word| *word == "10s").unwrap();
+    words[place] = "1ns";
+    let said = run(&words);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.out.contains("No combination"), "{}", said.out);
+}
+
+/// Load, shield and all, as the paper had it, for moments only.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_papers_experiment_is_one_command() {
+    let folder = folder();
+    let out = folder.path().join("tuning");
+    let said = run(&[
+        "experiment",
+        "tuning",
+        "--duration",
+        "1s",
+        "--round",
+        "1s",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let table = std::fs::read_to_string(out.join("table.md")).unwrap();
+    let json = run_json(&out.join("matrix"));
+    let cells = json["parameters"]["cells"].as_str().unwrap();
+    for load in ["unloaded", "heavy"] {
+        for cell in cells.split(',') {
+            assert!(
+                recorded(&json, &format!("{load}-{cell}")) > 0,
+                "{load} {cell}"
+            );
+        }
+    }
+    // The paper's own figures stand beside: figure 8, its worst and its best maximum.
+    for figure in ["346,148", "1,071", "PMCS"] {
+        assert!(table.contains(figure), "{figure}: {table}");
+    }
+    let rates = &json["parameters"]["load_rates"][0]["loads"];
+    assert!(
+        rates.as_array().is_some_and(|loads| loads.len() == 4),
+        "{rates}"
+    );
+}
+
+#[test]
 fn wrong_arguments_say_what_is_right() {
     let folder = folder();
     let out = folder.path().join("matrix");

@@ -130,7 +130,8 @@ fn judge(runs: &[Summary], deciding: Option<&str>) -> Outcome {
     }
 }
 
-fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
+/// Where a run and its page are.
+pub(crate) fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
     match report {
         Some(page) => format!("run: {}\nreport: {}", folder.display(), page.display()),
         None => format!(

@@ -189,10 +189,10 @@ struct Signal {
     interval: Duration,
     /// The next intended time.
     intended: MonotonicTime,
-    /// The last beat that is not recorded, and the last of all.
-    warm: u64,
+    /// The last of all beats.
     last: u64,
-    /// When the last beat of the ideal signal is.
+    /// When the ideal signal has its last beat that is not recorded, and its last of all.
+    warm: MonotonicTime,
     end: MonotonicTime,
 }
 
@@ -207,7 +207,7 @@ impl Signal {
             intended: beat.next(),
             interval: plan.interval.as_duration(),
             pace: plan.pace,
-            warm: plan.warm_up,
+            warm: beat.intended(plan.warm_up),
             last,
             beat,
         }
@@ -224,7 +224,7 @@ impl Signal {
 
     /// Whether the beat that [`Self::next`] gave is recorded.
     fn counts(&self) -> bool {
-        self.beat.index() > self.warm
+        self.intended > self.warm
     }
 
     /// Moves on from a wake-up at `actual`, and tells the beats that are left out.
@@ -358,6 +358,9 @@ mod tests {
             assert_eq!(served[0].0, 4 * MS, "{pace}");
             assert!(left_out.is_empty());
         }
+        // A slow machine warms up no longer than a fast one.
+        let (served, _) = play(&plan(Pace::Relative, 3, 4), &[0, 2 * MS, MS, 0]);
+        assert_eq!(served.len(), 2);
         // A stall that begins while warming up is seen by the beats that count.
         let (served, left_out) = play(&plan(Pace::Skip, 3, 4), &[0, 4 * MS]);
         assert_eq!((served.len(), left_out), (1, vec![4 * MS, 5 * MS, 6 * MS]));

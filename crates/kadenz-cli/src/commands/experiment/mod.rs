@@ -4,6 +4,7 @@ mod hiccups;
 mod steps;
 mod table;
 mod timers;
+mod tuning;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ use steps::Step;
 pub(crate) enum Experiment {
     Hiccups(hiccups::Options),
     Timers(timers::Options),
+    Tuning(tuning::Options),
 }
 
 /// What every experiment takes.
@@ -52,6 +54,7 @@ pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
     match experiment {
         Experiment::Hiccups(options) => play(&hiccups::plan(options), &options.output),
         Experiment::Timers(options) => play(&timers::plan(options), &options.output),
+        Experiment::Tuning(options) => play(&tuning::plan(options), &options.output),
     }
 }
 

@@ -5,7 +5,7 @@ mod progress;
 mod rights;
 mod rounds;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Parser, ValueEnum};
@@ -14,11 +14,16 @@ use kadenz_lab::timer::Pace;
 use kadenz_record::run::combination::Combination;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::model::EndedBy;
+use kadenz_report::html;
+use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standing};
 use kadenz_report::statistics::Percent;
+use kadenz_report::summary::Summary;
+use kadenz_report::terminal::{self, Style};
 use kadenz_rt::beat::Rate;
+use serde::Serialize;
 
-use super::interrupt::stop_on_interrupt;
-use super::outcome::{self, Telling};
+use super::interrupt;
+use super::outcome;
 use crate::options::{CpuList, Span};
 use crate::output::{self, Outcome};
 use rounds::ChildRounds;
@@ -111,12 +116,18 @@ pub(crate) struct Options {
     out: Option<PathBuf>,
 
     /// Go on with a matrix that was interrupted, under its own options
-    #[arg(long, value_name = "DIR", help_heading = "Output", exclusive = true)]
+    #[arg(long, value_name = "DIR", help_heading = "Output",
+          conflicts_with_all = ["rate", "deadline", "cells", "load", "confidence", "duration", "round", "pace",
+                                "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
     resume: Option<PathBuf>,
 
     /// Print the result as JSON on standard output (schema: docs/json.md)
     #[arg(long, help_heading = "Output")]
     json: bool,
+
+    /// End when standard input closes: how a program that started this one ends it, by dying too
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -136,11 +147,14 @@ struct Again {
 pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
     let resumed = options.resume.is_some();
     let options = match &options.resume {
-        Some(folder) => of_earlier_attempt(folder)?,
+        Some(folder) => of_earlier_attempt(folder, options.json)?,
         None => options,
     };
     let plan = plan::of(&options)?;
-    let stop = stop_on_interrupt()?;
+    let stop = interrupt::stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
     let run = {
         let mut rounds = ChildRounds::new(&options, &plan, &stop);
         matrix::measure(&plan.matrix, resumed, &mut rounds, &stop)
@@ -161,20 +175,49 @@ pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
     tell(&options, &plan, interrupted)
 }
 
+/// The matrix as JSON, with what only the measuring command knows.
+#[derive(Serialize)]
+struct Measured<'a> {
+    #[serde(flatten)]
+    matrix: MatrixOutput,
+    /// The run folder.
+    run: &'a Path,
+    /// The page.
+    report: &'a Path,
+}
+
 fn tell(options: &Options, plan: &plan::Plan, interrupted: bool) -> anyhow::Result<Outcome> {
     let folder = &plan.matrix.session.out;
-    let outcome = outcome::tell(&Telling {
-        folder,
-        json: options.json,
-        report: true,
-        also: &[],
-        deciding: None,
-    })?;
+    let summary = Summary::of_run(folder)?;
+    let matrix = Matrix::of(&summary).context("the run holds no matrix")?;
+    let page = folder.join("report.html");
+    let runs = [summary];
+    html::write(&runs, &page).with_context(|| format!("the run is in {}", folder.display()))?;
+    if options.json {
+        output::json(&Measured {
+            matrix: report_matrix::json(&matrix),
+            run: folder,
+            report: &page,
+        })?;
+    } else {
+        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+        output::note(&outcome::whereabouts(folder, Some(&page)));
+    }
     Ok(if interrupted {
         Outcome::Incomplete
     } else {
-        outcome
+        judge(&matrix, plan.cells_left_out)
     })
+}
+
+/// Kept if some combination keeps the deadline. Without those that could not be had, a matrix in
+/// which none does leaves the question open.
+fn judge(matrix: &Matrix, cells_left_out: bool) -> Outcome {
+    match matrix.recommendation.standing {
+        Standing::Keeps | Standing::SoFar { .. } => Outcome::Kept,
+        Standing::NoneKeeps if !cells_left_out => Outcome::Missed,
+        Standing::NoneKeeps | Standing::Unknown => Outcome::Incomplete,
+    }
 }
 
 fn note_what_is_kept(plan: &MatrixPlan) {
@@ -185,7 +228,7 @@ fn note_what_is_kept(plan: &MatrixPlan) {
 }
 
 /// The options under which a matrix was begun.
-fn of_earlier_attempt(folder: &std::path::Path) -> anyhow::Result<Options> {
+fn of_earlier_attempt(folder: &Path, json: bool) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let command = &reader.run().command;
     let words = command.iter().skip(1);
@@ -201,6 +244,7 @@ fn of_earlier_attempt(folder: &std::path::Path) -> anyhow::Result<Options> {
     })?;
     Ok(Options {
         out: Some(folder.to_owned()),
+        json,
         ..again.options
     })
 }

@@ -34,6 +34,8 @@ pub(super) struct Plan {
     pub(super) shield: Option<CpuList>,
     /// Beats of a round, warm-up left out.
     pub(super) beats: u64,
+    /// Whether some combinations that were asked for cannot be had.
+    pub(super) cells_left_out: bool,
 }
 
 /// The plan of these options on this machine.
@@ -78,6 +80,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
     };
     Ok(Plan {
         matrix: MatrixPlan { schedule, session },
+        cells_left_out: !refused.is_empty(),
         shield,
         beats,
     })
