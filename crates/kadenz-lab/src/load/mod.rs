@@ -39,6 +39,7 @@
 mod cpu;
 mod disk;
 mod files;
+mod foreign;
 mod kind;
 mod memory;
 mod network;
@@ -51,6 +52,7 @@ mod running;
 mod timer;
 mod workers;
 
+pub use foreign::{ForeignLoad, ForeignProgram, ParseForeignProgramError};
 pub use kind::{LoadKind, ParseLoadKindError};
 pub use options::{LoadOptions, MOST_GROUPS, MOST_THREADS, StartLoadError};
 pub use rates::{LoadRates, Rate};

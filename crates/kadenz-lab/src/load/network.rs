@@ -142,10 +142,13 @@ fn came_nothing(error: &io::Error) -> bool {
 
 impl Generator for Flood {
     fn asked(&self) -> String {
+        let by = match self.pairs {
+            1 => "one pair of threads".to_owned(),
+            pairs => format!("each of {pairs} pairs of threads"),
+        };
         format!(
-            "a flood of {PAYLOAD}-byte datagrams on 127.0.0.1, {OUTSTANDING} on their way, echoed \
-             ({} pairs of threads)",
-            self.pairs
+            "a flood of {PAYLOAD}-byte datagrams on 127.0.0.1 and their echo, {OUTSTANDING} on \
+             their way between {by}"
         )
     }
 

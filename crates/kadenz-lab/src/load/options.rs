@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::LoadKind;
+use super::{ForeignProgram, LoadKind};
 
 /// The most threads that may be asked for of one kind of load.
 pub const MOST_THREADS: usize = 1024;
@@ -152,4 +152,30 @@ pub enum StartLoadError {
     /// There is no such load on this operating system.
     #[error("the load `{0}` needs {1}, which this operating system has not; measure on Linux")]
     Unsupported(LoadKind, &'static str),
+    /// The other program is not installed.
+    #[error("{program} is not installed (nothing by that name is on PATH); {remedy}")]
+    NotInstalled {
+        /// The program.
+        program: ForeignProgram,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// The other program could not be started.
+    #[error("cannot start {program}: {error}; leave `--with` out")]
+    Program {
+        /// The program.
+        program: ForeignProgram,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The other program has no load of this kind.
+    #[error(
+        "{program} makes no load of the kind `{kind}`; take `--with stress-ng`, or leave `--with` out"
+    )]
+    NoSuchLoad {
+        /// The program.
+        program: ForeignProgram,
+        /// The kind.
+        kind: LoadKind,
+    },
 }

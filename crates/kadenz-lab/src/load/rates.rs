@@ -15,7 +15,7 @@ pub struct Rate {
     pub name: String,
     /// What one is, a second: `MB/s`, `messages/s`, ...
     pub unit: String,
-    /// All that was counted, by the whole time.
+    /// Over all whole seconds.
     pub mean: f64,
     /// The slowest second; `None` where only the whole is known.
     pub min: Option<f64>,
@@ -135,6 +135,8 @@ impl Tally {
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
     begin: Reading,
+    /// The end of the last whole second.
+    whole: Reading,
     latest: Reading,
     min: Option<f64>,
     max: Option<f64>,
@@ -148,7 +150,7 @@ struct Reading {
     count: u64,
 }
 
-/// What is shorter says too little to be a slowest or fastest second: the rest at the end.
+/// What is shorter is no second: the rest at the end.
 const SHORTEST_NS: i64 = 900_000_000;
 
 impl Meter {
@@ -156,6 +158,7 @@ impl Meter {
         let begin = Reading { at, count };
         Self {
             begin,
+            whole: begin,
             latest: begin,
             min: None,
             max: None,
@@ -166,21 +169,28 @@ impl Meter {
 
     pub(super) fn read(&mut self, at: MonotonicTime, count: u64) {
         let now = Reading { at, count };
-        let rate = rate_between(self.latest, now);
-        let lasted_ns = at.since(self.latest.at);
+        let rate = rate_between(self.whole, now);
+        let lasted_ns = at.since(self.whole.at);
         self.latest = now;
         if lasted_ns < SHORTEST_NS {
             return;
         }
+        self.whole = now;
         self.last = rate;
         self.min = Some(self.min.map_or(rate, |min| min.min(rate)));
         self.max = Some(self.max.map_or(rate, |max| max.max(rate)));
         self.seconds += (lasted_ns as f64 / 1e9).round() as u64;
     }
 
-    /// Counts a second, over the whole time.
+    /// Counts a second over all whole seconds, so that it lies between the slowest and the fastest;
+    /// where there was none, over what there was.
     fn mean(&self) -> f64 {
-        rate_between(self.begin, self.latest)
+        let end = if self.seconds > 0 {
+            self.whole
+        } else {
+            self.latest
+        };
+        rate_between(self.begin, end)
     }
 }
 
@@ -226,13 +236,16 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_at_the_end_counts_for_the_mean_alone() {
+    fn the_rest_of_a_second_at_the_end_does_not_count() {
         let mut meter = Meter::new(at_ms(0), 0);
         meter.read(at_ms(1000), 10_000_000);
         meter.read(at_ms(1100), 10_000_000);
         let rate = rate(&meter);
-        assert!((rate.mean - 10.0 / 1.1).abs() < 1e-9);
-        assert_eq!((rate.min, rate.seconds), (Some(10.0), 1));
+        assert_eq!(
+            (rate.mean, rate.min, rate.max),
+            (10.0, Some(10.0), Some(10.0))
+        );
+        assert_eq!(rate.seconds, 1);
     }
 
     #[test]

@@ -1,0 +1,63 @@
+//! The programs that are known.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::on_path;
+use crate::load::StartLoadError;
+
+/// Another program that makes load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignProgram {
+    /// `stress-ng`, for every kind.
+    StressNg,
+    /// `hackbench` of rt-tests, for [`LoadKind::Processes`](crate::load::LoadKind::Processes).
+    Hackbench,
+}
+
+impl ForeignProgram {
+    /// Its name, as it is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StressNg => "stress-ng",
+            Self::Hackbench => "hackbench",
+        }
+    }
+
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::StressNg => "sudo apt install stress-ng, or leave `--with` out",
+            Self::Hackbench => "sudo apt install rt-tests, or leave `--with` out",
+        }
+    }
+
+    pub(super) fn find(self) -> Result<(), StartLoadError> {
+        let found = on_path(self.name());
+        found.map(|_| ()).ok_or(StartLoadError::NotInstalled {
+            program: self,
+            remedy: self.remedy(),
+        })
+    }
+}
+
+impl fmt::Display for ForeignProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A word that names no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no program that makes load; write stress-ng or hackbench")]
+pub struct ParseForeignProgramError(String);
+
+impl FromStr for ForeignProgram {
+    type Err = ParseForeignProgramError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let all = [Self::StressNg, Self::Hackbench];
+        let found = all.into_iter().find(|program| program.name() == word);
+        found.ok_or_else(|| ParseForeignProgramError(word.to_owned()))
+    }
+}
