@@ -40,6 +40,7 @@ mod measures;
 #[cfg(not(target_os = "linux"))]
 mod refused;
 #[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 mod tests;
 
 use std::io;

@@ -15,7 +15,7 @@ use kadenz_lab::session::SessionPlan;
 use kadenz_lab::watch::{self, Prepared, WatchPlan, Watching};
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::launch::{self, Awake, Launch, LaunchError, Program};
-use kadenz_rt::tuning::{Measure, Policy};
+use kadenz_rt::tuning::{CpuSet, Measure, Policy};
 
 use self::report::{Ended, Report};
 use super::outcome;
@@ -104,17 +104,40 @@ pub(crate) struct Options {
     program: Vec<String>,
 }
 
+/// Where the program is to run, made ready before it starts and kept until it has ended.
+struct Place {
+    cpus: Option<CpuSet>,
+    /// A cgroup's list that the program, and what spins beside it, enter.
+    enter: Option<PathBuf>,
+    /// What was granted of it.
+    measures: Vec<Measure>,
+    /// What keeps its CPUs from idling.
+    _awake: Option<Awake>,
+}
+
+fn place(options: &Options) -> Place {
+    let mut place = Place {
+        cpus: options.cpus.as_ref().map(CpuList::set),
+        enter: None,
+        measures: Vec::new(),
+        _awake: None,
+    };
+    if options.spin {
+        let (awake, measures) = Awake::hold(place.cpus.as_ref(), place.enter.as_deref());
+        place.measures.extend(measures);
+        place._awake = Some(awake);
+    }
+    place
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let prepared = options.watch.then(|| prepare(options)).transpose()?;
-    let cpus = options.cpus.as_ref().map(CpuList::set);
-    let awake = options.spin.then(|| Awake::hold(cpus.as_ref(), None));
-    let (_awake, kept_awake) = awake.unzip();
-    let kept_awake = kept_awake.unwrap_or_default();
-    let mut program = match start(options, &kept_awake) {
+    let place = place(options);
+    let mut program = match start(options, &place) {
         Ok(program) => program,
-        Err(error) => return not_started(options, error, kept_awake),
+        Err(error) => return Ok(not_started(options, error, &place)),
     };
-    let measures = [program.measures(), &kept_awake].concat();
+    let measures = [program.measures(), &place.measures].concat();
     tell(options, &measures);
     write_report(options, Some(program.pid()), &measures, None);
     let watching = prepared.and_then(|it| start_watching(it, &program, &measures));
@@ -127,8 +150,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Program(ended.as_a_shell_says()))
 }
 
-fn start(options: &Options, kept_awake: &[Measure]) -> Result<Program, LaunchError> {
-    if options.require && kept_awake.iter().any(|measure| !measure.ok) {
+fn start(options: &Options, place: &Place) -> Result<Program, LaunchError> {
+    if options.require && place.measures.iter().any(|measure| !measure.ok) {
         return Err(LaunchError::NotGranted {
             measures: Vec::new(),
         });
@@ -138,28 +161,24 @@ fn start(options: &Options, kept_awake: &[Measure]) -> Result<Program, LaunchErr
     let launch = Launch {
         policy: options.priority.map(Policy::Fifo).or(options.policy),
         lock_memory: options.lock,
-        cpus: options.cpus.as_ref().map(CpuList::set),
+        cpus: place.cpus.clone(),
         nice: options.nice,
         timer_slack_ns: options.timer_slack.map(Span::as_ns),
-        enter: None,
+        enter: place.enter.clone(),
         require: options.require,
     };
     launch::start(command, &launch)
 }
 
 /// Says why nothing was started, with the code that a shell would give.
-fn not_started(
-    options: &Options,
-    error: LaunchError,
-    kept_awake: Vec<Measure>,
-) -> anyhow::Result<Outcome> {
+fn not_started(options: &Options, error: LaunchError, place: &Place) -> Outcome {
     let code = match &error {
         LaunchError::Program { source, .. } if source.kind() == ErrorKind::NotFound => 127,
         LaunchError::Program { .. } => 126,
         _ => 2,
     };
     if let LaunchError::NotGranted { mut measures } = error {
-        measures.extend(kept_awake);
+        measures.extend_from_slice(&place.measures);
         tell(options, &measures);
         write_report(options, None, &measures, None);
         output::note(&format!(
@@ -169,7 +188,7 @@ fn not_started(
     } else {
         output::error(&error.into());
     }
-    Ok(Outcome::Program(code))
+    Outcome::Program(code)
 }
 
 fn tell(options: &Options, measures: &[Measure]) {

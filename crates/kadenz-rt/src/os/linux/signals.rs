@@ -110,3 +110,13 @@ pub(crate) fn send(pid: u32, signal: i32) -> Result<(), i32> {
     let outcome = unsafe { libc::kill(pid, signal) };
     if outcome == 0 { Ok(()) } else { Err(errno()) }
 }
+
+/// Sends a signal to the calling thread.
+#[cfg(test)]
+pub(crate) fn send_to_own_thread(signal: i32) -> Result<(), i32> {
+    // SAFETY: the calling thread exists; the call takes no pointers.
+    match unsafe { libc::pthread_kill(libc::pthread_self(), signal) } {
+        0 => Ok(()),
+        errno => Err(errno),
+    }
+}

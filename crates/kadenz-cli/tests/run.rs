@@ -1,0 +1,315 @@
+//! `kadenz run` as a user types it.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+/// A program's own policy and priority: fields 41 and 40 of proc_pid_stat(5).
+const OWN_POLICY: &str = "cut -d' ' -f40,41 /proc/self/stat";
+const NEEDS_RIGHTS: &str = "needs real-time rights: run as root or `prlimit --rtprio=99`";
+
+/// `--report`'s file.
+fn report(file: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+/// Starts `kadenz run` with a program that says `ready` in a file, and waits for that.
+fn start_ready(folder: &Path, options: &[&str], then: &str) -> Child {
+    let ready = folder.join("ready");
+    let script = format!("echo $$ >{}.new; mv {0}.new {0}; {then}", text(&ready));
+    let child = kadenz(&[&["run", "--quiet"], options, &["--", "sh", "-c", &script]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until(|| ready.exists());
+    child
+}
+
+/// Number of the program that [`start_ready`] has started.
+fn pid(folder: &Path) -> String {
+    let pid = std::fs::read_to_string(folder.join("ready")).unwrap();
+    pid.trim().to_owned()
+}
+
+fn kill(name: &str, pid: &str) -> bool {
+    let mut kill = Command::new("kill");
+    kill.args([&format!("-{name}"), pid]).stderr(Stdio::null());
+    kill.status().unwrap().success()
+}
+
+#[test]
+fn the_program_has_what_was_granted_and_its_exit_code_is_ours() {
+    let folder = folder();
+    let file = folder.path().join("report.json");
+    let script = format!("{OWN_POLICY}; grep Cpus_allowed_list /proc/self/status; exit 7");
+    let said = run(&[
+        "run",
+        "--priority",
+        "80",
+        "--cpus",
+        "0",
+        "--report",
+        text(&file),
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    assert_eq!(said.code, 7, "{}", said.err);
+    let report = report(&file);
+    assert_eq!(report["ended"]["code"], 7);
+    assert!(report["pid"].as_u64().is_some());
+    assert_eq!(report["measures"][0]["requested"], "SCHED_FIFO 80");
+    if report["measures"][0]["ok"] == false {
+        assert!(said.out.starts_with("0 0\n") && said.err.contains("REFUSED"));
+        return skip("run's policy", NEEDS_RIGHTS);
+    }
+    assert_eq!(said.out, "80 1\nCpus_allowed_list:\t0\n");
+    assert_eq!(report["granted"], true);
+    assert!(said.err.contains("SCHED_FIFO 80") && said.err.contains("CPUs 0"));
+}
+
+#[test]
+fn standard_input_and_output_are_the_program_s_alone() {
+    let mut child = kadenz(&["run", "--nice", "3", "--", "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, b"through\n").unwrap();
+    drop(input);
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!((said.code, said.out.as_str()), (0, "through\n"));
+    assert!(said.err.contains("nice"), "{}", said.err);
+    let said = run(&["run", "--quiet", "--nice", "3", "--", "true"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+}
+
+#[test]
+fn exit_codes_are_those_of_a_shell() {
+    let cases: [(&[&str], i32); 4] = [
+        (&["sh", "-c", "kill -9 $$"], 137),
+        (&["sh", "-c", "kill -TERM $$"], 143),
+        (&["/no/such/program"], 127),
+        (&["/proc/version"], 126),
+    ];
+    for (program, code) in cases {
+        let said = run(&[&["run", "--"], program].concat());
+        assert_eq!(said.code, code, "{program:?}: {}", said.err);
+        assert!(code >= 128 || said.err.contains(program[0]), "{}", said.err);
+    }
+    assert_eq!(run(&["run"]).code, 2);
+    assert_eq!(run(&["run", "--priority", "0", "--", "true"]).code, 2);
+    let both = ["run", "--priority", "5", "--policy", "rr:5", "--", "true"];
+    assert_eq!(run(&both).code, 2);
+}
+
+#[test]
+fn what_is_required_and_refused_is_told_and_nothing_is_started() {
+    let folder = folder();
+    let (trace, file) = (folder.path().join("ran"), folder.path().join("report"));
+    let said = run(&[
+        "run",
+        "--require",
+        "--cpus",
+        "1023",
+        "--report",
+        text(&file),
+        "--",
+        "touch",
+        text(&trace),
+    ]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("CPUs 1023") && said.err.contains("not started"));
+    assert!(!trace.exists());
+    let report = report(&file);
+    assert_eq!(
+        (&report["granted"], &report["pid"]),
+        (&false.into(), &Value::Null)
+    );
+}
+
+#[test]
+fn without_rights_it_starts_anyway_and_says_so() {
+    let Some(mut command) = without_rights(&["run", "--priority", "80", "--", "echo", "runs"])
+    else {
+        return skip(
+            "run without rights",
+            "needs prlimit and setpriv (util-linux)",
+        );
+    };
+    let said = Said::of(command.output().unwrap());
+    assert_eq!(
+        (said.code, said.out.as_str()),
+        (0, "runs\n"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.err.contains("REFUSED") && said.err.contains("remedy: "),
+        "{}",
+        said.err
+    );
+    let arguments = ["run", "--require", "--priority", "80", "--", "echo", "runs"];
+    let said = Said::of(without_rights(&arguments).unwrap().output().unwrap());
+    assert_eq!((said.code, said.out.as_str()), (2, ""));
+}
+
+#[test]
+fn the_lock_is_in_the_program_and_held_for_what_it_maps_later() {
+    let script = "s() { grep -E '^VmLck' /proc/$$/status; }; s; x=$(printf '%04000000d' 0); s";
+    let said = run(&[
+        "run", "--lock", "--spin", "--cpus", "0", "--", "sh", "-c", script,
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let lock = said
+        .err
+        .lines()
+        .find(|line| line.contains("memory_lock"))
+        .unwrap();
+    if lock.contains("REFUSED") {
+        return skip("run --lock", "needs the right to lock memory: run as root");
+    }
+    let kilobytes = |line: &str| line.split_whitespace().nth(1)?.parse::<u64>().ok();
+    let locked: Vec<u64> = said.out.lines().filter_map(kilobytes).collect();
+    assert!(
+        locked[0] > 0 && locked[1] > locked[0] + 3000,
+        "{}",
+        said.out
+    );
+    assert!(said.err.contains("idle_spinner"), "{}", said.err);
+}
+
+#[test]
+fn signals_reach_the_program_and_its_answer_comes_back() {
+    for (name, options) in [
+        ("TERM", &[][..]),
+        ("HUP", &["--lock"]),
+        ("INT", &["--watch"]),
+    ] {
+        let folder = folder();
+        let out = folder.path().join("run");
+        let out = ["--watch", "--out", text(&out)];
+        let options = if options == ["--watch"] {
+            &out[..]
+        } else {
+            options
+        };
+        let then = format!("trap 'exit 9' {name}; while :; do sleep 0.05; done");
+        let child = start_ready(folder.path(), options, &then);
+        signal(&child, name);
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 9, "{name}: {}", said.err);
+    }
+}
+
+#[test]
+fn the_program_outlives_a_killed_run() {
+    let folder = folder();
+    let mut child = start_ready(folder.path(), &["--spin", "--cpus", "0"], "exec sleep 600");
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    let pid = pid(folder.path());
+    let lives = kill("0", &pid);
+    assert!(kill("KILL", &pid) && lives);
+}
+
+#[test]
+fn a_watched_program_leaves_a_run_that_every_command_reads() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let script = "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.05; done; exit 5";
+    let arguments = [
+        "--watch",
+        "--every",
+        "5ms",
+        "--nice",
+        "2",
+        "--out",
+        text(&out),
+    ];
+    let said = run(&[&["run"], &arguments[..], &["--", "sh", "-c", script]].concat());
+    if said.err.contains("does not count") {
+        return skip("run --watch", "needs a kernel with CONFIG_SCHEDSTATS");
+    }
+    assert_eq!((said.code, said.out.as_str()), (5, ""), "{}", said.err);
+    assert!(said.err.contains("scheduling-delay"), "{}", said.err);
+    let run_json = run_json(&out);
+    assert_eq!(run_json["ended_by"], "program_ended");
+    assert_eq!(run_json["complete"], true);
+    assert_eq!(run_json["series"][0]["tuning"][0]["name"], "nice");
+    let shown = run(&["show", text(&out), "--json"]).json();
+    let (delay, waiting) = (
+        series(&shown, "scheduling-delay"),
+        series(&shown, "waiting"),
+    );
+    assert!(delay["count"].as_u64().unwrap() > 0);
+    assert_eq!(delay["count"], waiting["count"]);
+    assert!(waiting["max_ns"].as_i64() >= delay["max_ns"].as_i64());
+    let page = folder.path().join("page.html");
+    assert_eq!(
+        run(&["report", text(&out), "--output", text(&page)]).code,
+        0
+    );
+}
+
+#[test]
+fn a_program_that_must_wait_for_its_cpu_is_seen_waiting() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    // Three that never sleep share one CPU: each waits while the others run.
+    let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let both = format!("({script}) & ({script}) & {script}; wait");
+    let arguments = ["run", "--watch", "--cpus", "0", "--out", text(&out)];
+    let said = run(&[&arguments[..], &["--", "sh", "-c", &both]].concat());
+    if said.err.contains("does not count") {
+        return skip("run --watch", "needs a kernel with CONFIG_SCHEDSTATS");
+    }
+    let shown = run(&["show", text(&out), "--json"]).json();
+    let waited = series(&shown, "waiting")["max_ns"].as_i64().unwrap();
+    assert!(waited > 100_000, "{}", said.err);
+}
+
+#[test]
+fn a_watched_run_that_is_killed_opens_and_says_that_it_is_incomplete() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let then = "while :; do sleep 0.02; done";
+    let mut child = start_ready(folder.path(), &["--watch", "--out", text(&out)], then);
+    wait_until(|| intervals_on_disk(&out) > 0);
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    assert!(kill("KILL", &pid(folder.path())));
+    let shown = run(&["show", text(&out), "--json"]).json();
+    assert!(series(&shown, "waiting")["count"].as_u64().unwrap() > 0);
+    assert!(shown["warnings"].to_string().contains("incomplete"));
+}
+
+#[test]
+fn a_run_folder_that_cannot_be_had_is_told_before_the_program_starts() {
+    let folder = folder();
+    let trace = folder.path().join("ran");
+    let taken = folder.path().join("taken");
+    std::fs::write(&taken, "").unwrap();
+    let arguments = [
+        "run",
+        "--watch",
+        "--out",
+        text(&taken),
+        "--",
+        "touch",
+        text(&trace),
+    ];
+    let said = run(&arguments);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(!trace.exists());
+}
