@@ -114,6 +114,30 @@ fn exit_codes_are_those_of_a_shell() {
 }
 
 #[test]
+fn who_has_children_ignored_gets_the_exit_code_too() {
+    let script = "trap '' CHLD; exec \"$0\" run -- sh -c 'exit 7'";
+    let mut shell = Command::new("sh");
+    let ended = shell.args(["-c", script, env!("CARGO_BIN_EXE_kadenz")]);
+    assert_eq!(ended.status().unwrap().code(), Some(7));
+}
+
+#[test]
+fn a_program_that_is_traced_already_is_started_without_a_lock() {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-o", "/dev/null", env!("CARGO_BIN_EXE_kadenz")]);
+    strace.args(["run", "--lock", "--", "echo", "runs"]);
+    match strace.output().map(Said::of) {
+        Ok(said) if said.out == "runs\n" => {
+            assert!(said.err.contains("may not be traced"), "{}", said.err);
+        }
+        _ => skip(
+            "run --lock under strace",
+            "needs strace; apt-get install strace",
+        ),
+    }
+}
+
+#[test]
 fn what_is_required_and_refused_is_told_and_nothing_is_started() {
     let folder = folder();
     let (trace, file) = (folder.path().join("ran"), folder.path().join("report"));

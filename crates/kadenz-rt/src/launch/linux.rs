@@ -91,6 +91,7 @@ struct HeldSignals {
 
 impl HeldSignals {
     fn hold() -> io::Result<Self> {
+        signals::see_children_end();
         let held = Mask::of(&HELD);
         let before = signals::hold(&held).map_err(io::Error::from_raw_os_error)?;
         Ok(Self { held, before })

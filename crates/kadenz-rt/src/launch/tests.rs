@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use super::*;
 use crate::os::linux::sched;
@@ -13,6 +14,9 @@ use crate::testing::skip;
 const NEEDS_RIGHTS: &str =
     "the right to real-time scheduling; run as root or `sudo prlimit --pid $$ --rtprio=99`";
 const NEEDS_LOCKING: &str = "the right to lock memory and to trace; run as root or `sudo prlimit --pid $$ --memlock=unlimited`";
+
+/// Held by a test whose threads spin: another one counts them.
+static SPINNING: Mutex<()> = Mutex::new(());
 
 /// What a shell script says on standard output when it is started so, and what was granted.
 fn say(script: &str, launch: &Launch) -> (String, Vec<Measure>) {
@@ -271,7 +275,15 @@ fn a_cpuset_is_entered_before_its_cpus_are_asked_for() {
         ..Launch::default()
     };
     let script = "grep Cpus_allowed_list /proc/self/status; grep :cpuset: /proc/self/cgroup";
-    let told = made.map(|()| say(script, &launch));
+    let told = made.map(|()| {
+        let _one = SPINNING.lock();
+        let (awake, spinning) = Awake::hold(launch.cpus.as_ref(), launch.enter.as_deref());
+        let inside = std::fs::read_to_string(group.join("tasks")).unwrap();
+        drop(awake);
+        assert!(measure(&spinning, "idle_spinner").ok, "{spinning:?}");
+        assert_eq!(inside.lines().count(), 1, "the spinning thread alone");
+        say(script, &launch)
+    });
     // A group can be removed once the last process in it is quite gone.
     let removed = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -321,6 +333,7 @@ fn signals_are_handed_on_and_the_end_is_told() {
 
 #[test]
 fn what_keeps_cpus_awake_ends_with_its_guard() {
+    let _one = SPINNING.lock();
     let cpus = CpuSet::from_mask(sched::affinity().unwrap());
     let (awake, measures) = Awake::hold(Some(&cpus), None);
     let spinner = measure(&measures, "idle_spinner");

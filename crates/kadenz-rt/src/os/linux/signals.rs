@@ -1,6 +1,7 @@
 //! Signals that are held back and taken one by one, and signals to a process.
 
 use std::mem::MaybeUninit;
+use std::ptr;
 use std::time::Duration;
 
 use super::errno;
@@ -72,6 +73,22 @@ fn change(how: i32, mask: &Mask) -> Result<Mask, i32> {
     match unsafe { libc::pthread_sigmask(how, &raw const mask.0, &raw mut before.0) } {
         0 => Ok(before),
         errno => Err(errno),
+    }
+}
+
+/// Lets ends of children be seen where whoever started this process had them ignored: then the
+/// kernel would forget each child at once, and how it ended.
+pub(crate) fn see_children_end() {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: the structure is there to be written, zeroed memory is a valid value of it, and
+    // without a new action nothing is changed.
+    let ignored = unsafe {
+        libc::sigaction(libc::SIGCHLD, ptr::null(), action.as_mut_ptr());
+        action.assume_init().sa_sigaction == libc::SIG_IGN
+    };
+    if ignored {
+        // SAFETY: this installs no code, and a handler that somebody had set stays.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     }
 }
 
