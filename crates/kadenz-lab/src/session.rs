@@ -114,7 +114,7 @@ impl Meanwhile {
 }
 
 /// The shield as its threads see it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cover {
     /// What became of it; noted with each thread's own tuning.
     pub measures: Vec<tuning::Measure>,
@@ -146,9 +146,9 @@ pub fn start(
     })
 }
 
-/// Raises a shield. A refusal ends nothing: the threads are measured on these CPUs all the same,
-/// and the run says that they were not alone there.
-fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
+/// Raises a shield. A refusal ends nothing: what was to be shielded runs on these CPUs all the same,
+/// and the measure says that it is not alone there.
+pub fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
     match shield::raise(cpus) {
         Ok(shield) => {
             let cover = Cover {

@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::session::SessionPlan;
+use kadenz_lab::session::{self, Cover, SessionPlan};
 use kadenz_lab::watch::{self, Prepared, WatchPlan, Watching};
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::launch::{self, Awake, Launch, LaunchError, Program};
+use kadenz_rt::shield::Shield;
 use kadenz_rt::tuning::{CpuSet, Measure, Policy};
 
 use self::report::{Ended, Report};
@@ -24,8 +25,8 @@ use crate::output::{self, Outcome};
 
 /// Start a program under a chosen tuning, and say what it was granted.
 ///
-/// Does in one step what `chrt`, `taskset`, `ulimit` and a hand-written `mlockall` do together:
-/// scheduling policy, CPUs, locked memory, nice value and timer slack are set before the program's
+/// Does in one step what `chrt`, `taskset`, `cset`, `ulimit` and a hand-written `mlockall` do
+/// together: scheduling policy, CPUs, locked memory, nice value and timer slack are set before the program's
 /// first instruction and read back. What the kernel refuses is told on standard error with its
 /// remedy, and the program starts without it, or with `--require` not at all. Threads and processes
 /// that the program starts inherit all but the lock and SCHED_DEADLINE.
@@ -33,7 +34,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz run --priority 80 --cpus 1 -- ./controller --arm left    chrt -f 80 taskset -c 1 ./controller
-  kadenz run --priority 80 --lock --cpus 1 --spin -- ./controller  P, M, C and S of the paper
+  sudo kadenz run --priority 80 --lock --shield 1 --spin -- ./controller   P, M, C and S of the paper
   kadenz run --policy deadline:200us/1ms -- ./controller          a reservation of processor time
   kadenz run --watch --out arm -- ./controller                    and how long its threads wait for a CPU
   kadenz run --require --priority 80 --lock -- ./controller       all of it, or no start
@@ -59,8 +60,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuList>,
 
+    /// Keep everything else off these CPUs while the program runs, and run it there; everything is
+    /// put back when it ends (needs root, see docs/shield.md)
+    #[arg(long, value_name = "CPUS")]
+    shield: Option<CpuList>,
+
     /// Keep CPUs from idling while the program runs: allows no idle state that takes time to leave
-    /// (whole machine) and, with --cpus, spins on those CPUs whenever nothing else wants them. Costs
+    /// (whole machine) and, with --cpus or --shield, spins on those CPUs whenever nothing else wants them. Costs
     /// full power; the program's own sleeps stay sleeps
     #[arg(long)]
     spin: bool,
@@ -111,16 +117,24 @@ struct Place {
     enter: Option<PathBuf>,
     /// What was granted of it.
     measures: Vec<Measure>,
-    /// What keeps its CPUs from idling.
+    /// What keeps its CPUs from idling; it runs in the shield, and so ends before it.
     _awake: Option<Awake>,
+    /// What keeps everything else off its CPUs.
+    _shield: Option<Shield>,
 }
 
 fn place(options: &Options) -> Place {
+    let (cover, shield) = match &options.shield {
+        Some(cpus) => session::raise(&cpus.set()),
+        None => (Cover::default(), None),
+    };
+    let cpus = options.cpus.as_ref().or(options.shield.as_ref());
     let mut place = Place {
-        cpus: options.cpus.as_ref().map(CpuList::set),
-        enter: None,
-        measures: Vec::new(),
+        cpus: cpus.map(CpuList::set),
+        enter: cover.entrance.map(|entrance| entrance.procs_path()),
+        measures: cover.measures,
         _awake: None,
+        _shield: shield,
     };
     if options.spin {
         let (awake, measures) = Awake::hold(place.cpus.as_ref(), place.enter.as_deref());
