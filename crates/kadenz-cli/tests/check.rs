@@ -1,4 +1,5 @@
 //! `kadenz check` as a user types it.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
 use common::*;
@@ -90,4 +91,33 @@ fn a_percentile_that_the_sample_cannot_carry_is_not_told() {
         percentiles["99.9"].is_null(),
         "200 samples cannot carry 99.9 %"
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_answer_names_the_cheapest_tuning() {
+    let folder = folder();
+    let out = folder.path().join("kept");
+    let words = ["check", "--duration", "500ms", "--json"];
+    let said = run(&[&words[..], &["--deadline", "10s", "--out", text(&out)]].concat());
+    let json = said.json();
+    assert_eq!(json["cheapest"]["cell"], "none");
+    let answer = json["answer"].as_str().unwrap();
+    assert!(
+        answer.contains("cheapest tuning that keeps it here is none"),
+        "{answer}"
+    );
+    assert!(!out.join("tuning").exists(), "nothing had to be measured");
+
+    let out = folder.path().join("missed");
+    let said = run(&[&words[..], &["--deadline", "1ns", "--out", text(&out)]].concat());
+    let json = said.json();
+    assert!(json["cheapest"]["cell"].is_null(), "{json}");
+    assert_eq!(run_json(&out.join("tuning"))["experiment"], "tune");
+    let answer = json["answer"].as_str().unwrap();
+    assert!(answer.contains("Nothing that was tried"), "{answer}");
+
+    let out = folder.path().join("quick");
+    let said = run(&[&words[..], &["--no-tuning", "--out", text(&out)]].concat());
+    assert!(said.json().get("cheapest").is_none(), "{}", said.out);
 }

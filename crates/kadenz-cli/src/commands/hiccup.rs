@@ -99,6 +99,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         report: false,
         also: control_folder.as_slice(),
         deciding: None,
+        cheapest: None,
     })?;
     let program_failed = outcome.program.is_some_and(|status| !status.success());
     Ok(if program_failed {

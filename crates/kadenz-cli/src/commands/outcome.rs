@@ -10,6 +10,7 @@ use kadenz_report::terminal::{self, Style};
 use kadenz_report::{html, import, verdict};
 use serde::Serialize;
 
+use super::check::cheapest::Cheapest;
 use crate::output::{self, Outcome};
 
 /// What is to be told.
@@ -24,6 +25,8 @@ pub(crate) struct Telling<'a> {
     pub(crate) also: &'a [PathBuf],
     /// The series whose deadline decides; every one that has a deadline if `None`.
     pub(crate) deciding: Option<&'a str>,
+    /// What a check found to be the cheapest tuning.
+    pub(crate) cheapest: Option<&'a Cheapest>,
 }
 
 /// The stable output with what only a measuring command knows.
@@ -38,6 +41,9 @@ struct Measured<'a> {
     report: Option<PathBuf>,
     /// The answer in words; `null` without a deadline.
     answer: Option<String>,
+    /// The cheapest tuning that keeps the deadline, where it was looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cheapest: Option<&'a Cheapest>,
 }
 
 /// Reads back what was measured, tells it and says what it came to.
@@ -54,10 +60,14 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
             output: Output::new(&runs),
             run: telling.folder,
             report,
-            answer: verdict::answer(&runs[0]),
+            answer: answer(&runs[0], telling.cheapest),
+            cheapest: telling.cheapest,
         })?;
     } else {
         output::say(&terminal::summaries(&runs, Style::of_stdout()));
+        if let Some(cheapest) = telling.cheapest {
+            output::say(&format!("\n{}", cheapest.told()));
+        }
         output::note(&whereabouts(telling.folder, report.as_deref()));
     }
     Ok(judge(&runs, telling.deciding))
@@ -69,6 +79,15 @@ pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
     output::note(&terminal::summaries(&runs, Style::plain()));
     output::note(&whereabouts(folder, None));
     Ok(())
+}
+
+/// The answer in words, with what a check found to be the cheapest tuning.
+fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
+    let answer = verdict::answer(run)?;
+    Some(match cheapest {
+        Some(cheapest) => format!("{answer} {}", cheapest.sentence),
+        None => answer,
+    })
 }
 
 /// Shows runs that were taken before.

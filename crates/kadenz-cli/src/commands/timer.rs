@@ -215,6 +215,7 @@ impl SuiteOptions {
             report: false,
             also: &[],
             deciding: None,
+            cheapest: None,
         })
     }
 }

@@ -1,5 +1,7 @@
 //! `kadenz check`.
 
+pub(super) mod cheapest;
+
 use std::time::Duration;
 
 use clap::Args;
@@ -17,8 +19,9 @@ use crate::output::Outcome;
 ///
 /// Keeps the beat on two threads at once, half a period apart: one with the real-time tuning that
 /// is asked for (SCHED_FIFO 80 and locked memory by default), one as an ordinary thread. Before
-/// that it probes what the machine takes from a thread that never sleeps. Writes a run folder with
-/// report.html.
+/// that it probes what the machine takes from a thread that never sleeps. Where the ordinary thread
+/// misses the deadline, it then tries which is the cheapest tuning that keeps it, for about as long
+/// again (`kadenz tune` does that in full, also under load). Writes a run folder with report.html.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,6 +40,10 @@ pub(crate) struct Options {
     /// How long the beat is kept
     #[arg(long, value_name = "SPAN", default_value = "60s")]
     duration: Span,
+
+    /// Do not look for the cheapest tuning afterwards
+    #[arg(long)]
+    no_tuning: bool,
 
     #[command(flatten)]
     measure: MeasureOptions,
@@ -80,11 +87,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let result = check(&plan, &stop, &mut progress);
         outcome::finished(result, &plan.measuring.session.out)?;
     }
+    let cheapest = if options.no_tuning {
+        None
+    } else {
+        cheapest::find(&plan, options.rate, &stop)?
+    };
     outcome::tell(&Telling {
         folder: &plan.measuring.session.out,
         json: options.measure.json,
         report: true,
         also: &[],
         deciding: Some(REALTIME),
+        cheapest: cheapest.as_ref(),
     })
 }
