@@ -302,3 +302,59 @@ fn complete(findings: &[Finding]) {
         );
     }
 }
+
+/// A machine with a journal of process 4242, which started at 77 ticks, if it lives.
+fn with_journal(files: &[(&str, &str)]) -> Finding {
+    let folder = tempfile::tempdir().expect("a folder for a test");
+    let journal = r#"{"version":1,"pid":4242,"start":77,"boot":"this-boot","cpus":"3"}
+{"change":"file","path":"/proc/irq/9/smp_affinity_list","before":"0-3"}
+{"change":"file","path":"/proc/ir"#;
+    for (path, text) in files
+        .iter()
+        .chain(&[("run/kadenz/shield.journal", journal)])
+    {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    worst(&examine_at(&Root::at(folder.path())), "leftovers").clone()
+}
+
+const THIS_BOOT: (&str, &str) = ("proc/sys/kernel/random/boot_id", "this-boot\n");
+
+#[test]
+fn what_a_killed_measurement_left_is_found_with_its_remedy() {
+    // The number is used again, by a process that started later.
+    let other = "4242 (sh) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0\n";
+    for files in [
+        &[THIS_BOOT][..],
+        &[THIS_BOOT, ("proc/4242/stat", other)][..],
+    ] {
+        let finding = with_journal(files);
+        assert_eq!(finding.severity, Severity::Costs, "{finding:#?}");
+        assert!(
+            finding.evidence.contains("1 changes by process 4242"),
+            "{finding:#?}"
+        );
+        assert_eq!(
+            finding.remedy.as_deref(),
+            Some("sudo kadenz doctor --restore")
+        );
+    }
+}
+
+#[test]
+fn a_living_shield_is_no_leftover_and_an_earlier_boots_costs_nothing() {
+    let alive = "4242 (kadenz) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0\n";
+    let finding = with_journal(&[THIS_BOOT, ("proc/4242/stat", alive)]);
+    assert_eq!(
+        (finding.severity, finding.remedy.is_some()),
+        (Severity::Note, false)
+    );
+    assert!(finding.title.contains("shields CPUs 3"), "{finding:#?}");
+    let finding = with_journal(&[("proc/sys/kernel/random/boot_id", "another\n")]);
+    assert_eq!(
+        (finding.severity, finding.remedy.is_some()),
+        (Severity::Note, true)
+    );
+}

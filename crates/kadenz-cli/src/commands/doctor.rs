@@ -2,19 +2,24 @@
 
 use clap::{Args, ValueEnum};
 use kadenz_rt::doctor::{self, Finding, Severity};
+use kadenz_rt::shield::{self, Restored};
 use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
 /// What spoils real time on this machine, each with what it costs, how it was seen and the command
 /// that mends it. Changes nothing and needs no rights; with more rights less stays unknown.
+///
+/// With --restore it puts back what a killed measurement left changed (--shield of the measuring
+/// commands), and examines nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz doctor                      what costs or spoils real time here
   kadenz doctor --all                also what is fine, and what is not known
   kadenz doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
-  kadenz doctor --fail-on spoils     exit code 1 for CI")]
+  kadenz doctor --fail-on spoils     exit code 1 for CI
+  sudo kadenz doctor --restore       put back what a killed measurement left changed")]
 pub(crate) struct Options {
     /// Show what is fine, too
     #[arg(long)]
@@ -23,6 +28,10 @@ pub(crate) struct Options {
     /// Exit with 1 if there is a finding as bad as this
     #[arg(long, value_name = "SEVERITY")]
     fail_on: Option<Level>,
+
+    /// Put back what a killed measurement left changed; exits with 2 if something could not be
+    #[arg(long, conflicts_with_all = ["all", "fail_on"])]
+    restore: bool,
 
     /// Print the findings as JSON on standard output
     #[arg(long)]
@@ -35,6 +44,21 @@ enum Level {
     Costs,
     /// Only what spoils
     Spoils,
+}
+
+/// What `--restore` did.
+#[derive(Serialize)]
+struct Restoration<'a> {
+    version: u32,
+    put_back: &'a [String],
+    failed: Vec<Failure<'a>>,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    what: &'a str,
+    why: &'a str,
+    remedy: &'a str,
 }
 
 #[derive(Serialize)]
@@ -54,6 +78,9 @@ struct Row<'a> {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    if options.restore {
+        return restore(options.json);
+    }
     let mut findings = doctor::examine();
     // Worst first; findings of one severity stay in the order of the checks.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -76,6 +103,40 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     } else {
         Outcome::Kept
     })
+}
+
+fn restore(json: bool) -> anyhow::Result<Outcome> {
+    let restored = shield::restore()?;
+    if json {
+        output::json(&Restoration {
+            version: 1,
+            put_back: &restored.put_back,
+            failed: restored.failed.iter().map(failure).collect(),
+        })?;
+    } else {
+        output::say(&restoration(&restored));
+    }
+    let left: Vec<String> = restored.failed.iter().map(ToString::to_string).collect();
+    anyhow::ensure!(left.is_empty(), "{}", left.join("\n"));
+    Ok(Outcome::Kept)
+}
+
+fn failure(left: &shield::Unrestored) -> Failure<'_> {
+    Failure {
+        what: &left.what,
+        why: &left.why,
+        remedy: &left.remedy,
+    }
+}
+
+fn restoration(restored: &Restored) -> String {
+    match restored.put_back.len() {
+        0 if restored.is_complete() => "nothing is left to put back".to_owned(),
+        n => {
+            let lines = restored.put_back.iter().map(|line| format!("  {line}\n"));
+            format!("{}{n} put back", lines.collect::<String>())
+        }
+    }
 }
 
 fn row(finding: &Finding) -> Row<'_> {

@@ -34,6 +34,7 @@ mod kernel_build;
 mod kernel_log;
 mod kernel_tracing;
 mod ksm;
+mod leftovers;
 mod load;
 mod memory_lock;
 mod mitigations;
@@ -123,6 +124,7 @@ pub fn checks() -> &'static [&'static dyn Check] {
         &network_offloads::NetworkOffloads,
         &wifi::Wifi,
         &pcie_power::PciePower,
+        &leftovers::Leftovers,
         &load::Load,
         &daemons::Daemons,
         &scheduled_jobs::ScheduledJobs,

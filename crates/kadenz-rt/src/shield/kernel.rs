@@ -89,11 +89,15 @@ impl ThreadFacts {
         Self::parse(&kernel.read(&format!("/proc/{thread}/stat")).ok()?)
     }
 
+    /// Understands such a line; none for a thread that has ended.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let after_name = line.get(line.rfind(')')? + 1..)?;
         let mut fields = after_name.split_whitespace();
-        // Fields 9 and 22 of the page; here counting begins after field 2.
-        let flags = fields.nth(6)?.parse().ok()?;
+        // Fields 3, 9 and 22 of the page. Z and X have ended, and only their number is left.
+        if matches!(fields.next()?, "Z" | "X") {
+            return None;
+        }
+        let flags = fields.nth(5)?.parse().ok()?;
         let start = fields.nth(12)?.parse().ok()?;
         Some(Self { flags, start })
     }
@@ -119,6 +123,7 @@ mod tests {
         let facts = ThreadFacts::parse(line).unwrap();
         assert_eq!(facts.start, 345);
         assert!(facts.is_kernel_thread() && facts.is_bound());
+        assert_eq!(ThreadFacts::parse(&line.replace(" S ", " Z ")), None);
         assert_eq!(ThreadFacts::parse(")("), None);
     }
 }

@@ -34,6 +34,7 @@ mod leftovers;
 mod live;
 mod permitted;
 mod plan;
+pub mod sim;
 mod undo;
 mod v1;
 mod v2;
@@ -208,6 +209,11 @@ fn owner(kernel: &dyn Kernel, cpus: &CpuSet) -> Owner {
         boot: boot(kernel),
         cpus: cpus.to_string(),
     }
+}
+
+/// When a thread started, from its line of `proc_pid_stat(5)`.
+pub(crate) fn start_of(stat: &str) -> Option<u64> {
+    ThreadFacts::parse(stat).map(|facts| facts.start)
 }
 
 /// Names the time since the machine was started.

@@ -142,8 +142,10 @@ fn folder(kernel: &dyn Kernel, path: &str, home: &str, members: Members) -> io::
         }
         let moved = empty(kernel, path, home, members);
         outcome = kernel.remove_folder(path);
-        if outcome.is_ok() {
-            return Ok(true);
+        match &outcome {
+            Ok(()) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+            Err(_) => break,
         }
         if moved == 0 {
             std::thread::sleep(PAUSE);

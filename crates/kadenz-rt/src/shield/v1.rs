@@ -10,7 +10,7 @@ use super::kernel::{ThreadFacts, cpu_list, numbers};
 use super::ledger::Ledger;
 use super::permitted::{HOUSEKEEPING, SHIELD};
 use super::plan::Plan;
-use crate::tuning::Measure;
+use crate::tuning::{CpuSet, Measure};
 
 /// A load that forks all the time leaves new threads behind in each pass, fewer each time.
 const MOST_PASSES: usize = 50;
@@ -31,16 +31,15 @@ pub(super) fn raise(
     );
     let moved = housekeeping(ledger, mount, plan)?;
     plan.measures.push(moved);
-    let kept = narrow_others(ledger, mount, plan);
+    let mut kept = narrow_others(ledger, mount, plan);
     let shield = format!("{mount}/{SHIELD}");
     make(ledger, mount, &shield, &home, &plan.cpus.to_string())?;
-    let isolate = [
-        ("cpuset.cpu_exclusive", "1"),
-        ("cpuset.sched_load_balance", "0"),
-    ];
-    for (file, value) in isolate {
-        set_own(ledger, &format!("{shield}/{file}"), value)?;
+    // Refused while another cpuset holds on to one of these CPUs, which the measure then says.
+    let exclusive = ledger.set_own(&format!("{shield}/cpuset.cpu_exclusive"), "1");
+    if exclusive.is_err() && kept.is_empty() {
+        kept.push("another one".to_owned());
     }
+    set_own(ledger, &format!("{shield}/cpuset.sched_load_balance"), "0")?;
     // The root spans all CPUs: as long as it balances, so do they.
     let balance = format!("{mount}/cpuset.sched_load_balance");
     let set = ledger.set(&balance, "0");
@@ -160,31 +159,44 @@ fn narrow_others(ledger: &mut Ledger, mount: &str, plan: &Plan) -> Vec<String> {
     let folders = ledger.kernel.folders(mount).unwrap_or_default();
     for folder in folders {
         if folder != HOUSEKEEPING && folder != SHIELD {
-            narrow(
-                ledger,
-                &format!("{mount}/{folder}"),
-                plan,
-                &mut kept,
-                DEEPEST,
-            );
+            let group = format!("{mount}/{folder}");
+            narrow(ledger, &group, plan, &plan.others, &mut kept, DEEPEST);
         }
     }
     kept
 }
 
-/// The innermost first: a cpuset holds all CPUs of those in it.
-fn narrow(ledger: &mut Ledger, group: &str, plan: &Plan, kept: &mut Vec<String>, depth: usize) {
+/// The innermost first, for a cpuset holds all CPUs of those in it. One that has no others gets
+/// those that its parent keeps.
+fn narrow(
+    ledger: &mut Ledger,
+    group: &str,
+    plan: &Plan,
+    of_parent: &CpuSet,
+    kept: &mut Vec<String>,
+    depth: usize,
+) {
     let path = format!("{group}/cpuset.cpus");
     let Ok(cpus) = cpu_list(ledger.kernel.as_ref(), &path) else {
         return;
     };
-    let rest = cpus.without(&plan.cpus);
-    if rest == cpus {
+    if !plan.concerns(&cpus) {
         return;
     }
+    let rest = match cpus.without(&plan.cpus) {
+        rest if rest.is_empty() => of_parent.clone(),
+        rest => rest,
+    };
     if depth > 0 {
         for folder in ledger.kernel.folders(group).unwrap_or_default() {
-            narrow(ledger, &format!("{group}/{folder}"), plan, kept, depth - 1);
+            narrow(
+                ledger,
+                &format!("{group}/{folder}"),
+                plan,
+                &rest,
+                kept,
+                depth - 1,
+            );
         }
     }
     let threads = numbers(ledger.kernel.as_ref(), &Members::Threads.of(group)).unwrap_or_default();
@@ -192,10 +204,7 @@ fn narrow(ledger: &mut Ledger, group: &str, plan: &Plan, kept: &mut Vec<String>,
         .iter()
         .filter_map(|&thread| ledger.own_affinity(thread, &cpus));
     let own = own.collect();
-    let narrowed = !rest.is_empty()
-        && ledger.note(own).is_ok()
-        && ledger.set(&path, &rest.to_string()).is_ok();
-    if !narrowed {
+    if ledger.note(own).is_err() || ledger.set(&path, &rest.to_string()).is_err() {
         kept.push(group.to_owned());
     }
 }
