@@ -2,12 +2,14 @@
 
 mod tell;
 mod watch;
+mod work;
 
 use std::path::PathBuf;
 
 use clap::Args;
-use kadenz_lab::load::{self, LoadKind, LoadOptions};
+use kadenz_lab::load::{ForeignProgram, LoadKind, LoadOptions};
 
+use self::work::Work;
 use super::interrupt;
 use crate::options::{Size, Span};
 use crate::output::Outcome;
@@ -28,6 +30,7 @@ Examples:
   kadenz load cpu memory --for 60s                 two kinds at once
   kadenz load disk --fsync --dir /data --size 4GiB on the disk that the robot logs to
   kadenz load processes --groups 20                the paper's `hackbench 20`
+  kadenz load cpu disk --with stress-ng --for 60s  the same kinds, made by stress-ng
 
 Ctrl-C ends it as well; what was measured until then is told. What each kind does, and the paper's
 line it stands for, is in docs/load.md.")]
@@ -71,6 +74,11 @@ pub(crate) struct Options {
     )]
     tree: PathBuf,
 
+    /// Let another program make the load, and tell what it measures itself: stress-ng, or hackbench
+    /// for processes
+    #[arg(long, value_name = "PROGRAM")]
+    with: Option<ForeignProgram>,
+
     /// Print what was measured as JSON on standard output, and nothing else there
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -90,9 +98,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         duration.is_none_or(|duration| !duration.is_zero()),
         "`--for 0s` is no load; write a span like 60s"
     );
-    let running = load::start(&options.kinds, &options.load())?;
-    watch::until_the_end(&running, duration, &stop);
-    tell::tell(&running.stop(), options.json)
+    let mut work = Work::start(options.with, &options.kinds, &options.load())?;
+    watch::until_the_end(&mut work, duration, &stop);
+    tell::tell(&work.stop()?, options.json)
 }
 
 impl Options {

@@ -4,11 +4,12 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kadenz_lab::load::{LoadRates, RunningLoad};
+use kadenz_lab::load::LoadRates;
 use kadenz_lab::stop::Stop;
 use kadenz_rt::clock;
 
 use super::tell::number;
+use super::work::Work;
 use crate::output;
 
 /// How soon a stop is heard.
@@ -17,14 +18,12 @@ const TICK: Duration = Duration::from_millis(50);
 const LINE_EVERY_S: u64 = 10;
 
 /// Waits for the end, and meanwhile tells what goes on.
-pub(super) fn until_the_end(running: &RunningLoad, duration: Option<Duration>, stop: &Stop) {
-    for load in running.rates() {
-        output::note(&format!("{}: {}", load.kind, load.asked));
-    }
+pub(super) fn until_the_end(work: &mut Work, duration: Option<Duration>, stop: &Stop) {
+    output::note(&work.asked());
     let start = clock::now();
     let end = duration.map(|duration| start + duration);
     let mut line = Line::new();
-    while !stop.requested() {
+    while !stop.requested() && !work.has_ended() {
         let now = clock::now();
         let left = end.map_or(TICK, |end| end.remaining(now));
         if left.is_zero() {
@@ -32,7 +31,7 @@ pub(super) fn until_the_end(running: &RunningLoad, duration: Option<Duration>, s
         }
         std::thread::sleep(left.min(TICK));
         let elapsed_ns = u64::try_from(clock::now().since(start)).unwrap_or(0);
-        line.show(elapsed_ns / 1_000_000_000, running);
+        line.show(elapsed_ns / 1_000_000_000, work);
     }
 }
 
@@ -60,12 +59,12 @@ impl Line {
         }
     }
 
-    fn show(&mut self, elapsed_s: u64, running: &RunningLoad) {
+    fn show(&mut self, elapsed_s: u64, work: &Work) {
         if elapsed_s < self.shown_s + self.every_s {
             return;
         }
         self.shown_s = elapsed_s;
-        let words: Vec<String> = running.rates().iter().map(latest).collect();
+        let words: Vec<String> = work.rates().iter().map(latest).collect();
         let words = words.join("; ");
         if self.bar.is_hidden() {
             output::note(&format!("{elapsed_s} s: {words}"));

@@ -11,7 +11,7 @@ const LOOPS: u64 = 100;
 /// Messages of one group in one run, over [`LOOPS`].
 const PAIRS: u64 = 20 * 20;
 
-pub(super) fn task(kinds: Vec<LoadKind>, options: &LoadOptions) -> Result<Task, StartLoadError> {
+pub(super) fn task(kinds: &[LoadKind], options: &LoadOptions) -> Result<Task, StartLoadError> {
     if let Some(other) = kinds.iter().find(|kind| **kind != LoadKind::Processes) {
         return Err(StartLoadError::NoSuchLoad {
             program: super::ForeignProgram::Hackbench,
@@ -21,9 +21,10 @@ pub(super) fn task(kinds: Vec<LoadKind>, options: &LoadOptions) -> Result<Task, 
     let groups = options.groups.unwrap_or_else(|| (5 * cpus()).min(20));
     let loops = LOOPS.to_string();
     let hackbench = ["hackbench", "-g", &groups.to_string(), "-l", &loops].map(str::to_owned);
+    let asked = format!("{}, again and again", hackbench.join(" "));
     let shell = ["sh", "-c", FOR_EVER, "sh"].map(str::to_owned);
     Ok(Task {
-        kinds,
+        asked: vec![(LoadKind::Processes, asked)],
         command: shell.into_iter().chain(hackbench).collect(),
         result: "words",
         read,
@@ -42,7 +43,7 @@ fn read(task: &Task, text: &str) -> Vec<LoadRates> {
     let seconds: Vec<f64> = seconds.collect();
     vec![LoadRates {
         kind: LoadKind::Processes,
-        asked: task.command.join(" "),
+        asked: task.asked[0].1.clone(),
         rates: rate(messages, &seconds).into_iter().collect(),
         trouble: None,
     }]
@@ -76,7 +77,7 @@ mod tests {
             groups: Some(5),
             ..LoadOptions::default()
         };
-        let task = task(vec![LoadKind::Processes], &options).unwrap();
+        let task = task(&[LoadKind::Processes], &options).unwrap();
         let text = "Running in process mode with 5 groups\nTime: 0.500\nsomething\nTime: 2.000\n";
         let told = read(&task, text);
         let rate = &told[0].rates[0];
@@ -89,8 +90,8 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused() {
-        let kinds = vec![LoadKind::Processes, LoadKind::Disk];
-        let error = task(kinds, &LoadOptions::default()).err().unwrap();
+        let kinds = [LoadKind::Processes, LoadKind::Disk];
+        let error = task(&kinds, &LoadOptions::default()).err().unwrap();
         assert!(error.to_string().contains("disk"), "{error}");
     }
 }

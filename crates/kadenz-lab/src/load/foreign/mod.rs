@@ -24,12 +24,12 @@ use watched::Watched;
 pub struct ForeignLoad {
     task: Task,
     watched: Watched,
-    asked: String,
 }
 
 /// What a program is told, and how its answer is read.
 struct Task {
-    kinds: Vec<LoadKind>,
+    /// The kinds, each with the words that ask for it.
+    asked: Vec<(LoadKind, String)>,
     command: Vec<String>,
     /// The file in the program's folder that its result is read from.
     result: &'static str,
@@ -56,23 +56,18 @@ impl ForeignLoad {
         let place = Place::choose(options, options.threads.unwrap_or(1) as u64)?;
         let folder = folder_in(&place.dir)?;
         let task = match program {
-            ForeignProgram::StressNg => stress_ng::task(kinds, options, &place, folder.path()),
-            ForeignProgram::Hackbench => hackbench::task(kinds, options)?,
+            ForeignProgram::StressNg => stress_ng::task(&kinds, options, &place, folder.path()),
+            ForeignProgram::Hackbench => hackbench::task(&kinds, options)?,
         };
-        let asked = task.command.join(" ");
         let watched = Watched::start(folder, &task.command, task.result);
         let watched = watched.map_err(|error| StartLoadError::Program { program, error })?;
-        Ok(Self {
-            task,
-            watched,
-            asked,
-        })
+        Ok(Self { task, watched })
     }
 
-    /// The command line.
-    #[must_use]
-    pub fn asked(&self) -> &str {
-        &self.asked
+    /// What was asked for, of each kind.
+    pub fn asked(&self) -> impl Iterator<Item = (LoadKind, &str)> {
+        let asked = self.task.asked.iter();
+        asked.map(|(kind, words)| (*kind, words.as_str()))
     }
 
     /// Whether the program has ended by itself. Does not block.
@@ -90,9 +85,12 @@ impl ForeignLoad {
         let answer = self.watched.end()?;
         let mut rates = (self.task.read)(&self.task, &answer.result);
         if rates.iter().all(|load| load.rates.is_empty()) {
-            let words = answer.words.trim();
+            let trouble = match answer.words.trim() {
+                "" => "it told no figures and left no word".to_owned(),
+                words => format!("it told no figures; its last words: {words}"),
+            };
             for load in &mut rates {
-                load.trouble = Some(format!("it told no figures; its last words: {words}"));
+                load.trouble = Some(trouble.clone());
             }
         }
         Ok(rates)
@@ -101,7 +99,7 @@ impl ForeignLoad {
 
 impl fmt::Debug for ForeignLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ForeignLoad({})", self.asked)
+        write!(f, "ForeignLoad({})", self.task.command.join(" "))
     }
 }
 

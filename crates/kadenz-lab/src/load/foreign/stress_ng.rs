@@ -17,7 +17,7 @@ const FIGURES: &[(&str, &str, &str, &str)] = &[
 ];
 
 pub(super) fn task(
-    kinds: Vec<LoadKind>,
+    kinds: &[LoadKind],
     options: &LoadOptions,
     place: &Place,
     folder: &Path,
@@ -26,16 +26,20 @@ pub(super) fn task(
     let mut command = vec!["stress-ng".to_owned(), "--metrics".to_owned()];
     command.extend(["--yaml".to_owned(), format!("{folder}/{METRICS}")]);
     command.extend(["--temp-path".to_owned(), folder.to_string()]);
-    for kind in &kinds {
+    let mut asked = Vec::new();
+    for kind in kinds {
+        let mut words = Vec::new();
         for (stressor, workers) in stressors(*kind, options) {
-            command.extend([format!("--{stressor}"), workers.to_string()]);
+            words.extend([format!("--{stressor}"), workers.to_string()]);
         }
         if *kind == LoadKind::Disk {
-            command.extend(disk_options(options, place));
+            words.extend(disk_options(options, place));
         }
+        asked.push((*kind, format!("stress-ng {}", words.join(" "))));
+        command.extend(words);
     }
     Task {
-        kinds,
+        asked,
         command,
         result: METRICS,
         read,
@@ -129,9 +133,9 @@ fn parse(text: &str) -> Vec<Told<'_>> {
 
 fn read(task: &Task, text: &str) -> Vec<LoadRates> {
     let told = parse(text);
-    let kinds = task.kinds.iter();
-    kinds
-        .map(|kind| {
+    let asked = task.asked.iter();
+    asked
+        .map(|(kind, words)| {
             // How many workers there are does not matter here, only which.
             let names = stressors(*kind, &LoadOptions::default());
             let mine = told
@@ -139,7 +143,7 @@ fn read(task: &Task, text: &str) -> Vec<LoadRates> {
                 .filter(|told| names.iter().any(|(name, _)| *name == told.stressor));
             LoadRates {
                 kind: *kind,
-                asked: task.command.join(" "),
+                asked: words.clone(),
                 rates: mine.flat_map(Told::rates).collect(),
                 trouble: None,
             }
@@ -180,7 +184,7 @@ metrics:
             file_system: None,
             size: 5_000_000,
         };
-        task(kinds.to_vec(), options, &place, Path::new("/data/x"))
+        task(kinds, options, &place, Path::new("/data/x"))
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
 
+use kadenz_rt::tuning::{self, Tuning};
 use tempfile::TempDir;
 
 /// Its parameters: the program's folder, the file with its result, the program with arguments.
@@ -66,6 +67,8 @@ impl Watched {
             // Ctrl-C at a terminal goes to this program alone, which then ends that one in order.
             shell.process_group(0);
         }
+        // It begins with the policy of the thread that starts it.
+        let _ordinary = tuning::apply(&Tuning::default());
         Ok(Self {
             shell: shell.spawn()?,
             _folder: folder,
