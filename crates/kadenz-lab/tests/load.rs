@@ -38,13 +38,14 @@ fn threads() -> Vec<String> {
     names
 }
 
+/// How their names begin; those without a number are whole.
 const OURS: &[&str] = &[
     "busy-",
     "disk-",
-    "groups",
+    "groups\n",
     "sender",
     "receiver",
-    "processes",
+    "processes\n",
     "flood-",
     "echo-",
     "files-",
