@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
+use common::started::{kill, pid, start_ready};
 use common::*;
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -17,31 +18,6 @@ const NEEDS_RIGHTS: &str = "needs real-time rights: run as root or `prlimit --rt
 /// `--report`'s file.
 fn report(file: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
-}
-
-/// Starts `kadenz run` with a program that says `ready` in a file, and waits for that.
-fn start_ready(folder: &Path, options: &[&str], then: &str) -> Child {
-    let ready = folder.join("ready");
-    let script = format!("echo $$ >{}.new; mv {0}.new {0}; {then}", text(&ready));
-    let child = kadenz(&[&["run", "--quiet"], options, &["--", "sh", "-c", &script]].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    wait_until(|| ready.exists());
-    child
-}
-
-/// Number of the program that [`start_ready`] has started.
-fn pid(folder: &Path) -> String {
-    let pid = std::fs::read_to_string(folder.join("ready")).unwrap();
-    pid.trim().to_owned()
-}
-
-fn kill(name: &str, pid: &str) -> bool {
-    let mut kill = Command::new("kill");
-    kill.args([&format!("-{name}"), pid]).stderr(Stdio::null());
-    kill.status().unwrap().success()
 }
 
 #[test]
@@ -245,95 +221,4 @@ fn the_program_outlives_a_killed_run() {
     let pid = pid(folder.path());
     let lives = kill("0", &pid);
     assert!(kill("KILL", &pid) && lives);
-}
-
-#[test]
-fn a_watched_program_leaves_a_run_that_every_command_reads() {
-    let folder = folder();
-    let out = folder.path().join("run");
-    let script = "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.05; done; exit 5";
-    let arguments = [
-        "--watch",
-        "--every",
-        "5ms",
-        "--nice",
-        "2",
-        "--out",
-        text(&out),
-    ];
-    let said = run(&[&["run"], &arguments[..], &["--", "sh", "-c", script]].concat());
-    if said.err.contains("does not count") {
-        return skip("run --watch", "needs a kernel with CONFIG_SCHEDSTATS");
-    }
-    assert_eq!((said.code, said.out.as_str()), (5, ""), "{}", said.err);
-    assert!(said.err.contains("scheduling-delay"), "{}", said.err);
-    let run_json = run_json(&out);
-    assert_eq!(run_json["ended_by"], "program_ended");
-    assert_eq!(run_json["complete"], true);
-    assert_eq!(run_json["series"][0]["tuning"][0]["name"], "nice");
-    let shown = run(&["show", text(&out), "--json"]).json();
-    let (delay, waiting) = (
-        series(&shown, "scheduling-delay"),
-        series(&shown, "waiting"),
-    );
-    assert!(delay["count"].as_u64().unwrap() > 0);
-    assert_eq!(delay["count"], waiting["count"]);
-    assert!(waiting["max_ns"].as_i64() >= delay["max_ns"].as_i64());
-    let page = folder.path().join("page.html");
-    assert_eq!(
-        run(&["report", text(&out), "--output", text(&page)]).code,
-        0
-    );
-}
-
-#[test]
-fn a_program_that_must_wait_for_its_cpu_is_seen_waiting() {
-    let folder = folder();
-    let out = folder.path().join("run");
-    // Three that never sleep share one CPU: each waits while the others run.
-    let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
-    let both = format!("({script}) & ({script}) & {script}; wait");
-    let arguments = ["run", "--watch", "--cpus", "0", "--out", text(&out)];
-    let said = run(&[&arguments[..], &["--", "sh", "-c", &both]].concat());
-    if said.err.contains("does not count") {
-        return skip("run --watch", "needs a kernel with CONFIG_SCHEDSTATS");
-    }
-    let shown = run(&["show", text(&out), "--json"]).json();
-    let waited = series(&shown, "waiting")["max_ns"].as_i64().unwrap();
-    assert!(waited > 100_000, "{}", said.err);
-}
-
-#[test]
-fn a_watched_run_that_is_killed_opens_and_says_that_it_is_incomplete() {
-    let folder = folder();
-    let out = folder.path().join("run");
-    let then = "while :; do sleep 0.02; done";
-    let mut child = start_ready(folder.path(), &["--watch", "--out", text(&out)], then);
-    wait_until(|| intervals_on_disk(&out) > 0);
-    signal(&child, "KILL");
-    child.wait().unwrap();
-    assert!(kill("KILL", &pid(folder.path())));
-    let shown = run(&["show", text(&out), "--json"]).json();
-    assert!(series(&shown, "waiting")["count"].as_u64().unwrap() > 0);
-    assert!(shown["warnings"].to_string().contains("incomplete"));
-}
-
-#[test]
-fn a_run_folder_that_cannot_be_had_is_told_before_the_program_starts() {
-    let folder = folder();
-    let trace = folder.path().join("ran");
-    let taken = folder.path().join("taken");
-    std::fs::write(&taken, "").unwrap();
-    let arguments = [
-        "run",
-        "--watch",
-        "--out",
-        text(&taken),
-        "--",
-        "touch",
-        text(&trace),
-    ];
-    let said = run(&arguments);
-    assert_eq!(said.code, 2, "{}", said.err);
-    assert!(!trace.exists());
 }

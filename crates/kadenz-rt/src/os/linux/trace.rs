@@ -111,6 +111,7 @@ fn next_stop(pid: libc::pid_t) -> Option<i32> {
 
 /// Why no call could be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "each processor has its part of them")]
 pub(crate) enum CallError {
     /// The program's code is for another instruction set than this one, for example 32 bits.
     OtherCode,
@@ -119,7 +120,6 @@ pub(crate) enum CallError {
     /// The program is gone.
     Ended,
     /// Not written for this processor.
-    #[cfg_attr(target_arch = "x86_64", expect(dead_code, reason = "other processors"))]
     Unsupported,
 }
 
