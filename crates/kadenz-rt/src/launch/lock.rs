@@ -199,7 +199,7 @@ fn call_note(error: CallError) -> Note {
     match error {
         CallError::OtherCode => Note::new("the program's code is not of 64 bits", LOCK_ITSELF),
         CallError::Unsupported => Note::new(
-            "locking another program's memory is written for x86_64 only",
+            "locking another program's memory is written for x86_64 and aarch64 only",
             LOCK_ITSELF,
         ),
         CallError::Ended => Note::new(

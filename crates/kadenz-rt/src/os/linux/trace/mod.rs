@@ -1,5 +1,14 @@
 //! A program that is held before its first instruction, to make one system call in its name.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod call;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod other;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -121,112 +130,4 @@ pub(crate) enum CallError {
     Ended,
     /// Not written for this processor.
     Unsupported,
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl Held {
-    /// Makes a system call in the name of the process.
-    pub(crate) fn call(&mut self, _number: libc::c_long, _argument: u64) -> Result<i64, CallError> {
-        Err(CallError::Unsupported)
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86_64 {
-    use super::{CallError, Held, MaybeUninit, errno, ptr};
-
-    /// `syscall`, as the lowest two bytes of a word.
-    const SYSCALL: i64 = 0x050f;
-    const SYSCALL_BYTES: u64 = 2;
-    /// Selector of the code segment for 64 bits: `__USER_CS` of the kernel's asm/segment.h.
-    const CODE_64: u64 = 0x33;
-
-    impl Held {
-        /// Makes a system call in the name of the process and returns the kernel's answer, an
-        /// error number negated. The process is afterwards as it was before.
-        pub(crate) fn call(
-            &mut self,
-            number: libc::c_long,
-            argument: u64,
-        ) -> Result<i64, CallError> {
-            let before = self.registers()?;
-            if before.cs != CODE_64 {
-                return Err(CallError::OtherCode);
-            }
-            let code = self.word(before.rip)?;
-            self.set_word(before.rip, (code & !0xffff) | SYSCALL)?;
-            let after = self.step(&libc::user_regs_struct {
-                rax: number.cast_unsigned(),
-                // Not within a system call any more, so that the kernel does not repeat one.
-                orig_rax: u64::MAX,
-                rdi: argument,
-                ..before
-            });
-            self.set_word(before.rip, code)?;
-            self.set_registers(&before)?;
-            let after = after?;
-            if after.rip == before.rip + SYSCALL_BYTES {
-                Ok(after.rax.cast_signed())
-            } else {
-                Err(CallError::OtherCode)
-            }
-        }
-
-        /// Executes one instruction.
-        fn step(
-            &mut self,
-            registers: &libc::user_regs_struct,
-        ) -> Result<libc::user_regs_struct, CallError> {
-            self.set_registers(registers)?;
-            // SAFETY: the process is held by this thread; the request takes numbers only.
-            let outcome = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, self.pid, 0, 0) };
-            self.checked(outcome)?;
-            self.wait_for_trap().ok_or(CallError::Ended)?;
-            self.registers()
-        }
-
-        fn registers(&self) -> Result<libc::user_regs_struct, CallError> {
-            let mut registers = MaybeUninit::<libc::user_regs_struct>::zeroed();
-            // SAFETY: the process is held by this thread; the structure is there to be written, and
-            // zeroed memory is a valid value of it.
-            let (outcome, registers) = unsafe {
-                let data = registers.as_mut_ptr();
-                let outcome = libc::ptrace(libc::PTRACE_GETREGS, self.pid, 0, data);
-                (outcome, registers.assume_init())
-            };
-            self.checked(outcome).map(|()| registers)
-        }
-
-        fn set_registers(&self, registers: &libc::user_regs_struct) -> Result<(), CallError> {
-            let data = ptr::from_ref(registers);
-            // SAFETY: the process is held by this thread; the structure is live.
-            self.checked(unsafe { libc::ptrace(libc::PTRACE_SETREGS, self.pid, 0, data) })
-        }
-
-        fn word(&self, address: u64) -> Result<i64, CallError> {
-            // A word of -1 looks like an error; then this number tells.
-            // SAFETY: the place of this thread's error number is always there to be written.
-            unsafe { *libc::__errno_location() = 0 };
-            // SAFETY: the process is held by this thread; the address is in that process, and the
-            // kernel refuses one that is not mapped there.
-            let word = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, self.pid, address, 0) };
-            match errno() {
-                0 => Ok(word),
-                errno => Err(CallError::Refused(errno)),
-            }
-        }
-
-        fn set_word(&self, address: u64, word: i64) -> Result<(), CallError> {
-            // SAFETY: as above; what is written is code of that process, put back before it goes on.
-            self.checked(unsafe { libc::ptrace(libc::PTRACE_POKETEXT, self.pid, address, word) })
-        }
-
-        fn checked(&self, outcome: libc::c_long) -> Result<(), CallError> {
-            match outcome {
-                -1 if errno() == libc::ESRCH => Err(CallError::Ended),
-                -1 => Err(CallError::Refused(errno())),
-                _ => Ok(()),
-            }
-        }
-    }
 }
