@@ -5,7 +5,9 @@
 //! - `day.html`: four systems idling for 24 h, as in the blog: 86,400 intervals, 80 million samples;
 //! - `compare.html`: two runs laid over each other;
 //! - `hostile.html`: an incomplete run whose every name tries to become markup;
-//! - `sparse.html`: a run that recorded next to nothing.
+//! - `sparse.html`: a run that recorded next to nothing;
+//! - `matrix.html`: a matrix of 18 cells like the paper's, two minutes each;
+//! - `partial.html`: a matrix that was interrupted where no CPU could be shielded.
 
 mod chance;
 mod runs;
@@ -24,12 +26,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("name a folder to write the pages to")?;
     let out = PathBuf::from(out);
     fs::create_dir_all(&out)?;
-    let pages: [(&str, Vec<Summary>); 5] = [
+    let pages: [(&str, Vec<Summary>); 7] = [
         ("check.html", vec![runs::check(&out)?]),
         ("day.html", vec![runs::day()]),
         ("compare.html", runs::compared()),
         ("hostile.html", vec![runs::hostile()]),
         ("sparse.html", vec![runs::sparse()]),
+        ("matrix.html", vec![runs::tune(&out)?]),
+        ("partial.html", vec![runs::tune_interrupted(&out)?]),
     ];
     for (name, summaries) in pages {
         html::write(&summaries, &out.join(name))?;

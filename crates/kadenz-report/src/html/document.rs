@@ -6,10 +6,12 @@ use super::figures::lasting;
 use super::gaussian;
 use super::machine;
 use super::markup::Markup;
+use super::matrix;
 use super::page::Page;
 use super::repeat;
 use super::table;
 use super::verdict;
+use crate::matrix::Matrix;
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const ICONS: &str = include_str!("../../assets/icons.svg");
@@ -19,7 +21,7 @@ const ECHARTS_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE"
 const D3_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE-d3");
 
 /// Our scripts, in the order in which they run.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../../assets/js/units.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/figure.js"),
@@ -29,6 +31,8 @@ const SCRIPTS: [&str; 10] = [
     include_str!("../../assets/js/histogram.js"),
     include_str!("../../assets/js/jitter.js"),
     include_str!("../../assets/js/gaussian.js"),
+    include_str!("../../assets/js/bought.js"),
+    include_str!("../../assets/js/panels.js"),
     include_str!("../../assets/js/page.js"),
 ];
 
@@ -43,10 +47,44 @@ const HEAD: &str = concat!(
     "<link rel=\"icon\" href=\"data:,\">",
 );
 
+const LINKS: &str = concat!(
+    "<a href=\"#verdict\">Verdict</a><a href=\"#series\">Figures</a>",
+    "<a href=\"#percentiles\">Percentiles</a><a href=\"#extremes\">Over time</a>",
+    "<a href=\"#histogram\">Histogram</a><a href=\"#jitter\">Jitter</a>",
+    "<a href=\"#gaussian\">Gaussian</a><a href=\"#host\">Machine</a>",
+    "<a href=\"#repeat\">Repeat</a>",
+);
+
 /// The whole page.
 pub(super) fn render(page: &Page<'_>) -> String {
     let data = data::of(page);
     let json = serde_json::to_string(&data).unwrap_or_default();
+    around(page, LINKS, &json, |out| {
+        verdict::section(out, page);
+        table::section(out, page);
+        charts::sections(out, page, &data);
+        gaussian::section(out, page);
+        machine::sections(out, page);
+        repeat::section(out, page);
+    })
+}
+
+/// The whole page of a matrix.
+pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
+    let data = matrix::data(page, matrix);
+    let json = serde_json::to_string(&data).unwrap_or_default();
+    around(page, matrix::LINKS, &json, |out| {
+        matrix::sections(out, page, matrix);
+    })
+}
+
+/// What all pages have around their sections: style, header, data and scripts.
+fn around(
+    page: &Page<'_>,
+    links: &'static str,
+    json: &str,
+    sections: impl FnOnce(&mut Markup),
+) -> String {
     let mut out = Markup::default();
     out.tag("<!doctype html>\n<html lang=\"en\"><head>")
         .tag(HEAD);
@@ -55,19 +93,14 @@ pub(super) fn render(page: &Page<'_>) -> String {
         .tag(STYLE)
         .tag("</style></head>\n<body>")
         .tag(ICONS);
-    top_bar(&mut out);
+    top_bar(&mut out, links);
     out.tag("\n<main id=\"content\">");
     header(&mut out, page);
-    verdict::section(&mut out, page);
-    table::section(&mut out, page);
-    charts::sections(&mut out, page, &data);
-    gaussian::section(&mut out, page);
-    machine::sections(&mut out, page);
-    repeat::section(&mut out, page);
+    sections(&mut out);
     out.tag("</main>\n");
     footer(&mut out);
     out.tag("<script type=\"application/json\" id=\"kadenz-data\">")
-        .json(&json);
+        .json(json);
     out.tag("</script>\n<script>")
         .tag(ECHARTS)
         .tag("</script>\n");
@@ -86,17 +119,15 @@ fn title(page: &Page<'_>) -> String {
     }
 }
 
-fn top_bar(out: &mut Markup) {
+fn top_bar(out: &mut Markup, links: &'static str) {
     out.tag(concat!(
         "<a class=\"skip\" href=\"#content\">Skip to the report</a>",
         "<div class=\"top\"><div class=\"top-in\">",
         "<span class=\"brand\"><svg aria-hidden=\"true\"><use href=\"#i-beat\"/></svg>Kadenz</span>",
         "<nav aria-label=\"Sections\">",
-        "<a href=\"#verdict\">Verdict</a><a href=\"#series\">Figures</a>",
-        "<a href=\"#percentiles\">Percentiles</a><a href=\"#extremes\">Over time</a>",
-        "<a href=\"#histogram\">Histogram</a><a href=\"#jitter\">Jitter</a>",
-        "<a href=\"#gaussian\">Gaussian</a><a href=\"#host\">Machine</a>",
-        "<a href=\"#repeat\">Repeat</a></nav>",
+    ));
+    out.tag(links).tag(concat!(
+        "</nav>",
         "<button type=\"button\" id=\"theme-toggle\" aria-label=\"Switch colours\">",
         "<svg aria-hidden=\"true\"><use href=\"#i-theme\"/></svg></button>",
         "</div></div>",

@@ -53,7 +53,7 @@ fn cost(ns: f64) -> Option<String> {
     (ns > 0.0).then(|| duration(ns))
 }
 
-fn host(out: &mut Markup, page: &Page<'_>) {
+pub(super) fn host(out: &mut Markup, page: &Page<'_>) {
     out.tag("<section id=\"host\"><h2>The machine</h2>");
     out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of the machine\" tabindex=\"0\"><table class=\"prose\">");
     out.tag("<caption>Where it was measured</caption>");
@@ -76,7 +76,7 @@ fn host(out: &mut Markup, page: &Page<'_>) {
     out.tag("</tbody></table></div></section>");
 }
 
-fn warnings(out: &mut Markup, page: &Page<'_>) {
+pub(super) fn warnings(out: &mut Markup, page: &Page<'_>) {
     out.tag("<section id=\"warnings\"><h2>What spoils or limits this result</h2>");
     let mut none = true;
     for run in &page.runs {
@@ -140,7 +140,7 @@ const GRANTED: &str =
 const REFUSED: &str = "<td><span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>refused</span>";
 
 /// One measure; also what was granted may have a reason to read.
-fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
+pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
     out.tag("<tr><th scope=\"row\">")
         .text(measure.name.replace('_', " "))
         .tag("</th>");

@@ -10,6 +10,7 @@ mod figures;
 mod gaussian;
 mod machine;
 mod markup;
+mod matrix;
 mod normal;
 mod page;
 mod remedy;
@@ -43,7 +44,10 @@ use crate::summary::Summary;
 /// ```
 #[must_use]
 pub fn render(summaries: &[Summary]) -> String {
-    document::render(&page::Page::of(summaries))
+    match matrix::of(summaries) {
+        Some(matrix) => document::render_matrix(&page::Page::without_signals(summaries), &matrix),
+        None => document::render(&page::Page::of(summaries)),
+    }
 }
 
 /// Why a report could not be written.

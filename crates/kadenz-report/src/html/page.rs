@@ -66,6 +66,18 @@ impl<'a> Page<'a> {
         Self { runs, series }
     }
 
+    /// As [`Page::of`] for a page that shows none of its series by itself: nothing is read.
+    pub(super) fn without_signals(summaries: &'a [Summary]) -> Self {
+        let labels = labels(summaries).into_iter();
+        let runs = labels
+            .zip(summaries)
+            .map(|(label, summary)| RunOnPage { label, summary });
+        Self {
+            runs: runs.collect(),
+            series: Vec::new(),
+        }
+    }
+
     /// Whether the page compares.
     pub(super) fn compares(&self) -> bool {
         self.runs.len() > 1

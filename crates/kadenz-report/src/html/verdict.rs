@@ -117,7 +117,7 @@ fn headline(verdicts: &[Verdict]) -> String {
     }
 }
 
-fn warnings_bear_on_it(out: &mut Markup, page: &Page<'_>) {
+pub(super) fn warnings_bear_on_it(out: &mut Markup, page: &Page<'_>) {
     let warnings: usize = page.runs.iter().map(|run| run.summary.warnings.len()).sum();
     if warnings == 0 {
         return;

@@ -5,7 +5,7 @@ use comfy_table::{Cell as TableCell, CellAlignment};
 use super::cell::Cell;
 use super::contribution::Bought;
 use super::layout::{self, Layout, microseconds};
-use super::{Load, Matrix, Recommendation, words};
+use super::{Load, Matrix, Recommendation, Standing, words};
 use crate::numbers;
 use crate::statistics::Percent;
 use crate::terminal::text::{indented, wrap};
@@ -94,14 +94,23 @@ fn row(matrix: &Matrix, cell: &Cell) -> Vec<TableCell> {
 
 /// What a row must say besides its figures.
 pub(super) fn remark(matrix: &Matrix, cell: &Cell) -> &'static str {
-    let recommendation = &matrix.recommendation;
-    let chosen = recommendation.combination == Some(cell.combination);
     match () {
         () if cell.count == 0 => "not measured",
         () if !cell.granted() => "not granted",
-        () if chosen && recommendation.standing == super::Standing::Keeps => "recommended",
-        () if chosen => "closest",
+        () if matrix.recommendation.combination == Some(cell.combination) => {
+            chosen(matrix.recommendation.standing)
+        }
         () => "",
+    }
+}
+
+/// What the combination is that a recommendation names.
+pub(crate) fn chosen(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Keeps => "recommended",
+        Standing::SoFar { .. } => "kept it so far",
+        Standing::NoneKeeps => "closest",
+        Standing::Unknown => "",
     }
 }
 

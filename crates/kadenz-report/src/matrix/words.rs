@@ -71,13 +71,17 @@ fn keeps(question: &Question<'_>, best: &Candidate<'_>) -> String {
 
 fn so_far(question: &Question<'_>, best: &Candidate<'_>, more: u64) -> String {
     let (asked, loads) = (asked(question), loads(question.loads));
-    let name = named(best.combination);
-    let more_words = numbers::thousands(more);
-    let each = if question.loads.len() > 1 {
-        " under each load"
-    } else {
-        ""
-    };
+    let name = capital(&named(best.combination));
+    let needed = question.samples_needed();
+    let missing: Vec<String> = best
+        .cells
+        .iter()
+        .filter(|cell| cell.count < needed)
+        .map(|cell| {
+            let more = numbers::thousands(needed - cell.count);
+            format!("{more} samples more {}", cell.load.words())
+        })
+        .collect();
     let time = question.interval_ns.map_or_else(String::new, |interval| {
         let ns = u128::from(more) * u128::from(interval);
         format!(
@@ -87,11 +91,10 @@ fn so_far(question: &Question<'_>, best: &Candidate<'_>, more: u64) -> String {
         )
     });
     format!(
-        "{} kept {asked} so far {loads}: {}. {more_words} samples more are needed{each} to claim \
-         {} %{time}.",
-        capital(&name),
+        "{name} kept {asked} so far {loads}: {}. To claim {} % it needs {}{time}.",
         evidence(best),
-        question.claim
+        question.claim,
+        missing.join(" and ")
     )
 }
 

@@ -3,10 +3,12 @@
 mod check;
 mod day;
 mod hostile;
+mod tune;
 
 pub(crate) use check::{check, compared};
 pub(crate) use day::day;
 pub(crate) use hostile::{hostile, sparse};
+pub(crate) use tune::{tune, tune_interrupted};
 
 use kadenz_record::run::model::{Clock, Host, TuningMeasure, Warning};
 

@@ -6,7 +6,7 @@ use crate::statistics::SignedBucket;
 
 /// Buckets that hold something, ascending, as columns.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Buckets {
+pub(in crate::html) struct Buckets {
     low: Vec<i64>,
     high: Vec<i64>,
     count: Vec<u64>,
@@ -14,7 +14,7 @@ pub(super) struct Buckets {
 
 /// The histogram in at most `most` buckets: neighbours are joined until they fit, sparse tails
 /// keep their buckets as they are.
-pub(super) fn buckets(all: &[SignedBucket], most: usize) -> Buckets {
+pub(in crate::html) fn buckets(all: &[SignedBucket], most: usize) -> Buckets {
     let mut joined = all.to_vec();
     for bits in (1..=10).rev() {
         if joined.len() <= most {

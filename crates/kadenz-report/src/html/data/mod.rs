@@ -5,9 +5,9 @@ mod extremes;
 
 use serde::Serialize;
 
-use self::buckets::{Buckets, buckets};
+pub(super) use self::buckets::{Buckets, buckets};
 use self::extremes::{Extremes, extremes, merging};
-use super::page::{Page, SeriesOnPage};
+use super::page::{Page, RunOnPage, SeriesOnPage};
 
 /// Points of histogram that a page may carry, over all series.
 const BUCKET_BUDGET: usize = 40_000;
@@ -25,6 +25,15 @@ pub(super) struct Data {
 pub(super) struct RunData {
     pub(super) label: String,
     pub(super) started_at: String,
+}
+
+impl RunData {
+    pub(super) fn of(run: &RunOnPage<'_>) -> Self {
+        Self {
+            label: run.label.clone(),
+            started_at: run.summary.run.started_at.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -51,10 +60,7 @@ struct Signal {
 
 /// The page's data.
 pub(super) fn of(page: &Page<'_>) -> Data {
-    let runs = page.runs.iter().map(|run| RunData {
-        label: run.label.clone(),
-        started_at: run.summary.run.started_at.clone(),
-    });
+    let runs = page.runs.iter().map(RunData::of);
     let merge = merging(&page.series);
     let series = page.series.iter().map(|on_page| {
         let series = on_page.summary;

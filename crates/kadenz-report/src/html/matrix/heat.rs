@@ -1,0 +1,213 @@
+//! The cells as a table that is read at a glance: colour by how near p99.9 comes to the deadline,
+//! a sign and words for everyone.
+
+use crate::html::figures::{bound, count, plural, significant, span};
+use crate::html::markup::Markup;
+use crate::matrix::{Cell, Combination, Load, Matrix, Standing};
+use crate::statistics::Percent;
+
+/// How near p99.9 comes to the deadline, and what the legend says of it.
+const STEPS: [(f64, &str); 5] = [
+    (0.1, "below 10\u{a0}% of the deadline"),
+    (0.5, "below half"),
+    (1.0, "below the deadline"),
+    (10.0, "above the deadline"),
+    (f64::INFINITY, "more than 10 times the deadline"),
+];
+
+/// The section.
+pub(super) fn section(out: &mut Markup, matrix: &Matrix) {
+    out.tag("<section id=\"cells\"><h2>Every combination under every load</h2><p class=\"lead\">");
+    out.tag("Lateness that 99.9&#160;% of the wake-ups stay below; in small print the largest of all and the ");
+    out.tag("misses. P: real-time priority, M: locked memory, C: a shielded CPU, S: a spinning sleep.</p>");
+    if matrix.cells.is_empty() {
+        out.tag("<p class=\"missing\">No cell of this matrix was measured.</p></section>");
+        return;
+    }
+    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of cells\" tabindex=\"0\"><table class=\"heat\">");
+    out.tag("<caption>p99.9 of the lateness, the cheapest combination first</caption><thead><tr>");
+    out.tag("<th scope=\"col\">Measures</th>");
+    let loads: Vec<Load> = loads(matrix);
+    for load in &loads {
+        out.tag("<th scope=\"col\">")
+            .text(title(*load))
+            .tag("</th>");
+    }
+    out.tag("</tr></thead><tbody>");
+    for combination in combinations(matrix) {
+        row(out, matrix, combination, &loads);
+    }
+    out.tag("</tbody></table></div>");
+    legend(out, matrix);
+    more(out, matrix);
+    out.tag("</section>");
+}
+
+/// The loads that have cells, in the order of the paper.
+pub(super) fn loads(matrix: &Matrix) -> Vec<Load> {
+    let any = |load: &Load| matrix.of_load(*load).next().is_some();
+    Load::ALL.into_iter().filter(any).collect()
+}
+
+pub(super) fn title(load: Load) -> &'static str {
+    match load {
+        Load::Unloaded => "Without load",
+        Load::Heavy => "Under heavy load",
+    }
+}
+
+/// All combinations that have a cell, by their cost.
+fn combinations(matrix: &Matrix) -> Vec<Combination> {
+    let mut all: Vec<Combination> = Combination::all()
+        .filter(|c| matrix.cells.iter().any(|cell| cell.combination == *c))
+        .collect();
+    all.sort_by_key(|combination| combination.cost());
+    all
+}
+
+fn row(out: &mut Markup, matrix: &Matrix, combination: Combination, loads: &[Load]) {
+    let recommendation = &matrix.recommendation;
+    let chosen = recommendation.combination == Some(combination);
+    out.tag("<tr><th scope=\"row\"><b>")
+        .text(combination)
+        .tag("</b>");
+    if chosen && recommendation.standing == Standing::Keeps {
+        out.tag("<span class=\"chosen\">recommended</span>");
+    } else if chosen {
+        out.tag("<span class=\"chosen\">closest</span>");
+    }
+    out.tag("<small>")
+        .text(combination.words())
+        .tag("</small></th>");
+    for &load in loads {
+        match matrix.cell(load, combination).filter(|cell| cell.count > 0) {
+            Some(cell) => figure(out, matrix, cell),
+            None => {
+                out.tag("<td class=\"heat-none\">— <small>not measured</small></td>");
+            }
+        }
+    }
+    out.tag("</tr>");
+}
+
+fn figure(out: &mut Markup, matrix: &Matrix, cell: &Cell) {
+    let p99_9 = cell.percentile(Percent::P99_9);
+    out.tag("<td")
+        .attr(
+            "class",
+            step(p99_9, matrix.deadline_ns)
+                .map_or_else(|| "heat-none".to_owned(), |step| format!("heat-{step}")),
+        )
+        .tag(">");
+    out.tag("<span class=\"sign\" aria-hidden=\"true\">")
+        .tag(sign(cell))
+        .tag("</span> ");
+    match p99_9 {
+        Some(ns) => out.text(span(ns)),
+        None => out.tag("— <small>p99.9 needs 1,000 samples</small>"),
+    };
+    out.tag("<small>");
+    if let Some(max) = cell.max_ns {
+        out.text(format!("largest {}", span(max)));
+    }
+    if let Some(verdict) = &cell.verdict {
+        let misses = match verdict.misses {
+            0 => "no miss".to_owned(),
+            misses => plural(misses, "miss", "misses"),
+        };
+        out.text(format!("; {misses} in {}", count(verdict.count)));
+    }
+    out.tag("</small>");
+    if !cell.granted() {
+        let letters: String = cell.lacking.iter().map(|m| m.letter()).collect();
+        out.tag("<small class=\"ungranted\">without ")
+            .text(letters)
+            .tag(": not granted</small>");
+    }
+    out.tag("</td>");
+}
+
+/// Kept, missed, or too few samples to say.
+fn sign(cell: &Cell) -> &'static str {
+    use crate::verdict::Standing as Verdict;
+    match cell.verdict.map(|verdict| verdict.standing) {
+        Some(Verdict::Kept) => "✓",
+        Some(Verdict::Missed) => "✗",
+        Some(Verdict::TooFew) | None => "–",
+    }
+}
+
+fn step(p99_9: Option<i64>, deadline_ns: Option<u64>) -> Option<usize> {
+    let part = p99_9? as f64 / deadline_ns? as f64;
+    STEPS.iter().position(|(limit, _)| part < *limit)
+}
+
+fn legend(out: &mut Markup, matrix: &Matrix) {
+    if matrix.deadline_ns.is_none() {
+        return;
+    }
+    out.tag("<p class=\"heat-key\"><span>p99.9 is</span>");
+    for (place, (_, words)) in STEPS.iter().enumerate() {
+        out.tag("<span><i")
+            .attr("class", format!("heat-{place}"))
+            .tag("></i>")
+            .text(words)
+            .tag("</span>");
+    }
+    out.tag("</p><p class=\"hint\">✓ no miss in enough samples to say so, ✗ at least one miss, – too few samples.</p>");
+}
+
+/// All percentiles, for those who want more than the colour.
+fn more(out: &mut Markup, matrix: &Matrix) {
+    out.tag("<details><summary>All figures of every cell</summary>");
+    for load in loads(matrix) {
+        out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"")
+            .attr("aria-label", format!("Figures {}", load.words()));
+        out.tag("><table><caption>Lateness ").text(load.words());
+        out.tag(
+            "</caption><thead><tr><th scope=\"col\">Measures</th><th scope=\"col\">Samples</th>",
+        );
+        out.tag("<th scope=\"col\">p50</th><th scope=\"col\">p99</th><th scope=\"col\">p99.9</th>");
+        out.tag("<th scope=\"col\">p99.99</th><th scope=\"col\">Largest</th><th scope=\"col\">Misses</th>");
+        out.tag("<th scope=\"col\">At most, at 95&#160;%</th><th scope=\"col\">Excess of the period</th></tr></thead><tbody>");
+        for cell in matrix.of_load(load) {
+            figures(out, cell);
+        }
+        out.tag("</tbody></table></div>");
+    }
+    out.tag("<p class=\"hint\">Excess: the 99.9th percentile of the control period less the period asked for, and how it stands to that of no tuning.</p></details>");
+}
+
+fn figures(out: &mut Markup, cell: &Cell) {
+    let dash = || String::from("—");
+    let value = |ns: Option<i64>| ns.map_or_else(dash, span);
+    let at = |percent| value(cell.percentile(percent));
+    let verdict = cell.verdict.filter(|verdict| verdict.count > 0);
+    let against = cell.against_none.map_or_else(String::new, |ratio| {
+        let doubt = ratio.interval.map_or_else(String::new, |(low, high)| {
+            format!(
+                " (95\u{a0}%: {} to {})",
+                significant(low, 3),
+                significant(high, 3)
+            )
+        });
+        format!("{}\u{a0}× none{doubt}", significant(ratio.ratio, 3))
+    });
+    out.tag("<tr><th scope=\"row\">")
+        .text(cell.combination)
+        .tag("</th>");
+    for figure in [
+        count(cell.count),
+        at(Percent::P50),
+        at(Percent::P99),
+        at(Percent::P99_9),
+        at(Percent::P99_99),
+        value(cell.max_ns),
+        verdict.map_or_else(dash, |v| count(v.misses)),
+        verdict.map_or_else(dash, |v| bound(v.upper_bound_95)),
+    ] {
+        out.element("td", figure);
+    }
+    out.tag("<td>").text(value(cell.excess_ns));
+    out.tag("<small>").text(against).tag("</small></td></tr>");
+}
