@@ -10,6 +10,7 @@
 //! | [`hiccup`] | how long does this machine hold a sleeping thread back? (jHiccup's measurement) |
 //! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of the ROS thesis) |
 //! | [`floor`] | what does the machine take from a thread that never sleeps? |
+//! | [`inversion`] | whom does a real-time task wait for, at a lock that lower ones share? |
 //! | [`load`] | what keeps the machine busy while something is measured? |
 //! | [`watch`] | how long do the threads of a running program wait for a CPU? |
 //! | [`check`] | can this machine keep the robot's beat? |
@@ -19,6 +20,7 @@ pub mod check;
 pub mod crew;
 pub mod floor;
 pub mod hiccup;
+pub mod inversion;
 pub mod load;
 pub mod matrix;
 pub mod measuring;

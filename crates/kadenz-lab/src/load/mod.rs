@@ -58,6 +58,8 @@ pub use options::{LoadOptions, MOST_GROUPS, MOST_THREADS, StartLoadError};
 pub use rates::{LoadRates, Rate};
 pub use running::{RunningLoad, start};
 
+pub(crate) use timer::allowed_cpus;
+
 use rates::Counter;
 use workers::Trouble;
 

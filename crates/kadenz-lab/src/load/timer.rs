@@ -131,7 +131,7 @@ fn on_cpu(cpu: usize, work: impl FnOnce()) {
 }
 
 /// The CPUs that the calling thread may run on; never none.
-fn allowed_cpus(root: &Root) -> Vec<usize> {
+pub(crate) fn allowed_cpus(root: &Root) -> Vec<usize> {
     let status = root.read("/proc/thread-self/status").unwrap_or_default();
     let list = status
         .lines()
