@@ -26,7 +26,7 @@ pub(super) struct Flood {
     sent: Tally,
     echoed: Tally,
     trouble: Trouble,
-    _workers: Workers,
+    workers: Workers,
 }
 
 impl Flood {
@@ -37,7 +37,7 @@ impl Flood {
             sent: Tally::new(pairs),
             echoed: Tally::new(pairs),
             trouble: Trouble::default(),
-            _workers: Workers::new(site),
+            workers: Workers::new(site),
         };
         for pair in 0..pairs {
             let (flooder, echoer) = sockets().map_err(|error| StartLoadError::Sockets {
@@ -65,7 +65,7 @@ impl Flood {
                 }
             }
         };
-        self._workers.spawn(&format!("flood-{pair}"), work)?;
+        self.workers.spawn(&format!("flood-{pair}"), work)?;
         let trouble = self.trouble.clone();
         let work = move |stop: &Stop| {
             while !stop.requested() {
@@ -74,7 +74,7 @@ impl Flood {
                 }
             }
         };
-        self._workers.spawn(&format!("echo-{pair}"), work)
+        self.workers.spawn(&format!("echo-{pair}"), work)
     }
 }
 
