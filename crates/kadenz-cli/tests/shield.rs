@@ -4,6 +4,7 @@
 //! While such a test measures, everything on the machine shares the other CPUs: they are few, short,
 //! and one at a time.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
 

@@ -182,10 +182,11 @@ impl Ongoing {
     /// When something could not be written; the error holds what was counted.
     pub fn finish(mut self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
         let restored = self.shield.take().map(Shield::lower).unwrap_or_default();
-        for left in restored.failed {
+        if !restored.is_complete() {
+            let left: Vec<String> = restored.failed.iter().map(ToString::to_string).collect();
             self.running.add_warning(Warning {
                 id: "shield_left".to_owned(),
-                text: left.to_string(),
+                text: left.join("; "),
                 remedy: Some("sudo kadenz doctor --restore".to_owned()),
             });
         }

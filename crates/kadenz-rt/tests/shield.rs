@@ -336,6 +336,21 @@ fn a_line_cut_short_costs_nothing_but_itself() {
 }
 
 #[test]
+fn every_line_of_a_killed_shields_journal_is_understood_and_permitted() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../conformance/shield/killed.journal"
+    );
+    let journal = Journal::parse(&std::fs::read(path).unwrap());
+    assert_eq!(journal.owner.unwrap().pid, 4242);
+    assert_eq!((journal.changes.len(), journal.damaged), (13, 1));
+    let mounts = [FIRST.to_owned()];
+    for change in &journal.changes {
+        assert!(shield::is_permitted(change, &mounts), "{change:?}");
+    }
+}
+
+#[test]
 fn what_a_boot_undid_is_not_undone_again() {
     let (kernel, folder) = (Arc::new(SimKernel::first()), folder());
     killed_after(&kernel, 20, folder.path());

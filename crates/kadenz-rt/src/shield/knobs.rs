@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::kernel::{ThreadFacts, has};
+use super::kernel::ThreadFacts;
 use super::ledger::Ledger;
 use super::permitted::WORKQUEUES;
 use super::plan::{Plan, cpus_of, mask_of};
@@ -45,6 +45,10 @@ pub(super) fn turn(ledger: &mut Ledger, plan: &mut Plan) {
     plan.measures.extend(measures.into_iter().flatten());
 }
 
+/// What the running kernel refuses it may take at the boot.
+const FOR_GOOD: &str = "boot with isolcpus=domain,managed_irq,CPUS nohz_full=CPUS rcu_nocbs=CPUS \
+                        irqaffinity=OTHERS (docs/shield.md)";
+
 /// Nothing is measured for ten minutes at a stretch by who looks at `vmstat`.
 const SELDOM_S: u32 = 600;
 
@@ -69,14 +73,8 @@ fn number(ledger: &mut Ledger, name: &'static str, path: &str, wish: &str) -> Op
     };
     let granted = ledger.kernel.read(path).unwrap_or_default();
     let granted = granted.trim();
-    Some(measure(
-        name,
-        path,
-        wish,
-        granted,
-        granted == wish,
-        outcome.err(),
-    ))
+    let (ok, wish) = (granted == wish, format!("{path}: {wish}"));
+    Some(measure(name, wish, granted, ok, outcome.err()))
 }
 
 /// A file that holds a mask.
@@ -89,21 +87,20 @@ fn mask(ledger: &mut Ledger, plan: &Plan, name: &'static str, path: &str) -> Opt
     };
     let granted = cpus_of(&ledger.kernel.read(path).ok()?)?;
     let ok = !plan.concerns(&granted);
-    let (wish, granted) = (format!("CPUs {wish}"), format!("CPUs {granted}"));
-    Some(measure(name, path, &wish, &granted, ok, error))
+    let wish = format!("{path}: CPUs {wish}");
+    Some(measure(name, wish, &format!("CPUs {granted}"), ok, error))
 }
 
 fn measure(
     name: &'static str,
-    path: &str,
-    wish: &str,
+    requested: String,
     granted: &str,
     ok: bool,
     error: Option<io::Error>,
 ) -> Measure {
     Measure {
         name,
-        requested: format!("{path}: {wish}"),
+        requested,
         granted: granted.to_owned(),
         ok,
         reason: match (ok, error) {
@@ -111,7 +108,7 @@ fn measure(
             (false, Some(error)) => Some(format!("the kernel says: {error}")),
             (false, None) => Some("the kernel took another value".to_owned()),
         },
-        remedy: (!ok).then(|| format!("sudo sh -c 'echo VALUE > {path}' tells why")),
+        remedy: (!ok).then(|| FOR_GOOD.to_owned()),
     }
 }
 
@@ -195,5 +192,4 @@ fn kernel_threads(ledger: &mut Ledger, plan: &Plan) -> Option<Measure> {
         reason: None,
         remedy: None,
     })
-    .filter(|_| has(ledger.kernel.as_ref(), "/proc/mounts"))
 }

@@ -127,9 +127,10 @@ fn move_to(ledger: &Ledger, group: &str, thread: u32) -> io::Result<()> {
 fn tasks_measure(ledger: &Ledger, mount: &str, plan: &Plan, moved: usize) -> Measure {
     let kernel = ledger.kernel.as_ref();
     let left = numbers(kernel, &Members::Threads.of(mount)).unwrap_or_default();
-    let (bound, free): (Vec<u32>, Vec<u32>) = left.into_iter().partition(|&thread| {
-        ThreadFacts::read(kernel, thread).is_none_or(|facts| facts.is_kernel_thread())
-    });
+    let left = left
+        .into_iter()
+        .filter_map(|thread| ThreadFacts::read(kernel, thread));
+    let (bound, free): (Vec<_>, Vec<_>) = left.partition(|facts| facts.is_kernel_thread());
     let mut reasons = Vec::new();
     if !bound.is_empty() {
         reasons.push(format!(
