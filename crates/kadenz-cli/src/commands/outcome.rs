@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use kadenz_lab::measuring::ExperimentError;
 use kadenz_report::json::Output;
+use kadenz_report::matrix::{self, Matrix};
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal::{self, Style};
 use kadenz_report::{html, import, verdict};
@@ -136,13 +137,19 @@ pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> 
 }
 
 fn judge(runs: &[Summary], deciding: Option<&str>) -> Outcome {
+    let matrix_missed = |run: &Summary| {
+        Matrix::recommendation_of(run).map(|it| it.standing == matrix::Standing::NoneKeeps)
+    };
+    // Of a matrix it is asked whether some combination keeps the deadline, not whether all do.
+    let no_cell_keeps = runs.iter().filter_map(matrix_missed).any(|missed| missed);
     let missed = runs
         .iter()
+        .filter(|run| run.run.experiment != matrix::EXPERIMENT)
         .flat_map(|run| &run.series)
         .filter(|series| deciding.is_none_or(|name| series.series.name == name))
         .filter_map(|series| series.verdict.as_ref())
         .any(|verdict| verdict.misses > 0);
-    if missed {
+    if missed || no_cell_keeps {
         Outcome::Missed
     } else {
         Outcome::Kept

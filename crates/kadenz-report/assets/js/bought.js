@@ -31,11 +31,11 @@
     const item = (colours) => (params, api) => {
       const row = rows[params.dataIndex];
       const colour = colours.series[COLOURS[row.load]];
-      const [x, y] = api.coord([row.times, params.dataIndex]);
+      const [x, y] = api.coord([Math.log10(row.times), params.dataIndex]);
       const children = [];
       if (row.from !== null) {
-        const [left] = api.coord([row.from, params.dataIndex]);
-        const [right] = api.coord([row.to, params.dataIndex]);
+        const [left] = api.coord([Math.log10(row.from), params.dataIndex]);
+        const [right] = api.coord([Math.log10(row.to), params.dataIndex]);
         const style = { stroke: colour, lineWidth: 2 };
         children.push({ type: "line", shape: { x1: left, y1: y, x2: right, y2: y }, style: { ...style, lineWidth: 4 } });
         for (const end of [left, right]) {
@@ -49,22 +49,35 @@
       return { type: "group", children };
     };
 
+    /** Places of 1, 2 and 5 of each power of ten; where they would crowd, of the powers alone. */
+    const ticks = (low, high) => {
+      const steps = high - low > 2.2 ? [1] : [1, 2, 5];
+      const places = [];
+      for (let power = Math.floor(low); power <= high; power += 1) {
+        places.push(...steps.map((step) => power + Math.log10(step)));
+      }
+      return places.filter((place) => place >= low && place <= high);
+    };
+
     const option = (colours) => {
       const ends = rows.flatMap(({ times, from, to }) => [times, from ?? times, to ?? times]);
-      const reach = Math.max(1.5, ...ends.map((end) => Math.max(end, 1 / end)));
-      const low = Math.min(1 / 1.5, Math.min(...ends) / 1.15);
+      const logs = [...ends.map(Math.log10), -0.18, 0.18];
+      const [low, high] = [Math.min(...logs) - 0.06, Math.max(...logs) + 0.06];
+      const customValues = ticks(low, high);
       return {
         ...Kadenz.base(colours),
-        grid: { ...Kadenz.base(colours).grid, top: 12, bottom: 30 },
+        grid: { ...Kadenz.base(colours).grid, top: 30, bottom: 30 },
         tooltip: { ...Kadenz.base(colours).tooltip, trigger: "item", formatter: tooltip },
         xAxis: Kadenz.axis(colours, {
-          type: "log",
+          type: "value",
           min: low,
-          max: reach * 1.2,
+          max: high,
           name: "times lower p99.9",
           nameLocation: "middle",
           nameGap: 30,
-          axisLabel: { formatter: (x) => `${Kadenz.significant(x, 2)}×` },
+          axisTick: { customValues },
+          splitLine: { show: false },
+          axisLabel: { customValues, formatter: (x) => `${Kadenz.significant(10 ** x, 2)}×` },
         }),
         yAxis: Kadenz.axis(colours, {
           type: "category",
@@ -77,13 +90,13 @@
         series: [{
           type: "custom",
           renderItem: item(colours),
-          data: rows.map(({ times }, index) => [times, index]),
+          data: rows.map(({ times }, index) => [Math.log10(times), index]),
           markLine: {
             silent: true,
             symbol: "none",
             animation: false,
-            data: [{ xAxis: 1 }],
-            label: { formatter: "no difference", position: "end", color: colours.muted, fontSize: 12, distance: 0 },
+            data: [{ xAxis: 0 }],
+            label: { formatter: "no difference", position: "start", color: colours.muted, fontSize: 12, distance: 4 },
             lineStyle: { color: colours.muted, type: "solid", width: 1.5 },
           },
         }],

@@ -14,10 +14,9 @@
     const low = axis.to(Math.min(0, ...all.map(({ min }) => min)));
     const high = axis.to(Math.max(...all.map(({ max }) => max)));
     const margin = 0.03 * (high - low || 1);
-    const most = Math.max(...all.map(({ buckets }) => Math.max(...buckets.count)));
     const of = { axis, from: low - margin, to: high + margin };
     const bins = all.map((one) => Kadenz.binned(one, axis, of.from, of.to, BINS));
-    of.tallest = Math.log10(Math.max(most, ...bins.map((counts) => Math.max(...counts)))) * 1.05;
+    of.tallest = Math.log10(Math.max(10, ...bins.map((counts) => Math.max(...counts)))) * 1.05;
     return of;
   };
 
@@ -33,7 +32,7 @@
       const columns = () => (figure.plot.clientWidth > 840 ? 3 : figure.plot.clientWidth > 520 ? 2 : 1);
       const fit = () => {
         const lines = Math.ceil(cells.length / columns());
-        figure.plot.style.height = `${TOP + lines * (HEIGHT + GAP) + 12}px`;
+        figure.plot.style.height = `${TOP + lines * (HEIGHT + GAP) - 32}px`;
       };
       fit();
 

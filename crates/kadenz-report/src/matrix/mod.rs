@@ -21,7 +21,7 @@ mod period;
 mod permanent;
 mod ranking;
 mod recommend;
-mod terminal;
+pub(crate) mod terminal;
 mod words;
 
 use kadenz_record::run::model::Run;
@@ -91,6 +91,15 @@ impl Matrix {
     #[must_use]
     pub fn of(summary: &Summary) -> Option<Self> {
         (summary.run.experiment == EXPERIMENT).then(|| Self::with(summary, figures))
+    }
+
+    /// What a run recommends, without the ratios that take most of the time of [`Matrix::of`];
+    /// absent if it is no matrix.
+    #[must_use]
+    pub fn recommendation_of(summary: &Summary) -> Option<Recommendation> {
+        let no_figures = |_: &Summary, places: &[usize]| vec![Figures::default(); places.len()];
+        (summary.run.experiment == EXPERIMENT)
+            .then(|| Self::with(summary, no_figures).recommendation)
     }
 
     /// As [`Matrix::of`], of any run, with the figures that `figures` makes of series by their

@@ -218,8 +218,8 @@ fn run(plan: &Plan, series: Vec<Series>) -> Run {
     }
 }
 
-/// The control periods of one of the paper's columns, as a quantile function: a bell or an
-/// exponential below 99 %, lines between the paper's maxima above.
+/// The control periods of one of the paper's columns, as a quantile function: a bell or a line
+/// below 99 %, lines between the paper's maxima above.
 struct Periods {
     min_us: f64,
     mean_us: f64,
@@ -243,23 +243,26 @@ impl Periods {
     fn excess_us(&self, chance: &mut Chance) -> f64 {
         let nines = -chance.even().log10();
         let period = if nines < 2.0 {
-            self.usual(chance)
+            self.usual(chance, nines)
         } else {
             let step = ((nines - 2.0) as usize).min(3);
-            let (low, high) = (self.maxima_us[step], self.maxima_us[step + 1]);
             let part = (nines - 2.0 - step as f64).min(1.0);
-            1e3 + ((low - 1e3).ln() * (1.0 - part) + (high - 1e3).ln() * part).exp()
+            1e3 + between(self.maxima_us[step], self.maxima_us[step + 1], part)
         };
         period - 1e3
     }
 
-    fn usual(&self, chance: &mut Chance) -> f64 {
-        let above = self.mean_us - self.min_us;
-        let value = if self.stddev_us > above {
-            self.min_us + chance.tail(above)
-        } else {
-            chance.bell(self.mean_us, self.stddev_us)
-        };
+    /// Below 99 %: a bell where the spread is small, else a line in logarithms.
+    fn usual(&self, chance: &mut Chance, nines: f64) -> f64 {
+        if self.stddev_us > self.mean_us - self.min_us {
+            return 1e3 + between(self.min_us, self.maxima_us[0], nines / 2.0);
+        }
+        let value = chance.bell(self.mean_us, self.stddev_us);
         value.clamp(self.min_us, self.maxima_us[0])
     }
+}
+
+/// Part of the way from one excess over 1 ms to another, in logarithms.
+fn between(low_us: f64, high_us: f64, part: f64) -> f64 {
+    ((low_us - 1e3).ln() * (1.0 - part) + (high_us - 1e3).ln() * part).exp()
 }

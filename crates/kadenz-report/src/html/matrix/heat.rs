@@ -3,8 +3,10 @@
 
 use crate::html::figures::{bound, count, plural, significant, span};
 use crate::html::markup::Markup;
-use crate::matrix::{Cell, Combination, Load, Matrix, Standing};
+use crate::matrix::terminal::chosen;
+use crate::matrix::{Cell, Combination, Load, Matrix};
 use crate::statistics::Percent;
+use crate::verdict::Standing;
 
 /// How near p99.9 comes to the deadline, and what the legend says of it.
 const STEPS: [(f64, &str); 5] = [
@@ -67,14 +69,13 @@ fn combinations(matrix: &Matrix) -> Vec<Combination> {
 
 fn row(out: &mut Markup, matrix: &Matrix, combination: Combination, loads: &[Load]) {
     let recommendation = &matrix.recommendation;
-    let chosen = recommendation.combination == Some(combination);
     out.tag("<tr><th scope=\"row\"><b>")
         .text(combination)
         .tag("</b>");
-    if chosen && recommendation.standing == Standing::Keeps {
-        out.tag("<span class=\"chosen\">recommended</span>");
-    } else if chosen {
-        out.tag("<span class=\"chosen\">closest</span>");
+    if recommendation.combination == Some(combination) {
+        out.tag("<span class=\"chosen\">")
+            .tag(chosen(recommendation.standing))
+            .tag("</span>");
     }
     out.tag("<small>")
         .text(combination.words())
@@ -92,32 +93,30 @@ fn row(out: &mut Markup, matrix: &Matrix, combination: Combination, loads: &[Loa
 
 fn figure(out: &mut Markup, matrix: &Matrix, cell: &Cell) {
     let p99_9 = cell.percentile(Percent::P99_9);
-    out.tag("<td")
-        .attr(
-            "class",
-            step(p99_9, matrix.deadline_ns)
-                .map_or_else(|| "heat-none".to_owned(), |step| format!("heat-{step}")),
-        )
-        .tag(">");
-    out.tag("<span class=\"sign\" aria-hidden=\"true\">")
-        .tag(sign(cell))
+    let heat = step(p99_9, matrix.deadline_ns);
+    let heat = heat.map_or_else(|| "none".to_owned(), |step| step.to_string());
+    let (sign, class) = sign(cell);
+    out.tag("<td").attr("class", format!("heat-{heat} {class}"));
+    out.tag("><span class=\"sign\" aria-hidden=\"true\">")
+        .tag(sign)
         .tag("</span> ");
     match p99_9 {
         Some(ns) => out.text(span(ns)),
         None => out.tag("— <small>p99.9 needs 1,000 samples</small>"),
     };
-    out.tag("<small>");
     if let Some(max) = cell.max_ns {
-        out.text(format!("largest {}", span(max)));
+        out.tag("<small>largest ").text(span(max)).tag("</small>");
     }
     if let Some(verdict) = &cell.verdict {
         let misses = match verdict.misses {
             0 => "no miss".to_owned(),
             misses => plural(misses, "miss", "misses"),
         };
-        out.text(format!("; {misses} in {}", count(verdict.count)));
+        let all = count(verdict.count);
+        out.tag("<small>")
+            .text(format!("{misses} in {all}"))
+            .tag("</small>");
     }
-    out.tag("</small>");
     if !cell.granted() {
         let letters: String = cell.lacking.iter().map(|m| m.letter()).collect();
         out.tag("<small class=\"ungranted\">without ")
@@ -127,13 +126,12 @@ fn figure(out: &mut Markup, matrix: &Matrix, cell: &Cell) {
     out.tag("</td>");
 }
 
-/// Kept, missed, or too few samples to say.
-fn sign(cell: &Cell) -> &'static str {
-    use crate::verdict::Standing as Verdict;
+/// Kept, missed, or too few samples to say: as a sign and as a class.
+fn sign(cell: &Cell) -> (&'static str, &'static str) {
     match cell.verdict.map(|verdict| verdict.standing) {
-        Some(Verdict::Kept) => "✓",
-        Some(Verdict::Missed) => "✗",
-        Some(Verdict::TooFew) | None => "–",
+        Some(Standing::Kept) => ("✓", "all-kept"),
+        Some(Standing::Missed) => ("✗", "some-missed"),
+        Some(Standing::TooFew) | None => ("–", "unsure"),
     }
 }
 
