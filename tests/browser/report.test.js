@@ -10,6 +10,7 @@ import * as access from "./suites/access.js";
 import * as charts from "./suites/charts.js";
 import * as hostile from "./suites/hostile.js";
 import * as looks from "./suites/looks.js";
+import * as matrix from "./suites/matrix.js";
 import * as offline from "./suites/offline.js";
 import * as words from "./suites/words.js";
 
@@ -22,7 +23,7 @@ describe("the report", { skip: missing !== undefined }, () => {
   });
   after(() => stage?.close());
 
-  for (const suite of [offline, words, charts, looks, access, hostile]) {
+  for (const suite of [offline, words, charts, matrix, looks, access, hostile]) {
     for (const [name, run] of Object.entries(suite.tests)) {
       test(name, (context) => run(stage, context));
     }

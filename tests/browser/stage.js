@@ -21,7 +21,7 @@ const ARGUMENTS = [
 ];
 
 /** Every page of the example `sample_report`. */
-export const PAGES = ["check", "day", "compare", "hostile", "sparse"];
+export const PAGES = ["check", "day", "compare", "hostile", "sparse", "matrix", "partial"];
 
 const onPath = (names) => {
   const folders = (process.env.PATH ?? "").split(delimiter);

@@ -12,7 +12,9 @@ use crate::output::{self, Outcome};
 ///
 /// The page opens offline, in light and dark, and holds everything: the verdict, percentiles,
 /// maxima over time, histogram, jitter, the distribution against a Gaussian, the host with its
-/// warnings and the parameters that repeat the run. Several runs are laid over each other.
+/// warnings and the parameters that repeat the run. Several runs are laid over each other. A run of
+/// `kadenz tune` gets a page of its own: the combination to use, every cell, what each measure
+/// bought.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

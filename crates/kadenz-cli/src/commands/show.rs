@@ -15,7 +15,8 @@ Examples:
   kadenz show night --json | jq '.series[0].percentiles'
   kadenz show cyclictest.json                     what another program wrote
 
-Exit code 1 if a deadline was missed in a series that has one.")]
+Exit code 1 if a deadline was missed in a series that has one; of a run of `kadenz tune`, if no
+combination keeps it.")]
 pub(crate) struct Options {
     /// Run folders, or files that `kadenz import` takes
     #[arg(required = true, value_name = "RUN")]

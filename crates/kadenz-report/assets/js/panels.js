@@ -29,7 +29,7 @@
       const { axis, from, to, tallest } = shared();
       const bins = cells.map((cell) => Kadenz.binned(cell, axis, from, to, BINS));
 
-      const columns = () => (figure.plot.clientWidth > 840 ? 3 : figure.plot.clientWidth > 520 ? 2 : 1);
+      const columns = () => (figure.plot.clientWidth > 840 ? 3 : figure.plot.clientWidth > 310 ? 2 : 1);
       const fit = () => {
         const lines = Math.ceil(cells.length / columns());
         figure.plot.style.height = `${TOP + lines * (HEIGHT + GAP) - 32}px`;
@@ -53,7 +53,8 @@
         const each = (width - left - 16) / number;
         const colour = colours.series[load === "heavy" ? 1 : 0];
         const place = (n) => [n % number, Math.floor(n / number)];
-        const ticks = axis.ticks(from, to).filter((x, n, all) => n % Math.ceil(all.length / 6) === 0 || x === 0);
+        const room = Math.max(2, Math.floor(each / 56));
+        const ticks = axis.ticks(from, to).filter((x, n, all) => n % Math.ceil(all.length / room) === 0);
         const decades = Array.from({ length: Math.floor(tallest / 2) + 1 }, (_, n) => 2 * n);
         const last = (n) => n + number >= cells.length;
         return {

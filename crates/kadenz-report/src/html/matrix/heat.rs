@@ -93,7 +93,8 @@ fn row(out: &mut Markup, matrix: &Matrix, combination: Combination, loads: &[Loa
 
 fn figure(out: &mut Markup, matrix: &Matrix, cell: &Cell) {
     let p99_9 = cell.percentile(Percent::P99_9);
-    let heat = step(p99_9, matrix.deadline_ns);
+    // The colour would praise a combination that was not in force.
+    let heat = step(p99_9, matrix.deadline_ns).filter(|_| cell.granted());
     let heat = heat.map_or_else(|| "none".to_owned(), |step| step.to_string());
     let (sign, class) = sign(cell);
     out.tag("<td").attr("class", format!("heat-{heat} {class}"));

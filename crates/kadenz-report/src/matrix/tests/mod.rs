@@ -1,3 +1,5 @@
+mod truth;
+
 use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 
 use super::*;
