@@ -4,6 +4,7 @@ mod granted;
 mod report;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::Command;
@@ -38,10 +39,17 @@ Examples:
   kadenz run --policy deadline:200us/1ms -- ./controller          a reservation of processor time
   kadenz run --watch --out arm -- ./controller                    and how long its threads wait for a CPU
   kadenz run --require --priority 80 --lock -- ./controller       all of it, or no start
+  kadenz run --priority 80 --cpus 1 -- ./controller       chrt -f 80 taskset -c 1 ./controller
+  kadenz run --priority 80 --lock --cpus 1 --spin -- ./controller
+                                                          priority, memory, CPU, no idling
+  kadenz run --policy deadline:200us/1ms -- ./controller  a reservation of processor time
+  kadenz run --watch --out arm -- ./controller            and how long its threads wait
+  kadenz run --require --priority 80 --lock -- ./controller
+                                                          all of it, or no start
 
-Exit codes: the program's own; 128 + N when signal N ended it, 127 when it was not found, 126 when it
-cannot be executed; 2 when `kadenz run` itself could not do its work, also when `--require` was not met.
-SIGTERM and SIGHUP are handed on to the program. A program outlives `kadenz run` when that is killed.")]
+Exit codes: the program's own; 128 + N when signal N ended it; 127 when it was not found, 126
+when it cannot be executed; 2 when `kadenz run` could not do its work or `--require` was not met.
+SIGTERM and SIGHUP are handed on to the program, which lives on when `kadenz run` is killed.")]
 pub(crate) struct Options {
     /// Real-time priority 1 to 99 under SCHED_FIFO: short for --policy fifo:PRIORITY
     #[arg(long, value_name = "PRIORITY", conflicts_with = "policy",
@@ -107,7 +115,17 @@ pub(crate) struct Options {
 
     /// Program to start, with its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
-    program: Vec<String>,
+    program: Vec<OsString>,
+}
+
+impl Options {
+    /// The program with its arguments, to be shown; what is no UTF-8 is replaced.
+    fn shown(&self) -> Vec<String> {
+        let words = self.program.iter();
+        words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
+    }
 }
 
 /// Where the program is to run, made ready before it starts and kept until it has ended.
@@ -197,7 +215,7 @@ fn not_started(options: &Options, error: LaunchError, place: &Place) -> Outcome 
         write_report(options, None, &measures, None);
         output::note(&format!(
             "kadenz: `{}` was not started: not everything that --require asks for was granted",
-            options.program[0]
+            options.program[0].display()
         ));
     } else {
         output::error(&error.into());
@@ -217,7 +235,7 @@ fn write_report(options: &Options, pid: Option<u32>, measures: &[Measure], ended
         return;
     };
     let report = Report {
-        program: &options.program,
+        program: &options.shown(),
         pid,
         granted: measures.iter().all(|measure| measure.ok),
         measures: &granted::recorded(measures),
@@ -237,7 +255,7 @@ fn prepare(options: &Options) -> anyhow::Result<Prepared> {
     let out = options.out.clone();
     let parameters = BTreeMap::from([
         ("every".to_owned(), options.every.to_string().into()),
-        ("program".to_owned(), options.program.clone().into()),
+        ("program".to_owned(), options.shown().into()),
     ]);
     let session = SessionPlan {
         out: out.unwrap_or_else(|| folder_of_now("run")),
