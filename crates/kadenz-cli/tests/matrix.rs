@@ -1,4 +1,5 @@
 //! Reading a run of `kadenz tune` as a user types it.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
 use common::*;

@@ -34,14 +34,9 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz run --priority 80 --cpus 1 -- ./controller --arm left    chrt -f 80 taskset -c 1 ./controller
-  sudo kadenz run --priority 80 --lock --shield 1 --spin -- ./controller   P, M, C and S of the paper
-  kadenz run --policy deadline:200us/1ms -- ./controller          a reservation of processor time
-  kadenz run --watch --out arm -- ./controller                    and how long its threads wait for a CPU
-  kadenz run --require --priority 80 --lock -- ./controller       all of it, or no start
   kadenz run --priority 80 --cpus 1 -- ./controller       chrt -f 80 taskset -c 1 ./controller
-  kadenz run --priority 80 --lock --cpus 1 --spin -- ./controller
-                                                          priority, memory, CPU, no idling
+  sudo kadenz run --priority 80 --lock --shield 1 --spin -- ./controller
+                                                          P, M, C and, from outside, S
   kadenz run --policy deadline:200us/1ms -- ./controller  a reservation of processor time
   kadenz run --watch --out arm -- ./controller            and how long its threads wait
   kadenz run --require --priority 80 --lock -- ./controller
