@@ -75,8 +75,11 @@ impl<'a> ChildRounds<'a> {
 
     fn load_command(&self) -> Vec<String> {
         let mut words: Vec<String> = ["load", "heavy", "--json"].map(str::to_owned).to_vec();
-        if let Some(program) = &self.options.with {
-            words.extend(["--with".to_owned(), program.clone()]);
+        match &self.options.with {
+            Some(program) => words.extend(["--with".to_owned(), program.clone()]),
+            // The paper's machine had memory for two such files: what it wrote went to the disk. One
+            // with plenty would keep the file to itself.
+            None => words.push("--fsync".to_owned()),
         }
         if let Some(dir) = &self.options.load_dir {
             words.extend(["--dir".to_owned(), dir.display().to_string()]);
