@@ -99,10 +99,11 @@ fn json_holds_the_matrix_and_nothing_else() {
     let said = run(&words);
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
-    assert_eq!(json["version"], 1);
-    assert_eq!(json["cells"][0]["cell"], "none");
-    assert_eq!(json["cells"][1]["cell"], "S");
-    assert_eq!(json["recommendation"]["cell"], "none");
+    let matrix = &json["matrix"];
+    assert_eq!(matrix["version"], 1);
+    assert_eq!(matrix["cells"][0]["cell"], "none");
+    assert_eq!(matrix["cells"][1]["cell"], "S");
+    assert_eq!(matrix["recommendation"]["cell"], "none");
     assert_eq!(json["run"], text(&out));
 }
 

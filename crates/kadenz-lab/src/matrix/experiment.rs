@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use kadenz_record::run::folder::{
     AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader,
 };
+use kadenz_record::run::matrix::{Content, Load, name_of};
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use serde_json::Value;
 
 use super::lock::{Lock, LockError};
-use super::schedule::{Load, Schedule, Visit};
+use super::schedule::{Schedule, Visit};
 use crate::session::{self, SessionError, SessionPlan};
 use crate::stop::Stop;
 
@@ -83,7 +84,7 @@ pub enum MatrixError {
     #[error("cannot put the machine under load: {0}")]
     Load(io::Error),
     /// A round could not be measured.
-    #[error("cannot measure {cell} ({load}, round {round}): {source}", cell = visit.cell, load = visit.load, round = visit.round + 1)]
+    #[error("cannot measure {cell} ({load}, round {round}): {source}", cell = visit.cell, load = visit.load.words(), round = visit.round + 1)]
     Round {
         /// Which one.
         visit: Visit,
@@ -101,9 +102,7 @@ pub enum MatrixError {
 /// The names of a cell's two series, lateness and jitter.
 #[must_use]
 pub fn series_names(visit: &Visit) -> [String; 2] {
-    let lateness = format!("{}-{}", visit.load, visit.cell);
-    let jitter = format!("{lateness}-jitter");
-    [lateness, jitter]
+    [Content::Lateness, Content::Jitter].map(|content| name_of(visit.load, visit.cell, content))
 }
 
 /// Measures what is left of the matrix. With `resume`, the folder holds what an earlier attempt

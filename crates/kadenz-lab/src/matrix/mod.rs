@@ -15,4 +15,4 @@ mod schedule;
 
 pub use experiment::{MatrixError, MatrixPlan, Rounds, measure, series_names};
 pub use lock::LockError;
-pub use schedule::{Load, ParseLoadError, Schedule, Visit};
+pub use schedule::{Schedule, Visit};

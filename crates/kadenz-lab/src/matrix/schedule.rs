@@ -1,44 +1,6 @@
 //! Which cell is measured when.
 
-use std::fmt;
-use std::str::FromStr;
-
-use kadenz_record::run::combination::Combination;
-
-/// What the machine does meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Load {
-    /// Nothing but what it always does.
-    Unloaded,
-    /// The paper's figure 5: disk, scheduling, network and file-tree load at once.
-    Heavy,
-}
-
-/// A word that names no load.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no load; write unloaded or heavy")]
-pub struct ParseLoadError(String);
-
-impl fmt::Display for Load {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Unloaded => "unloaded",
-            Self::Heavy => "heavy",
-        })
-    }
-}
-
-impl FromStr for Load {
-    type Err = ParseLoadError;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        match word {
-            "unloaded" => Ok(Self::Unloaded),
-            "heavy" => Ok(Self::Heavy),
-            _ => Err(ParseLoadError(word.to_owned())),
-        }
-    }
-}
+use kadenz_record::run::matrix::{Combination, Load};
 
 /// One cell's turn in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +30,7 @@ impl Schedule {
     ///
     /// ```
     /// use kadenz_lab::matrix::{Load, Schedule};
-    /// use kadenz_record::run::combination::Combination;
+    /// use kadenz_record::run::matrix::Combination;
     ///
     /// let schedule = Schedule {
     ///     loads: vec![Load::Unloaded, Load::Heavy],
@@ -159,13 +121,5 @@ mod tests {
             .map(|it| (it[0].cell, it[1].cell))
             .collect();
         assert!(pairs.len() >= 72, "{}", pairs.len());
-    }
-
-    #[test]
-    fn loads_are_read_as_they_are_shown() {
-        for load in [Load::Unloaded, Load::Heavy] {
-            assert_eq!(load.to_string().parse(), Ok(load));
-        }
-        assert!("some".parse::<Load>().is_err());
     }
 }

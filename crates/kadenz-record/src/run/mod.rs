@@ -1,6 +1,6 @@
 //! The run folder: `run.json` and a file or two a series.
 
-pub mod combination;
 pub mod disk;
 pub mod folder;
+pub mod matrix;
 pub mod model;

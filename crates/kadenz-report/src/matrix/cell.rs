@@ -2,12 +2,12 @@
 
 use kadenz_record::run::model::TuningMeasure;
 
-use super::combination::{Combination, Content, Load, Measure, of_name};
 use super::doubt::Ratio;
 use super::period::Periods;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::Verdict;
+use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_name};
 
 /// What a cell says. Values are in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]

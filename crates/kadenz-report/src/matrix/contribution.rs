@@ -1,8 +1,8 @@
 //! What each measure bought: ratios over all pairs of cells that differ in it alone.
 
 use super::cell::Cell;
-use super::combination::{Combination, Load, Measure};
 use super::doubt::{Figure, Figures, Ratio, ratio};
+use kadenz_record::run::matrix::{Combination, Load, Measure};
 
 /// A figure of the lateness that a measure may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The layout of the paper's figures 7 and 8: a column a combination, rows of microseconds.
 
 use super::Matrix;
-use super::combination::{Combination, Load};
 use super::paper::{self, PaperRow};
 use super::period::{Periods, shares};
 use crate::numbers;
 use crate::statistics::Percent;
+use kadenz_record::run::matrix::{Combination, Load};
 
 /// A table as the paper has it.
 pub(crate) struct Layout {

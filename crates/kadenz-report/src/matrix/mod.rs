@@ -10,7 +10,6 @@
 //! interval asked for.
 
 mod cell;
-mod combination;
 mod contribution;
 mod doubt;
 mod json;
@@ -27,10 +26,10 @@ mod words;
 use kadenz_record::run::model::Run;
 
 pub use cell::Cell;
-pub use combination::{Combination, Load, Measure, NoCombination};
 pub use contribution::{Bought, Contribution};
 pub use doubt::Ratio;
 pub use json::{MatrixOutput, VERSION, json};
+pub use kadenz_record::run::matrix::{Combination, Load, Measure, NoCombination};
 pub use markdown::markdown;
 pub use period::{PeriodRow, Periods};
 pub use permanent::Permanent;

@@ -3,7 +3,7 @@
 use kadenz_record::run::model::Run;
 use serde_json::Value;
 
-use super::combination::{Combination, Measure};
+use kadenz_record::run::matrix::{Combination, Measure};
 
 /// The priority where the run names none that is one.
 const PRIORITY: u64 = 80;

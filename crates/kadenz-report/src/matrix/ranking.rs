@@ -1,9 +1,9 @@
 //! Which combination is best, and whether it is the paper's order.
 
-use super::combination::{Combination, Load};
 use super::contribution::Drawn;
 use super::doubt::{Ratio, ratio};
 use crate::statistics::Percent;
+use kadenz_record::run::matrix::{Combination, Load};
 
 /// The paper's classes under heavy load, worst first: within one, no difference is seen.
 const CLASSES: [&[&str]; 5] = [

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use super::cell::Cell;
-use super::combination::{Combination, Load};
 use super::permanent::Permanent;
 use super::words;
 use crate::statistics::Percent;
 use crate::verdict::Plan;
+use kadenz_record::run::matrix::{Combination, Load};
 
 /// What a matrix recommends.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,6 @@
 use kadenz_record::run::model::TuningMeasure;
 
 use super::cell::Cell;
-use super::combination::{Combination, Load};
 use super::contribution::Contribution;
 use super::doubt::Ratio;
 use super::ranking::{PaperPair, Ranking, Reproduced};
@@ -11,6 +10,7 @@ use super::recommend::{Candidate, Keeping, Question, Standing};
 use crate::compare::times;
 use crate::numbers;
 use crate::verdict::{Verdict, describe};
+use kadenz_record::run::matrix::{Combination, Load};
 
 const DOCTOR: &str = "`kadenz doctor` says what on this machine costs so much, and what mends it.";
 

@@ -11,8 +11,8 @@ use anyhow::Context as _;
 use clap::{Args, Parser, ValueEnum};
 use kadenz_lab::matrix::{self, MatrixPlan};
 use kadenz_lab::timer::Pace;
-use kadenz_record::run::combination::Combination;
 use kadenz_record::run::folder::RunReader;
+use kadenz_record::run::matrix::Combination;
 use kadenz_record::run::model::EndedBy;
 use kadenz_report::html;
 use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standing};
@@ -178,7 +178,8 @@ pub(crate) fn run(options: Options) -> anyhow::Result<Outcome> {
 /// The matrix as JSON, with what only the measuring command knows.
 #[derive(Serialize)]
 struct Measured<'a> {
-    #[serde(flatten)]
+    /// Version of this form.
+    version: u32,
     matrix: MatrixOutput,
     /// The run folder.
     run: &'a Path,
@@ -195,6 +196,7 @@ fn tell(options: &Options, plan: &plan::Plan, interrupted: bool) -> anyhow::Resu
     html::write(&runs, &page).with_context(|| format!("the run is in {}", folder.display()))?;
     if options.json {
         output::json(&Measured {
+            version: report_matrix::VERSION,
             matrix: report_matrix::json(&matrix),
             run: folder,
             report: &page,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kadenz_lab::matrix::{Load, MatrixPlan, Schedule};
+use kadenz_lab::matrix::{MatrixPlan, Schedule};
 use kadenz_lab::session::SessionPlan;
-use kadenz_record::run::combination::Combination;
+use kadenz_record::run::matrix::{Combination, Load};
 use kadenz_report::numbers;
 use kadenz_report::verdict::Plan as Claim;
 use kadenz_rt::clock::ClockKind;
@@ -109,7 +109,7 @@ fn left(asked: &[Combination], refused: &[Refused]) -> Vec<Combination> {
     let possible = |cell: &Combination| !refused.iter().any(|it| it.concerns(*cell));
     let mut cells: Vec<Combination> = asked.iter().copied().filter(possible).collect();
     if cells.is_empty() {
-        cells.push(Combination::default());
+        cells.push(Combination::NONE);
         output::note("no combination that was asked for can be had: measuring `none` only");
     }
     cells
@@ -148,7 +148,11 @@ fn turns(options: &Options, per_cell: Duration) -> anyhow::Result<(u32, u64)> {
 }
 
 fn announce(schedule: &Schedule, options: &Options, per_cell: Duration, round: Duration) {
-    let loads: Vec<String> = schedule.loads.iter().map(ToString::to_string).collect();
+    let loads: Vec<String> = schedule
+        .loads
+        .iter()
+        .map(|load| load.name().to_owned())
+        .collect();
     let visits = schedule.visits().count();
     let total =
         (round + WARM_UP + BESIDE).saturating_mul(u32::try_from(visits).unwrap_or(u32::MAX));
@@ -173,7 +177,11 @@ fn parameters(
 ) -> BTreeMap<String, Value> {
     let list = |words: Vec<String>| Value::from(words.join(","));
     let cells = schedule.cells.iter().map(ToString::to_string).collect();
-    let loads = schedule.loads.iter().map(ToString::to_string).collect();
+    let loads = schedule
+        .loads
+        .iter()
+        .map(|load| load.name().to_owned())
+        .collect();
     let mut parameters = BTreeMap::from([
         (
             "rate".to_owned(),

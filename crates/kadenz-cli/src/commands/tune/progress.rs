@@ -99,7 +99,7 @@ fn worst(visit: &Visit, run: &Run) -> String {
     let counts = series.map(|series| series.counts).unwrap_or_default();
     format!(
         "{} {}: latest {}, {} misses",
-        visit.load,
+        visit.load.name(),
         visit.cell,
         numbers::value(counts.max_ns.unwrap_or(0) as f64),
         numbers::thousands(counts.misses)

@@ -1,14 +1,14 @@
 //! Which measures can be had here at all, asked before anything is measured.
 
-use kadenz_record::run::combination::Combination;
+use kadenz_record::run::matrix::{Combination, Measure};
 use kadenz_rt::shield;
-use kadenz_rt::tuning::{self, Measure, Policy, Tuning};
+use kadenz_rt::tuning::{self, Policy, Tuning};
 
 use crate::options::CpuList;
 
 /// A measure that cannot be had, and why.
 pub(super) struct Refused {
-    letter: char,
+    measure: Measure,
     reason: String,
     remedy: Option<String>,
 }
@@ -16,7 +16,7 @@ pub(super) struct Refused {
 impl Refused {
     /// Whether a cell needs it.
     pub(super) fn concerns(&self, cell: Combination) -> bool {
-        cell.to_string().contains(self.letter) && cell != Combination::default()
+        cell.has(self.measure)
     }
 
     /// What cannot be had, why, and what mends it.
@@ -24,18 +24,18 @@ impl Refused {
         let remedy = self.remedy.as_deref().map(|it| format!("; remedy: {it}"));
         format!(
             "{} cannot be had here, combinations with it are left out: {}{}",
-            self.letter,
+            self.measure.letter(),
             self.reason,
             remedy.unwrap_or_default()
         )
     }
 
-    fn of(letter: char, measure: &Measure) -> Self {
-        let reason = measure.reason.clone();
+    fn of(measure: Measure, refusal: &tuning::Measure) -> Self {
+        let reason = refusal.reason.clone();
         Self {
-            letter,
+            measure,
             reason: reason.unwrap_or_else(|| "no reason was given".to_owned()),
-            remedy: measure.remedy.clone(),
+            remedy: refusal.remedy.clone(),
         }
     }
 }
@@ -57,12 +57,16 @@ pub(super) fn refused(
     let applied = tuning::apply(&tuning);
     for measure in applied.measures.iter().filter(|measure| !measure.ok) {
         match measure.name {
-            "policy" if wanted(|cell| cell.priority) => refused.push(Refused::of('P', measure)),
-            "memory_lock" if wanted(|cell| cell.memory) => refused.push(Refused::of('M', measure)),
+            "policy" if wanted(|cell| cell.has(Measure::Priority)) => {
+                refused.push(Refused::of(Measure::Priority, measure));
+            }
+            "memory_lock" if wanted(|cell| cell.has(Measure::Memory)) => {
+                refused.push(Refused::of(Measure::Memory, measure));
+            }
             _ => {}
         }
     }
-    if wanted(|cell| cell.shield) {
+    if wanted(|cell| cell.has(Measure::Cpu)) {
         refused.extend(shield_refused(shield));
     }
     refused
@@ -71,7 +75,7 @@ pub(super) fn refused(
 fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
     let Some(cpus) = cpus else {
         return Some(Refused {
-            letter: 'C',
+            measure: Measure::Cpu,
             reason: "this machine has one CPU, and none to give away".to_owned(),
             remedy: None,
         });
@@ -79,7 +83,7 @@ fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
     // Raised and lowered again before the first round.
     let refusal = shield::raise(&cpus.set()).err()?;
     Some(Refused {
-        letter: 'C',
+        measure: Measure::Cpu,
         reason: refusal.to_string(),
         remedy: refusal.remedy(),
     })

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use kadenz_lab::matrix::{Load, Rounds, Visit};
+use kadenz_lab::matrix::{Rounds, Visit};
 use kadenz_lab::stop::Stop;
-use kadenz_record::run::combination::Combination;
+use kadenz_record::run::matrix::{Combination, Load, Measure};
 use kadenz_record::run::model::Run;
 use serde_json::Value;
 
@@ -58,17 +58,21 @@ impl<'a> ChildRounds<'a> {
         with("pace", options.pace.to_string());
         with("deadline", options.deadline.to_string());
         with("out", out.display().to_string());
-        if cell.priority {
+        if cell.has(Measure::Priority) {
             with("policy", format!("fifo:{}", options.priority));
         }
-        if cell.spin {
+        if cell.has(Measure::Spin) {
             with("sleeper", "spin".to_owned());
             with("spin-margin", options.spin_margin.to_string());
         }
-        if let (true, Some(cpus)) = (cell.shield, &self.plan.shield) {
+        if let (true, Some(cpus)) = (cell.has(Measure::Cpu), &self.plan.shield) {
             with("shield", cpus.set().to_string());
         }
-        let lock = if cell.memory { "--lock" } else { "--no-lock" };
+        let lock = if cell.has(Measure::Memory) {
+            "--lock"
+        } else {
+            "--no-lock"
+        };
         words.push(lock.to_owned());
         words
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use kadenz_record::run::combination::Combination;
 use kadenz_record::run::folder::{RunWriter, SeriesSpec};
+use kadenz_record::run::matrix::Combination;
 use kadenz_record::run::model::Series;
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::ClockKind;
@@ -23,7 +23,7 @@ struct Played {
 
 impl Rounds for Played {
     fn load(&mut self, load: Load) -> io::Result<()> {
-        self.loads.push(load.to_string());
+        self.loads.push(load.name().to_owned());
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! The four measures, their combinations, the loads, and how a series is named after them.
+//! The words of a matrix of tunings, which is measured in one room and understood in another: the
+//! four measures, their combinations, the loads, and how a series is named after them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -56,7 +57,8 @@ impl Measure {
     }
 
     /// Whether a measure of tuning in `run.json` is this one's.
-    pub(super) fn is_told_by(self, name: &str) -> bool {
+    #[must_use]
+    pub fn is_told_by(self, name: &str) -> bool {
         match self {
             Self::Priority => name == "policy",
             Self::Memory => name == "memory_lock",
@@ -66,23 +68,28 @@ impl Measure {
     }
 }
 
-/// A combination of measures: a column of the matrix, `none`, `M`, ... `PMCS`.
+/// A combination of measures: a column of the matrix, `none`, `M`, ... `PMCS`. Named as in H. Yoon,
+/// J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic Systems" (2009),
+/// figures 7 and 8.
 ///
 /// ```
-/// use kadenz_report::matrix::{Combination, Measure};
+/// use kadenz_record::run::matrix::{Combination, Measure};
 ///
 /// let pmc: Combination = "PMC".parse()?;
 /// assert!(pmc.has(Measure::Cpu) && !pmc.has(Measure::Spin));
 /// assert_eq!(pmc.cost(), 2 + 1 + 4);
 /// assert_eq!(Combination::NONE.to_string(), "none");
-/// # Ok::<(), kadenz_report::matrix::NoCombination>(())
+/// # Ok::<(), kadenz_record::run::matrix::NoCombination>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Combination(u8);
 
 /// Not the name of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a combination; write `none` or letters of PMCS in this order")]
+#[error(
+    "not a combination of measures; write none, or letters of PMCS in this order (P priority, M memory \
+     locked, C CPU shielded, S spinning sleep), such as PM"
+)]
 pub struct NoCombination;
 
 impl Combination {
@@ -163,7 +170,7 @@ impl FromStr for Combination {
 }
 
 /// What else the machine had to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Load {
     /// Nothing.
     Unloaded,
@@ -196,17 +203,41 @@ impl Load {
 
 /// What a series of the matrix holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub enum Content {
+    /// Wake-ups against the beat.
     Lateness,
+    /// Control periods less the expected interval.
     Jitter,
 }
 
-/// Load, combination and content by the name of a series: `heavy-PMC`, `heavy-PMC-jitter`. Absent
-/// for a series that is not of the matrix.
-pub(super) fn of_name(name: &str) -> Option<(Load, Combination, Content)> {
+const JITTER: &str = "-jitter";
+
+/// The name of a series of the matrix: `heavy-PMC`, `heavy-PMC-jitter`.
+///
+/// ```
+/// use kadenz_record::run::matrix::{Combination, Content, Load, name_of, of_name};
+///
+/// let name = name_of(Load::Heavy, "PMC".parse()?, Content::Jitter);
+/// assert_eq!(name, "heavy-PMC-jitter");
+/// assert_eq!(of_name(&name), Some((Load::Heavy, "PMC".parse()?, Content::Jitter)));
+/// # Ok::<(), kadenz_record::run::matrix::NoCombination>(())
+/// ```
+#[must_use]
+pub fn name_of(load: Load, combination: Combination, content: Content) -> String {
+    let jitter = match content {
+        Content::Lateness => "",
+        Content::Jitter => JITTER,
+    };
+    format!("{}-{combination}{jitter}", load.name())
+}
+
+/// Load, combination and content by the name of a series. Absent for a series that is not of a
+/// matrix.
+#[must_use]
+pub fn of_name(name: &str) -> Option<(Load, Combination, Content)> {
     let (load, rest) = name.split_once('-')?;
     let load = Load::ALL.into_iter().find(|l| l.name() == load)?;
-    let (combination, content) = match rest.strip_suffix("-jitter") {
+    let (combination, content) = match rest.strip_suffix(JITTER) {
         Some(combination) => (combination, Content::Jitter),
         None => (rest, Content::Lateness),
     };
