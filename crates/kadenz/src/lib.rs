@@ -73,5 +73,6 @@ pub use kadenz_report::summary::{SeriesSummary, Summary};
 pub use kadenz_rt::beat::{Beat, Interval, Rate};
 pub use kadenz_rt::clock::{MonotonicTime, now};
 pub use kadenz_rt::pi_mutex::PiMutex;
+pub use kadenz_rt::shield::Shield;
 pub use kadenz_rt::sleep::{Sleeper, SleeperKind};
 pub use kadenz_rt::tuning::{Policy, Tuning};
