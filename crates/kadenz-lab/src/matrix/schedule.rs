@@ -29,8 +29,8 @@ impl Schedule {
     /// All visits in order.
     ///
     /// ```
-    /// use kadenz_lab::matrix::{Load, Schedule};
-    /// use kadenz_record::run::matrix::Combination;
+    /// use kadenz_lab::matrix::Schedule;
+    /// use kadenz_record::run::matrix::{Combination, Load};
     ///
     /// let schedule = Schedule {
     ///     loads: vec![Load::Unloaded, Load::Heavy],
