@@ -35,7 +35,7 @@ export const tests = {
     assert.match(await seen(page.locator("#verdict")), /cheapest combination that keeps 1 kHz with a 400 µs deadline/);
     const copied = {
       "Copy the command": /^sudo kadenz run --priority 80 --lock -- \.\/your-program$/,
-      "Copy the unit": /^# \/etc\/systemd.*\n\[Unit\]\n.*\nCPUSchedulingPriority=80\n.*WantedBy=multi-user\.target$/s,
+      "Copy the unit": /^# \/etc\/systemd.*\n\[Unit\]\n.*\nExecStart=.*kadenz run --priority 80 --lock -- .*\n.*WantedBy=multi-user\.target$/s,
     };
     for (const [name, text] of Object.entries(copied)) {
       await page.getByRole("button", { name, exact: true }).click();

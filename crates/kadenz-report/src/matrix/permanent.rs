@@ -63,7 +63,7 @@ impl Means {
         (combination != Combination::NONE).then(|| Permanent {
             command: format!(
                 "sudo kadenz run {} -- ./your-program",
-                self.flags(combination, &Measure::ALL).join(" ")
+                self.flags(combination)
             ),
             unit: self.unit(combination),
             kernel_parameters: combination
@@ -72,16 +72,15 @@ impl Means {
         })
     }
 
-    fn flags(&self, combination: Combination, wanted: &[Measure]) -> Vec<String> {
+    fn flags(&self, combination: Combination) -> String {
         let flag = |measure| match measure {
             Measure::Priority => format!("--priority {}", self.priority),
             Measure::Memory => "--lock".to_owned(),
             Measure::Cpu => format!("--shield {}", self.shield),
             Measure::Spin => "--spin".to_owned(),
         };
-        let mut measures: Vec<Measure> = combination.measures().collect();
-        measures.retain(|measure| wanted.contains(measure));
-        measures.into_iter().map(flag).collect()
+        let flags: Vec<String> = combination.measures().map(flag).collect();
+        flags.join(" ")
     }
 
     fn unit(&self, combination: Combination) -> String {
@@ -93,16 +92,15 @@ impl Means {
             "[Service]".to_owned(),
             self.exec_start(combination),
         ];
-        if combination.has(Measure::Priority) {
+        if is_priority_alone(combination) {
             lines.push("CPUSchedulingPolicy=fifo".to_owned());
             lines.push(format!("CPUSchedulingPriority={}", self.priority));
+        }
+        if combination.has(Measure::Priority) {
             lines.push(format!("LimitRTPRIO={}", self.priority));
         }
         if combination.has(Measure::Memory) {
             lines.push("LimitMEMLOCK=infinity".to_owned());
-        }
-        if combination.has(Measure::Cpu) {
-            lines.push(format!("CPUAffinity={}", self.shield));
         }
         lines.extend(
             [
@@ -116,16 +114,15 @@ impl Means {
         lines.join("\n") + "\n"
     }
 
-    /// systemd itself gives the priority; what must be done in or around the program is
-    /// `kadenz run`'s work.
+    /// systemd itself can give a priority. Where more is asked for, `kadenz run` does all of it: it
+    /// must not have the program's priority or CPU itself while it clears that CPU.
     fn exec_start(&self, combination: Combination) -> String {
-        let flags = self.flags(combination, &[Measure::Memory, Measure::Cpu, Measure::Spin]);
-        if flags.is_empty() {
+        if is_priority_alone(combination) {
             return "ExecStart=/usr/local/bin/your-program".to_owned();
         }
         format!(
             "ExecStart=/usr/local/bin/kadenz run {} -- /usr/local/bin/your-program",
-            flags.join(" ")
+            self.flags(combination)
         )
     }
 
@@ -143,6 +140,10 @@ impl Means {
         );
         words.join(" ")
     }
+}
+
+fn is_priority_alone(combination: Combination) -> bool {
+    combination == Combination::NONE.with(Measure::Priority)
 }
 
 /// The CPUs of a list such as `1,3-5`, ascending; absent if it is none.
@@ -216,12 +217,9 @@ mod tests {
 Description=Your program with real-time priority, locked memory and a shielded CPU
 
 [Service]
-ExecStart=/usr/local/bin/kadenz run --lock --shield 1 -- /usr/local/bin/your-program
-CPUSchedulingPolicy=fifo
-CPUSchedulingPriority=70
+ExecStart=/usr/local/bin/kadenz run --priority 70 --lock --shield 1 -- /usr/local/bin/your-program
 LimitRTPRIO=70
 LimitMEMLOCK=infinity
-CPUAffinity=1
 Restart=on-failure
 
 [Install]
@@ -230,7 +228,8 @@ WantedBy=multi-user.target
         );
         let only_priority = of("P").unit;
         assert!(only_priority.contains("ExecStart=/usr/local/bin/your-program\n"));
-        assert!(!only_priority.contains("MEMLOCK") && !only_priority.contains("Affinity"));
+        assert!(only_priority.contains("CPUSchedulingPriority=70\n"));
+        assert!(!only_priority.contains("MEMLOCK") && !only_priority.contains("kadenz run"));
     }
 
     #[test]

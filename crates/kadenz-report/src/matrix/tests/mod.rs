@@ -267,7 +267,7 @@ fn a_matrix_in_a_terminal_begins_with_the_answer() {
     assert!(text.starts_with("Use PMC. "), "{text}");
     let row = "| PMC          | 10.01 us | 10.01 us | 40.00 us | 40.00 us |      0 | recommended |";
     assert!(text.contains(row), "{text}");
-    assert!(text.contains("CPUSchedulingPolicy=fifo"), "{text}");
+    assert!(text.contains("LimitRTPRIO=80"), "{text}");
     let longest = text.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(110), "{text}");
 }
