@@ -7,16 +7,21 @@ use crate::cargo::{Crate, Dependency};
 const ARROWS: &[(&str, &[&str])] = &[
     ("kadenz-rt", &[]),
     ("kadenz-record", &[]),
+    ("kadenz-udp", &[]),
     ("kadenz-msg", &["kadenz-rt"]),
     ("kadenz-ethercat", &["kadenz-rt"]),
     ("kadenz-camera", &["kadenz-rt"]),
-    ("kadenz-lab", &["kadenz-rt", "kadenz-record", "kadenz-msg"]),
+    (
+        "kadenz-lab",
+        &["kadenz-rt", "kadenz-record", "kadenz-udp", "kadenz-msg"],
+    ),
     ("kadenz-report", &["kadenz-record"]),
     (
         "kadenz",
         &[
             "kadenz-rt",
             "kadenz-record",
+            "kadenz-udp",
             "kadenz-msg",
             "kadenz-ethercat",
             "kadenz-camera",
@@ -30,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "kadenz",
             "kadenz-rt",
             "kadenz-record",
+            "kadenz-udp",
             "kadenz-msg",
             "kadenz-ethercat",
             "kadenz-camera",

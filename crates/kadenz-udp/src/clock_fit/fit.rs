@@ -1,0 +1,276 @@
+//! Collects exchanges and fits the line.
+
+use core::fmt;
+
+use super::program::{self, Limit, Limits, Mirrored, SLOPE_UNIT};
+use super::{Bounds, Exchange, Implausible, MOST_DRIFT_PPB, Span};
+use crate::memory::Memory;
+
+/// Times and offsets beyond this (36 years) from the first exchange are not taken: what is computed of
+/// them must fit into 128 bits.
+const MOST_NS: i128 = 1 << 60;
+
+/// What a [`ClockFit`] is to assume of the clocks, and how long it remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Of so many nanoseconds the exchange with the shortest round trip is kept.
+    pub window_ns: u64,
+    /// The controller's clock counts in steps of so many nanoseconds.
+    pub controller_resolution_ns: u64,
+    /// The device's clock counts in steps of so many nanoseconds.
+    pub device_resolution_ns: u64,
+    /// By how much the device's frequency may stray from a constant one over the windows kept; more
+    /// than [`MOST_DRIFT_PPB`] is taken as that.
+    pub wander_ppb: u32,
+}
+
+impl Default for Options {
+    /// Windows of a second, clocks that count nanoseconds, and a wander of 100 ppb: a plain quartz
+    /// whose temperature changes by a degree or so meanwhile.
+    fn default() -> Self {
+        Self {
+            window_ns: 1_000_000_000,
+            controller_resolution_ns: 1,
+            device_resolution_ns: 1,
+            wander_ppb: 100,
+        }
+    }
+}
+
+/// Memory for one window of a [`ClockFit`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FitSlot(Option<Kept>);
+
+/// The best exchange of a window. Times and offsets are less those of the first exchange.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    window: u64,
+    on_the_way_ns: u64,
+    ceiling: Limit,
+    floor: Limit,
+}
+
+/// The first exchange: what all others are counted from.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    controller_ns: u64,
+    device_ns: u64,
+}
+
+/// Why nothing is known of a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoFit {
+    /// No exchange was seen yet.
+    Nothing,
+    /// No steady clock explains what was seen: the device's clock stepped, as at a restart, or
+    /// wanders more than assumed.
+    Inconsistent,
+}
+
+impl fmt::Display for NoFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "no answer with device stamps came yet: ask the device for its stamps",
+            Self::Inconsistent => {
+                "the device's clock stepped or wanders more than assumed: forget what was seen, or allow more wander"
+            }
+        })
+    }
+}
+
+impl core::error::Error for NoFit {}
+
+/// Fits a device's clock to the controller's, from as many windows as it has slots.
+///
+/// [`observe`](Self::observe) is real-time safe and takes the same time always.
+/// [`bounds_at`](Self::bounds_at) takes a time that grows with the square of the slots, 64 of them some
+/// hundred microseconds on a computer, and belongs off the real-time path.
+///
+/// ```
+/// use kadenz_udp::clock_fit::{ClockFit, Exchange, FitSlot, Options};
+/// use kadenz_udp::wire::DeviceStamps;
+///
+/// // The device's clock is 5 ms ahead, the way there takes 80 us, the way back 60 us.
+/// let mut fit = ClockFit::over([FitSlot::default(); 64], Options::default());
+/// let device = DeviceStamps { received_ns: 6_080_000, transmitted_ns: 6_100_000 };
+/// let exchange = Exchange { sent_ns: 1_000_000, device, received_ns: 1_160_000 };
+/// fit.observe(&exchange)?;
+///
+/// let bounds = fit.bounds_at(1_000_000)?;
+/// let offset = bounds.offset_at(1_000_000);
+/// assert!(offset.value_ns.abs_diff(5_000_000) <= offset.error_ns);
+/// let there = bounds.one_way(&exchange).there;
+/// assert!(there.value_ns.abs_diff(80_000) <= there.error_ns);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClockFit<M> {
+    slots: M,
+    options: Options,
+    origin: Option<Origin>,
+    newest: u64,
+}
+
+impl<M: Memory<FitSlot>> ClockFit<M> {
+    /// Knows nothing yet.
+    pub fn over(mut slots: M, options: Options) -> Self {
+        slots.as_mut().fill(FitSlot::default());
+        let options = Options {
+            wander_ppb: options.wander_ppb.min(MOST_DRIFT_PPB),
+            ..options
+        };
+        Self {
+            slots,
+            options,
+            origin: None,
+            newest: 0,
+        }
+    }
+
+    /// Takes an exchange in, if its round trip is the shortest of its window.
+    ///
+    /// # Errors
+    /// [`Implausible`] if its times contradict each other, or are decades from the first one's.
+    pub fn observe(&mut self, exchange: &Exchange) -> Result<(), Implausible> {
+        let resolution = self.options.controller_resolution_ns;
+        let resolution = resolution.saturating_add(self.options.device_resolution_ns);
+        let on_the_way_ns = exchange.on_the_way_ns(resolution)?;
+        let origin = self.origin.unwrap_or(Origin {
+            controller_ns: exchange.sent_ns,
+            device_ns: exchange.device.received_ns,
+        });
+        let since = exchange.sent_ns.saturating_sub(origin.controller_ns);
+        let kept = Kept {
+            window: since / self.options.window_ns.max(1),
+            on_the_way_ns,
+            ceiling: self.ceiling(origin, exchange).ok_or(Implausible)?,
+            floor: self.floor(origin, exchange).ok_or(Implausible)?,
+        };
+        self.origin = Some(origin);
+        self.newest = self.newest.max(kept.window);
+        self.keep(kept);
+        Ok(())
+    }
+
+    /// What is known of the device's clock around `at_ns` of the controller's: least far from the truth
+    /// at that time, and valid at any other.
+    ///
+    /// # Errors
+    /// [`NoFit`] if nothing was observed, or nothing fits it.
+    pub fn bounds_at(&self, at_ns: u64) -> Result<Bounds, NoFit> {
+        let origin = self.origin.ok_or(NoFit::Nothing)?;
+        let around = i128::from(at_ns) - i128::from(origin.controller_ns);
+        let limits = Around {
+            fit: self,
+            at: around.clamp(-MOST_NS, MOST_NS),
+        };
+        let most_slope = i128::from(MOST_DRIFT_PPB) * (SLOPE_UNIT / 1_000_000_000);
+        let mirrored = Mirrored(&limits);
+        let highest = program::highest_value(&limits, most_slope).ok_or(NoFit::Nothing)?;
+        let lowest = program::highest_value(&mirrored, most_slope).ok_or(NoFit::Nothing)?;
+        let offset = Span {
+            lowest: -lowest,
+            highest,
+        };
+        let slope = Span {
+            lowest: -program::highest_slope(&mirrored, most_slope),
+            highest: program::highest_slope(&limits, most_slope),
+        };
+        if offset.is_void() || slope.is_void() || program::contradict(&limits) {
+            return Err(NoFit::Inconsistent);
+        }
+        let base = i128::from(origin.device_ns) - i128::from(origin.controller_ns);
+        Ok(Bounds::new(
+            limits.at + i128::from(origin.controller_ns),
+            offset.moved(base),
+            slope,
+            self.options,
+        ))
+    }
+
+    /// Forgets what was seen, as after a step of the device's clock.
+    pub fn forget(&mut self) {
+        self.slots.as_mut().fill(FitSlot::default());
+        self.origin = None;
+        self.newest = 0;
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        let slots = self.slots.as_mut();
+        let count = u64::try_from(slots.len()).unwrap_or(u64::MAX);
+        let at = kept.window.checked_rem(count).unwrap_or(0);
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let Some(slot) = slots.get_mut(at) else {
+            return;
+        };
+        let better = slot.0.is_none_or(|held| {
+            let same = held.window == kept.window;
+            held.window < kept.window || (same && kept.on_the_way_ns < held.on_the_way_ns)
+        });
+        if better {
+            slot.0 = Some(kept);
+        }
+    }
+
+    /// The offset is not above this at `t1`; a clock may be ahead of what it tells by its resolution.
+    fn ceiling(&self, origin: Origin, exchange: &Exchange) -> Option<Limit> {
+        let late = i128::from(self.options.device_resolution_ns);
+        limit(origin, exchange.sent_ns, exchange.device.received_ns, late)
+    }
+
+    /// The offset is not below this at `t4`.
+    fn floor(&self, origin: Origin, exchange: &Exchange) -> Option<Limit> {
+        let late = i128::from(self.options.controller_resolution_ns);
+        limit(
+            origin,
+            exchange.received_ns,
+            exchange.device.transmitted_ns,
+            -late,
+        )
+    }
+
+    /// The windows that are not too old for the ring.
+    fn kept(&self) -> impl Iterator<Item = Kept> + '_ {
+        let slots = self.slots.as_ref();
+        let count = u64::try_from(slots.len()).unwrap_or(u64::MAX);
+        let recent = move |it: &Kept| self.newest - it.window < count;
+        slots.iter().filter_map(|slot| slot.0).filter(recent)
+    }
+}
+
+/// What a pair of times says of the offset, counted from the origin; `None` if it is out of reach.
+fn limit(origin: Origin, controller_ns: u64, device_ns: u64, slack: i128) -> Option<Limit> {
+    let distance = i128::from(controller_ns) - i128::from(origin.controller_ns);
+    let device = i128::from(device_ns) - i128::from(origin.device_ns);
+    let value = device - distance + slack;
+    let reachable = distance.abs() < MOST_NS && value.abs() < MOST_NS;
+    reachable.then_some(Limit { distance, value })
+}
+
+/// The limits of a fit as seen from a time: each is as much wider as the clock may have strayed until
+/// then.
+struct Around<'a, M> {
+    fit: &'a ClockFit<M>,
+    at: i128,
+}
+
+impl<M: Memory<FitSlot>> Around<'_, M> {
+    fn seen(&self, limit: Limit, sign: i128) -> Limit {
+        let distance = limit.distance - self.at;
+        let wander = i128::from(self.fit.options.wander_ppb) * (SLOPE_UNIT / 1_000_000_000);
+        Limit {
+            distance,
+            value: limit.value + sign * program::scaled(wander, distance.abs()),
+        }
+    }
+}
+
+impl<M: Memory<FitSlot>> Limits for Around<'_, M> {
+    fn ceilings(&self) -> impl Iterator<Item = Limit> {
+        self.fit.kept().map(|kept| self.seen(kept.ceiling, 1))
+    }
+
+    fn floors(&self) -> impl Iterator<Item = Limit> {
+        self.fit.kept().map(|kept| self.seen(kept.floor, -1))
+    }
+}

@@ -1,0 +1,167 @@
+//! The answers to one broadcast.
+
+use core::fmt;
+
+use super::DeviceId;
+use crate::memory::Memory;
+use crate::wire::Sequence;
+
+/// Memory for one device of a [`Burst`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BurstSlot {
+    /// Whether the device whose number is the slot's own has answered.
+    answered: bool,
+    /// Who came in at this place, and when.
+    came: Option<(DeviceId, u64)>,
+}
+
+/// The place of an answer among those to the same broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// 0 for the first.
+    pub place: usize,
+    /// From the broadcast to this answer.
+    pub round_trip_ns: u64,
+}
+
+/// Why an answer has no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPlace {
+    /// It answers another broadcast.
+    OtherBroadcast,
+    /// Its device has a place already.
+    Again,
+    /// Its device is not among those who were asked.
+    Stranger,
+}
+
+impl fmt::Display for NoPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherBroadcast => {
+                "the answer is to another broadcast: wait longer before the next"
+            }
+            Self::Again => "the device answered this broadcast before",
+            Self::Stranger => "the device is not among those who were asked: add it to the roster",
+        })
+    }
+}
+
+impl core::error::Error for NoPlace {}
+
+/// The answers to one broadcast: who answered, in which order, and when the first and the last came.
+///
+/// Real-time safe: [`answered`](Self::answered) takes the same time for each device,
+/// [`begin`](Self::begin) a time that grows with their number.
+///
+/// ```
+/// use kadenz_udp::controller::{Burst, BurstSlot, DeviceId};
+/// use kadenz_udp::wire::Sequence;
+///
+/// let mut burst = Burst::over([BurstSlot::default(); 3]);
+/// burst.begin(Sequence(5), 1_000_000);
+/// burst.answered(Sequence(5), DeviceId(2), 1_180_000)?;
+/// let second = burst.answered(Sequence(5), DeviceId(0), 1_182_000)?;
+/// assert_eq!((second.place, second.round_trip_ns), (1, 182_000));
+/// assert_eq!((burst.first_ns(), burst.last_ns()), (Some(180_000), Some(182_000)));
+/// assert_eq!(burst.missing().collect::<Vec<_>>(), [DeviceId(1)]);
+/// # Ok::<(), kadenz_udp::controller::NoPlace>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Burst<M> {
+    slots: M,
+    broadcast: Option<(Sequence, u64)>,
+    answers: usize,
+}
+
+impl<M: Memory<BurstSlot>> Burst<M> {
+    /// For as many devices as there are slots.
+    pub fn over(slots: M) -> Self {
+        let mut burst = Self {
+            slots,
+            broadcast: None,
+            answers: 0,
+        };
+        burst.slots.as_mut().fill(BurstSlot::default());
+        burst
+    }
+
+    /// Forgets the answers there are; a broadcast was sent at `sent_ns`.
+    pub fn begin(&mut self, sequence: Sequence, sent_ns: u64) {
+        self.slots.as_mut().fill(BurstSlot::default());
+        self.broadcast = Some((sequence, sent_ns));
+        self.answers = 0;
+    }
+
+    /// The broadcast whose answers these are.
+    #[must_use]
+    pub fn sequence(&self) -> Option<Sequence> {
+        self.broadcast.map(|(sequence, _)| sequence)
+    }
+
+    /// Gives an answer that came at `received_ns` its place.
+    ///
+    /// # Errors
+    /// [`NoPlace`] if it answers another broadcast, is a second one, or comes from a stranger.
+    pub fn answered(
+        &mut self,
+        sequence: Sequence,
+        device: DeviceId,
+        received_ns: u64,
+    ) -> Result<Place, NoPlace> {
+        let this = self.broadcast.filter(|(it, _)| *it == sequence);
+        let (_, sent_ns) = this.ok_or(NoPlace::OtherBroadcast)?;
+        let slots = self.slots.as_mut();
+        let own = slots.get_mut(device.index()).ok_or(NoPlace::Stranger)?;
+        if own.answered {
+            return Err(NoPlace::Again);
+        }
+        own.answered = true;
+        let place = self.answers;
+        if let Some(slot) = slots.get_mut(place) {
+            slot.came = Some((device, received_ns));
+        }
+        self.answers += 1;
+        Ok(Place {
+            place,
+            round_trip_ns: received_ns.saturating_sub(sent_ns),
+        })
+    }
+
+    /// Who answered, in the order in which the answers came, each with its round trip in ns.
+    pub fn order(&self) -> impl Iterator<Item = (DeviceId, u64)> + '_ {
+        let sent_ns = self.broadcast.map_or(0, |(_, sent_ns)| sent_ns);
+        let came = self.slots.as_ref().iter().map_while(|slot| slot.came);
+        came.map(move |(device, at_ns)| (device, at_ns.saturating_sub(sent_ns)))
+    }
+
+    /// From the broadcast to the first answer.
+    #[must_use]
+    pub fn first_ns(&self) -> Option<u64> {
+        self.order().map(|(_, round_trip_ns)| round_trip_ns).min()
+    }
+
+    /// From the broadcast to the last answer so far.
+    #[must_use]
+    pub fn last_ns(&self) -> Option<u64> {
+        self.order().map(|(_, round_trip_ns)| round_trip_ns).max()
+    }
+
+    /// Who has not answered.
+    pub fn missing(&self) -> impl Iterator<Item = DeviceId> + '_ {
+        let slots = (0..).map(DeviceId).zip(self.slots.as_ref());
+        slots.filter(|(_, slot)| !slot.answered).map(|(id, _)| id)
+    }
+
+    /// How many answered.
+    #[must_use]
+    pub fn answers(&self) -> usize {
+        self.answers
+    }
+
+    /// Whether all answered.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.answers == self.slots.as_ref().len()
+    }
+}

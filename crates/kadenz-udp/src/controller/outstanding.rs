@@ -1,0 +1,125 @@
+//! What the sender remembers of what it sent, so that it need not believe what comes back.
+
+use core::fmt;
+
+use crate::memory::Memory;
+use crate::wire::{Packet, RunId, Sequence, Stamp};
+
+/// What was sent under a sequence number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// When the beat wanted it sent: ns of the sender's monotonic clock.
+    pub intended_ns: u64,
+    /// What was stamped into it: when it was handed to the network, by the same clock.
+    pub stamp: Stamp,
+}
+
+/// One slot of an [`Outstanding`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OutstandingSlot(Option<(Sequence, Sending)>);
+
+/// Why an answer is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untrue {
+    /// It belongs to another run, which sent from the same port before.
+    OtherRun(RunId),
+    /// Nothing was sent under this number, or so long ago that it is forgotten.
+    Unknown(Sequence),
+    /// It returns another stamp than it was sent.
+    Stamp {
+        /// What was sent.
+        sent: Stamp,
+        /// What came back.
+        returned: Stamp,
+    },
+}
+
+impl fmt::Display for Untrue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherRun(run) => write!(f, "the answer belongs to the run {:08x}", run.0),
+            Self::Unknown(sequence) => write!(
+                f,
+                "nothing was sent under the number {}, or it is forgotten: remember more sendings",
+                sequence.0
+            ),
+            Self::Stamp { sent, returned } => write!(
+                f,
+                "the device returned the stamp {} and was sent {}: it must return the header as it came",
+                returned.0, sent.0
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Untrue {}
+
+/// A ring of the last sendings: as many as it has slots.
+///
+/// Real-time safe: looks at one slot.
+///
+/// ```
+/// use kadenz_udp::controller::{Outstanding, OutstandingSlot, Sending};
+/// use kadenz_udp::wire::{RunId, Sequence, Stamp};
+///
+/// let mut outstanding = Outstanding::over(vec![OutstandingSlot::default(); 1024], RunId(7));
+/// let sending = Sending { intended_ns: 10_000_000, stamp: Stamp(10_004_000) };
+/// outstanding.sent(Sequence(1), sending);
+/// assert_eq!(outstanding.find(Sequence(1)), Some(sending));
+/// assert_eq!(outstanding.find(Sequence(1025)), None, "another number of the same slot");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Outstanding<M> {
+    slots: M,
+    run: RunId,
+}
+
+impl<M: Memory<OutstandingSlot>> Outstanding<M> {
+    /// A ring over these slots for the sendings of a run. A power of two of them stays right when
+    /// the numbers wrap; others forget a few sendings then.
+    pub fn over(slots: M, run: RunId) -> Self {
+        Self { slots, run }
+    }
+
+    /// Remembers a sending and forgets the one that stood in its slot.
+    pub fn sent(&mut self, sequence: Sequence, sending: Sending) {
+        let slots = self.slots.as_mut();
+        let at = index(sequence, slots.len());
+        if let Some(slot) = slots.get_mut(at) {
+            slot.0 = Some((sequence, sending));
+        }
+    }
+
+    /// What was sent under this number, if it is remembered.
+    #[must_use]
+    pub fn find(&self, sequence: Sequence) -> Option<Sending> {
+        let slots = self.slots.as_ref();
+        let (held, sending) = slots.get(index(sequence, slots.len()))?.0?;
+        (held == sequence).then_some(sending)
+    }
+
+    /// What an answer answers.
+    ///
+    /// # Errors
+    /// [`Untrue`] if it is of another run, of a number that was not sent, or returns another stamp.
+    pub fn verify(&self, answer: &Packet<'_>) -> Result<Sending, Untrue> {
+        if answer.run() != self.run {
+            return Err(Untrue::OtherRun(answer.run()));
+        }
+        let unknown = Untrue::Unknown(answer.sequence());
+        let sending = self.find(answer.sequence()).ok_or(unknown)?;
+        if sending.stamp != answer.stamp() {
+            return Err(Untrue::Stamp {
+                sent: sending.stamp,
+                returned: answer.stamp(),
+            });
+        }
+        Ok(sending)
+    }
+}
+
+/// Where a number stands in a ring; out of reach if the ring has no slot.
+fn index(sequence: Sequence, slots: usize) -> usize {
+    let sequence = usize::try_from(sequence.0).unwrap_or(usize::MAX);
+    sequence.checked_rem(slots).unwrap_or(usize::MAX)
+}

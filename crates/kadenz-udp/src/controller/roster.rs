@@ -1,0 +1,180 @@
+//! The devices of a run.
+
+use core::fmt;
+
+use super::DeviceKey;
+use crate::memory::Memory;
+
+/// A device's number in its roster: 0 for the first that was added, one more for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceId(pub u16);
+
+impl DeviceId {
+    /// The number as an index into what the caller keeps for each device.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
+}
+
+/// One slot of a [`Roster`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RosterSlot {
+    /// The device whose number is the slot's own.
+    device: Option<DeviceKey>,
+    /// The number of the device whose key leads here.
+    leads_to: Option<DeviceId>,
+}
+
+/// There is no room for another device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RosterFull {
+    /// Devices that have a place.
+    pub most: usize,
+}
+
+impl fmt::Display for RosterFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = self.most;
+        write!(
+            f,
+            "more than {most} devices answered: ask for fewer, or make room for more"
+        )
+    }
+}
+
+impl core::error::Error for RosterFull {}
+
+/// The devices of a run, found by address and port.
+///
+/// Devices are added before the start. From then on who is not among them is counted and gets no
+/// place, so that a stranger cannot fill the roster. Half as many devices as slots have room, and at
+/// most 32,767.
+///
+/// Real-time safe: a look-up follows a short chain and allocates nothing.
+///
+/// ```
+/// use kadenz_udp::controller::{DeviceId, DeviceKey, Roster, RosterSlot};
+///
+/// let key = |text: &str| DeviceKey::from(text.parse::<std::net::SocketAddr>().unwrap());
+/// let mut roster = Roster::over([RosterSlot::default(); 80]);
+/// let knee = roster.add(key("10.10.1.2:6176"))?;
+/// assert_eq!(roster.heard(&key("10.10.1.2:6176")), Some(knee));
+/// assert_eq!(roster.heard(&key("10.10.1.3:6176")), None);
+/// assert_eq!((roster.len(), roster.strangers()), (1, 1));
+/// # Ok::<(), kadenz_udp::controller::RosterFull>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Roster<M> {
+    slots: M,
+    devices: u16,
+    strangers: u64,
+}
+
+impl<M: Memory<RosterSlot>> Roster<M> {
+    /// An empty roster over these slots.
+    pub fn over(mut slots: M) -> Self {
+        slots.as_mut().fill(RosterSlot::default());
+        Self {
+            slots,
+            devices: 0,
+            strangers: 0,
+        }
+    }
+
+    /// Gives a device a place, or finds the one it has.
+    ///
+    /// # Errors
+    /// [`RosterFull`] if there is no more room.
+    pub fn add(&mut self, key: DeviceKey) -> Result<DeviceId, RosterFull> {
+        if let Some(known) = self.find(&key) {
+            return Ok(known);
+        }
+        let most = self.most();
+        let id = DeviceId(self.devices);
+        if id.index() >= most {
+            return Err(RosterFull { most });
+        }
+        let free = |slot: &RosterSlot| slot.leads_to.is_none();
+        let at = self.chain(&key).find(|(_, slot)| free(slot));
+        let at = at.map(|(at, _)| at).ok_or(RosterFull { most })?;
+        let slots = self.slots.as_mut();
+        if let Some(slot) = slots.get_mut(at) {
+            slot.leads_to = Some(id);
+        }
+        if let Some(slot) = slots.get_mut(id.index()) {
+            slot.device = Some(key);
+        }
+        self.devices += 1;
+        Ok(id)
+    }
+
+    /// The number of a device; `None` for a stranger.
+    #[must_use]
+    pub fn find(&self, key: &DeviceKey) -> Option<DeviceId> {
+        self.chain(key)
+            .map_while(|(_, slot)| slot.leads_to)
+            .find(|id| self.device(*id) == Some(*key))
+    }
+
+    /// The number of a device that was heard; a stranger is counted.
+    pub fn heard(&mut self, key: &DeviceKey) -> Option<DeviceId> {
+        let found = self.find(key);
+        self.strangers = self.strangers.saturating_add(u64::from(found.is_none()));
+        found
+    }
+
+    /// Who has this number.
+    #[must_use]
+    pub fn device(&self, id: DeviceId) -> Option<DeviceKey> {
+        self.slots.as_ref().get(id.index())?.device
+    }
+
+    /// The devices in the order in which they were added.
+    pub fn devices(&self) -> impl Iterator<Item = (DeviceId, DeviceKey)> + '_ {
+        let keys = self.slots.as_ref().iter().map_while(|slot| slot.device);
+        (0..).map(DeviceId).zip(keys)
+    }
+
+    /// How many devices there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.devices.into()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.devices == 0
+    }
+
+    /// How many devices have room.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        (self.slots.as_ref().len() / 2).min(usize::from(u16::MAX / 2))
+    }
+
+    /// Datagrams that were [`heard`](Self::heard) of others.
+    #[must_use]
+    pub fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// The slots a key may lead to, in the order in which they are tried (linear probing).
+    fn chain(&self, key: &DeviceKey) -> impl Iterator<Item = (usize, &RosterSlot)> {
+        let slots = self.slots.as_ref();
+        let start = start_of_chain(key.spread(), slots.len());
+        let (before, from) = slots.split_at(start);
+        let from = from
+            .iter()
+            .enumerate()
+            .map(move |(at, it)| (start + at, it));
+        from.chain(before.iter().enumerate())
+    }
+}
+
+/// The upper bits of the hash, scaled to the slots; 0 if there are none.
+fn start_of_chain(hash: u64, slots: usize) -> usize {
+    let upper = u128::from(hash) * u128::try_from(slots).unwrap_or(0);
+    usize::try_from(upper >> 64).unwrap_or(0)
+}

@@ -1,0 +1,388 @@
+//! What became of the probes to one device.
+
+use core::fmt;
+
+use crate::memory::Memory;
+use crate::wire::Sequence;
+
+/// Memory for 64 sequence numbers of a [`Tracker`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrackWord {
+    sent: u64,
+    answered: u64,
+}
+
+/// Whether an answer came in the order of the questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// No later question was answered before.
+    InOrder,
+    /// A later question was answered before: Type-P-Reordered (RFC 4737 section 3.3).
+    Reordered,
+}
+
+/// Whether an answer came within the timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// It took at most the timeout.
+    InTime,
+    /// It took longer.
+    Late,
+}
+
+/// What an answer is to its tracker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The first answer to its question.
+    First {
+        /// Against those to other questions.
+        order: Order,
+        /// Against the timeout.
+        timing: Timing,
+    },
+    /// A further answer to a question that has one.
+    Duplicate,
+    /// Its question left the window, and counts as lost if nothing came before.
+    TooOld,
+    /// Nothing was sent under its number.
+    NotOurs,
+}
+
+/// A number that does not follow the last one: only what is sent in order can be tracked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfTurn {
+    /// The number that was sent last.
+    pub last: Sequence,
+    /// The number that came now.
+    pub given: Sequence,
+}
+
+impl fmt::Display for OutOfTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (last, given) = (self.last.0, self.given.0);
+        write!(
+            f,
+            "the number {given} was sent after {last}: numbers must grow, and may wrap"
+        )
+    }
+}
+
+impl core::error::Error for OutOfTurn {}
+
+/// What became of the questions so far. `sent = in_time + late + lost +` those still waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Questions sent.
+    pub sent: u64,
+    /// Questions whose first answer came within the timeout.
+    pub in_time: u64,
+    /// Questions whose first answer came after it, and within the window.
+    pub late: u64,
+    /// Questions without an answer that are no longer waited for.
+    pub lost: u64,
+    /// The most questions in a row that were lost.
+    pub longest_loss: u64,
+    /// First answers that came after one to a later question (RFC 4737 section 3.3).
+    pub reordered: u64,
+    /// Further answers to a question that has one.
+    pub duplicates: u64,
+    /// Answers whose question had left the window.
+    pub too_old: u64,
+    /// Answers to what was never asked.
+    pub not_ours: u64,
+}
+
+impl Counts {
+    /// Questions that were answered, in time or late.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.in_time + self.late
+    }
+
+    /// Questions that may still be answered.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.sent - self.answered() - self.lost
+    }
+}
+
+/// Follows the questions to one device through a window of sequence numbers.
+///
+/// It needs two bits a number: 1024 [`TrackWord`]s, 16 KiB, follow 65,536 of them, a minute at 1 kHz.
+/// Within the window every count is exact, whatever is lost, doubled, reordered or late. A question
+/// that leaves the window unanswered is lost. Numbers may begin anywhere, wrap, and leave gaps.
+///
+/// Real-time safe: [`received`](Self::received) looks at one bit, [`expect`](Self::expect) at one for each
+/// number since the last, and at no more than the window has.
+///
+/// ```
+/// use kadenz_udp::controller::{Arrival, Order, Timing, TrackWord, Tracker};
+/// use kadenz_udp::wire::Sequence;
+///
+/// let mut tracker = Tracker::over([TrackWord::default(); 16], 10_000_000);
+/// for number in 0..3 {
+///     tracker.expect(Sequence(number))?;
+/// }
+/// let in_time = |order| Arrival::First { order, timing: Timing::InTime };
+/// assert_eq!(tracker.received(Sequence(2), 190_000), in_time(Order::InOrder));
+/// assert_eq!(tracker.received(Sequence(0), 350_000), in_time(Order::Reordered));
+/// assert_eq!(tracker.received(Sequence(0), 351_000), Arrival::Duplicate);
+/// let counts = tracker.finish();
+/// assert_eq!((counts.in_time, counts.reordered, counts.duplicates, counts.lost), (2, 1, 1, 1));
+/// # Ok::<(), kadenz_udp::controller::OutOfTurn>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tracker<M> {
+    words: M,
+    timeout_ns: u64,
+    /// First and last number sent, without wrapping.
+    sent: Option<(u64, u64)>,
+    /// `NextExp` of RFC 4737: what arrives below it is reordered.
+    next_expected: u64,
+    counts: Counts,
+    /// Questions lost in a row, up to the last that left the window.
+    losing: u64,
+}
+
+impl<M: Memory<TrackWord>> Tracker<M> {
+    /// Follows 64 numbers a word; a round trip above `timeout_ns` is late.
+    pub fn over(mut words: M, timeout_ns: u64) -> Self {
+        words.as_mut().fill(TrackWord::default());
+        Self {
+            words,
+            timeout_ns,
+            sent: None,
+            next_expected: 0,
+            counts: Counts::default(),
+            losing: 0,
+        }
+    }
+
+    /// How many numbers are followed at once.
+    #[must_use]
+    pub fn window(&self) -> u64 {
+        u64::try_from(self.words.as_ref().len())
+            .unwrap_or(u64::MAX)
+            .saturating_mul(64)
+    }
+
+    /// Says that a question goes out under this number.
+    ///
+    /// # Errors
+    /// [`OutOfTurn`] if the number is not after the last one; nothing is changed then.
+    pub fn expect(&mut self, sequence: Sequence) -> Result<(), OutOfTurn> {
+        let number = self.number_to_send(sequence)?;
+        let first = match self.sent {
+            None => number,
+            Some((first, last)) => {
+                self.move_window(last, number);
+                first
+            }
+        };
+        self.sent = Some((first, number));
+        self.mark_sent(number);
+        Ok(())
+    }
+
+    /// Says that all numbers from the last, or from 0, to this one were sent. A number that is not
+    /// ahead changes nothing.
+    pub(crate) fn expect_through(&mut self, sequence: Sequence) {
+        if self.sent.is_none() && sequence.distance_from(Sequence(0)) >= 0 {
+            let _ = self.expect(Sequence(0));
+        }
+        let (Some((first, last)), Ok(number)) = (self.sent, self.number_to_send(sequence)) else {
+            return;
+        };
+        let window = self.window();
+        self.move_window(last, number);
+        // What entered the window and left it at once.
+        let passed = (number - last).saturating_sub(window);
+        self.counts.sent += passed;
+        self.counts.lost += passed;
+        self.losing += passed;
+        self.counts.longest_loss = self.counts.longest_loss.max(self.losing);
+        for entering in last + passed + 1..=number {
+            self.mark_sent(entering);
+        }
+        self.sent = Some((first, number));
+    }
+
+    /// Says that an answer to this number came after `round_trip_ns`, and what it is.
+    pub fn received(&mut self, sequence: Sequence, round_trip_ns: u64) -> Arrival {
+        let arrival = self.classify(sequence, round_trip_ns);
+        let counts = &mut self.counts;
+        match arrival {
+            Arrival::First { order, timing } => {
+                counts.reordered += u64::from(order == Order::Reordered);
+                counts.late += u64::from(timing == Timing::Late);
+                counts.in_time += u64::from(timing == Timing::InTime);
+            }
+            Arrival::Duplicate => counts.duplicates += 1,
+            Arrival::TooOld => counts.too_old += 1,
+            Arrival::NotOurs => counts.not_ours += 1,
+        }
+        arrival
+    }
+
+    /// What became of the questions so far; who is in the window and unanswered is waited for.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The number that was sent last.
+    #[must_use]
+    pub fn last_sent(&self) -> Option<Sequence> {
+        self.sent.map(|(_, last)| wrapped(last))
+    }
+
+    /// The counts as they are if nothing more comes to the questions up to `through`: for a view of
+    /// a run that goes on. Looks at the whole window, so it is not for a real-time path.
+    #[must_use]
+    pub fn counts_through(&self, through: Sequence) -> Counts {
+        let Some((first, last)) = self.sent else {
+            return self.counts;
+        };
+        let after_last = i64::from(through.distance_from(wrapped(last))).min(0);
+        let through = last.saturating_add_signed(after_last);
+        let (mut counts, mut losing) = (self.counts, self.losing);
+        for number in self.oldest(last).max(first)..=through {
+            settle(self.fate(number), &mut counts, &mut losing);
+        }
+        counts
+    }
+
+    /// The counts when nothing is waited for any more.
+    #[must_use]
+    pub fn finish(self) -> Counts {
+        self.last_sent()
+            .map_or(self.counts, |last| self.counts_through(last))
+    }
+
+    fn number_to_send(&self, sequence: Sequence) -> Result<u64, OutOfTurn> {
+        let Some((_, last)) = self.sent else {
+            // Far enough from 0 that what is before the first number can be told.
+            return Ok((1 << 32) + u64::from(sequence.0));
+        };
+        let steps = sequence.distance_from(wrapped(last));
+        let steps = u64::try_from(steps).ok().filter(|steps| *steps > 0);
+        steps.map(|steps| last + steps).ok_or(OutOfTurn {
+            last: wrapped(last),
+            given: sequence,
+        })
+    }
+
+    fn mark_sent(&mut self, number: u64) {
+        self.counts.sent += 1;
+        let (word, bit) = self.place(number);
+        if let Some(word) = self.words.as_mut().get_mut(word) {
+            word.sent |= bit;
+        }
+    }
+
+    /// Settles the numbers that leave when the window ends at `to` instead of `from`.
+    fn move_window(&mut self, from: u64, to: u64) {
+        let window = self.window();
+        let steps = (to - from).min(window);
+        for entering in from + 1..=from + steps {
+            // The number that leaves stands where the new one will.
+            settle(self.fate(entering), &mut self.counts, &mut self.losing);
+            let (word, bit) = self.place(entering);
+            if let Some(word) = self.words.as_mut().get_mut(word) {
+                word.sent &= !bit;
+                word.answered &= !bit;
+            }
+        }
+    }
+
+    fn classify(&mut self, sequence: Sequence, round_trip_ns: u64) -> Arrival {
+        let Some((first, last)) = self.sent else {
+            return Arrival::NotOurs;
+        };
+        let back = i64::from(sequence.distance_from(wrapped(last)));
+        let number = last.saturating_add_signed(back);
+        if back > 0 || number < first {
+            return Arrival::NotOurs;
+        }
+        if number < self.oldest(last) {
+            return Arrival::TooOld;
+        }
+        match self.fate(number) {
+            Fate::NotSent => return Arrival::NotOurs,
+            Fate::Answered => return Arrival::Duplicate,
+            Fate::Unanswered => {}
+        }
+        let (word, bit) = self.place(number);
+        if let Some(word) = self.words.as_mut().get_mut(word) {
+            word.answered |= bit;
+        }
+        Arrival::First {
+            order: self.order(number),
+            timing: if round_trip_ns > self.timeout_ns {
+                Timing::Late
+            } else {
+                Timing::InTime
+            },
+        }
+    }
+
+    fn order(&mut self, number: u64) -> Order {
+        if number < self.next_expected {
+            return Order::Reordered;
+        }
+        self.next_expected = number + 1;
+        Order::InOrder
+    }
+
+    /// The oldest number in a window that ends at `last`.
+    fn oldest(&self, last: u64) -> u64 {
+        (last + 1).saturating_sub(self.window())
+    }
+
+    fn fate(&self, number: u64) -> Fate {
+        let (word, bit) = self.place(number);
+        match self.words.as_ref().get(word) {
+            Some(word) if word.sent & bit == 0 => Fate::NotSent,
+            Some(word) if word.answered & bit == 0 => Fate::Unanswered,
+            Some(_) => Fate::Answered,
+            None => Fate::NotSent,
+        }
+    }
+
+    /// Word and bit of a number.
+    fn place(&self, number: u64) -> (usize, u64) {
+        let words = u64::try_from(self.words.as_ref().len()).unwrap_or(u64::MAX);
+        let word = (number / 64).checked_rem(words).unwrap_or(0);
+        (
+            usize::try_from(word).unwrap_or(usize::MAX),
+            1 << (number % 64),
+        )
+    }
+}
+
+/// What is known of a number in the window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    NotSent,
+    Unanswered,
+    Answered,
+}
+
+/// Counts a number that is no longer waited for.
+fn settle(fate: Fate, counts: &mut Counts, losing: &mut u64) {
+    match fate {
+        Fate::NotSent => {}
+        Fate::Answered => *losing = 0,
+        Fate::Unanswered => {
+            *losing += 1;
+            counts.lost += 1;
+            counts.longest_loss = counts.longest_loss.max(*losing);
+        }
+    }
+}
+
+/// The number as it is on the wire.
+fn wrapped(number: u64) -> Sequence {
+    let [.., a, b, c, d] = number.to_be_bytes();
+    Sequence(u32::from_be_bytes([a, b, c, d]))
+}

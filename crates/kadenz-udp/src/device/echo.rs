@@ -1,0 +1,182 @@
+//! The echo: sends a probe back where it came from.
+
+use super::{Policy, RateLimit};
+use crate::wire::{DeviceStamps, Flags, Header, Kind, Name, Packet, Refused, TAG_BYTES, Token};
+use crate::wire::{read_stamps, write_stamps};
+
+/// What becomes of a datagram that came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Send the first so many bytes of the buffer back to where the question came from, after
+    /// [`Echo::stamp_departure`]. Never more than came in.
+    Reply(usize),
+    /// Send nothing.
+    Silent(Why),
+}
+
+/// Why a datagram is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// It is none of ours.
+    Malformed,
+    /// It asks nothing: answers to answers would go to and fro for ever.
+    NotAQuestion,
+    /// Its maker does not know the token.
+    WrongToken,
+    /// More came than the rate allows.
+    TooFast,
+}
+
+/// What an [`Echo`] did so far. The numbers stay at their largest value instead of starting anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Questions answered.
+    pub answered: u64,
+    /// Datagrams of other programs, and broken ones.
+    pub malformed: u64,
+    /// Answers and batches that came here by mistake.
+    pub not_a_question: u64,
+    /// Questions without the right token.
+    pub wrong_token: u64,
+    /// Questions beyond the rate.
+    pub too_fast: u64,
+}
+
+impl Counts {
+    fn count(&mut self, answer: Answer) {
+        let counter = match answer {
+            Answer::Reply(_) => &mut self.answered,
+            Answer::Silent(Why::Malformed) => &mut self.malformed,
+            Answer::Silent(Why::NotAQuestion) => &mut self.not_a_question,
+            Answer::Silent(Why::WrongToken) => &mut self.wrong_token,
+            Answer::Silent(Why::TooFast) => &mut self.too_fast,
+        };
+        *counter = counter.saturating_add(1);
+    }
+}
+
+/// The device's side: takes a datagram, and makes the answer of it in the same buffer.
+///
+/// Real-time safe: allocates nothing, waits for nothing, and takes a time that is bounded by the
+/// length of the datagram. It keeps no state of who asked, so that nobody can fill it.
+///
+/// ```
+/// use kadenz_udp::device::{Answer, Echo, Policy, Why};
+///
+/// let mut echo = Echo::new(Policy::default());
+/// let mut probe = [0xA1, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 232];
+/// assert_eq!(echo.on_datagram(0, &mut probe), Answer::Reply(18));
+/// assert_eq!(echo.on_datagram(0, &mut probe), Answer::Silent(Why::NotAQuestion), "it is a reply now");
+/// assert_eq!(echo.counts().answered, 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Echo {
+    token: Option<Token>,
+    rate: Option<RateLimit>,
+    name: Name,
+    counts: Counts,
+}
+
+impl Echo {
+    /// A device that answers by this policy.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            token: policy.token,
+            rate: policy.rate.map(RateLimit::new),
+            name: policy.name,
+            counts: Counts::default(),
+        }
+    }
+
+    /// What to do about a datagram that came in at `now_ns` of the device's own monotonic clock.
+    ///
+    /// The answer is written over the question. Call [`stamp_departure`](Self::stamp_departure) on
+    /// it right before it is sent; without that, an answer with device stamps has no right tag.
+    pub fn on_datagram(&mut self, now_ns: u64, datagram: &mut [u8]) -> Answer {
+        let answer = self.answer(now_ns, datagram);
+        self.counts.count(answer);
+        answer
+    }
+
+    /// Writes into an answer when it goes out, and tags it anew. Does nothing where nobody asked
+    /// for the device's stamps, or where `datagram` is no answer.
+    pub fn stamp_departure(&self, now_ns: u64, datagram: &mut [u8]) {
+        let Ok(header) = Header::read(datagram) else {
+            return;
+        };
+        let is_answer = matches!(header.kind, Kind::Reply | Kind::Present);
+        if is_answer && header.flags.stamps {
+            let stamps = DeviceStamps {
+                transmitted_ns: now_ns,
+                ..read_stamps(datagram)
+            };
+            write_stamps(datagram, stamps);
+            self.seal(header.flags, datagram);
+        }
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn answer(&mut self, now_ns: u64, datagram: &mut [u8]) -> Answer {
+        let packet = match Packet::parse(datagram) {
+            Ok(packet) => packet,
+            Err(_) => return Answer::Silent(Why::Malformed),
+        };
+        let question = packet.kind();
+        if !matches!(question, Kind::Probe | Kind::Discover) {
+            return Answer::Silent(Why::NotAQuestion);
+        }
+        if let Err(Refused::WrongToken) = Packet::open(datagram, self.token.as_ref()) {
+            return Answer::Silent(Why::WrongToken);
+        }
+        // Last, so that who does not know the token cannot use up the rate of those who do.
+        if self.rate.as_mut().is_some_and(|it| !it.passes(now_ns)) {
+            return Answer::Silent(Why::TooFast);
+        }
+        self.make_answer(question, now_ns, datagram);
+        Answer::Reply(datagram.len())
+    }
+
+    /// Turns a question into its answer, which is as long.
+    fn make_answer(&self, question: Kind, now_ns: u64, datagram: &mut [u8]) {
+        let Ok(mut header) = Header::read(datagram) else {
+            return;
+        };
+        header.kind = match question {
+            Kind::Discover => Kind::Present,
+            _ => Kind::Reply,
+        };
+        header.write(datagram);
+        if header.kind == Kind::Present {
+            self.name.write(body_of(header.flags, datagram));
+        }
+        if header.flags.stamps {
+            let stamps = DeviceStamps {
+                received_ns: now_ns,
+                transmitted_ns: 0,
+            };
+            write_stamps(datagram, stamps);
+        } else {
+            self.seal(header.flags, datagram);
+        }
+    }
+
+    fn seal(&self, flags: Flags, datagram: &mut [u8]) {
+        if let Some(token) = self.token.as_ref().filter(|_| flags.token) {
+            token.seal(datagram);
+        }
+    }
+}
+
+/// What stands between header, device stamps and tag.
+fn body_of(flags: Flags, datagram: &mut [u8]) -> &mut [u8] {
+    let tag = usize::from(flags.token) * TAG_BYTES;
+    let end = datagram.len().saturating_sub(tag);
+    let body = datagram.get_mut(Header::body_offset(flags)..end);
+    body.unwrap_or_default()
+}

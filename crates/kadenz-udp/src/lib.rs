@@ -1,0 +1,41 @@
+//! What a robot's controller and its devices say to each other over UDP to measure their network.
+//!
+//! The crate takes bytes and times and returns bytes and times. It opens no socket, reads no clock,
+//! allocates nothing and needs no standard library, so that the program on a computer and the
+//! firmware of a device run the same code. `docs/udp-protocol.md` shows every byte of it to those
+//! who write the device's side in another language.
+//!
+//! - [`wire`]: the datagram, read from hostile bytes and written into a caller's buffer.
+//! - [`device`]: what answers, and never more than it was asked.
+//! - [`controller`]: what was sent, what came back of it, from whom and in which order.
+//! - [`record`]: measurements on their way to a logging server.
+//! - [`clock_fit`]: how far a device's clock is from the controller's, with a bound on the error.
+//!
+//! Where memory is needed, the caller gives it ([`memory::Memory`]): an array in firmware, a vector on a
+//! computer. Real-time safety: everything here is bounded, waits for nothing and allocates nothing.
+//!
+//! ```
+//! use kadenz_udp::device::{Answer, Echo, Policy};
+//! use kadenz_udp::wire::{Kind, Packet, Probe, RunId, Sequence, Stamp};
+//!
+//! let probe = Probe { run: RunId(7), sequence: Sequence(0), stamp: Stamp(1_000), stamps: true, token: None };
+//! let mut bytes = [0_u8; 200];
+//! let sent = probe.write(&mut bytes)?;
+//!
+//! let mut device = Echo::new(Policy::default());
+//! let Answer::Reply(length) = device.on_datagram(5_000, &mut bytes[..sent]) else { panic!("unanswered") };
+//! device.stamp_departure(6_000, &mut bytes[..length]);
+//!
+//! let reply = Packet::parse(&bytes[..length])?;
+//! assert_eq!((reply.kind(), reply.stamp()), (Kind::Reply, Stamp(1_000)));
+//! assert_eq!(reply.device_stamps().map(|it| it.held_ns()), Some(1_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![no_std]
+
+pub mod clock_fit;
+pub mod controller;
+pub mod device;
+pub mod memory;
+pub mod record;
+pub mod wire;

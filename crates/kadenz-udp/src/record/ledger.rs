@@ -1,0 +1,82 @@
+//! What the logging server knows of one sender's batches.
+
+use super::{Batch, Position};
+use crate::controller::{Arrival, Counts, TrackWord, Tracker};
+use crate::memory::Memory;
+use crate::wire::{RunId, Sequence};
+
+/// Follows the batches of one sender's run: which came, came again, came out of order, or never did.
+///
+/// A sender numbers its batches from 0, so a gap is a loss. What was lost after the last one that came
+/// is known only once the batch that says it is the [last](Position::Last) has come.
+///
+/// A batch without a token may be forged, and a forged number makes all up to it look lost.
+///
+/// ```
+/// use kadenz_udp::controller::TrackWord;
+/// use kadenz_udp::record::{Batch, Batcher, Ledger, Position};
+/// use kadenz_udp::wire::{Packet, RunId, Stamp};
+///
+/// let mut batcher = Batcher::over([0; 1400], RunId(7), None)?;
+/// let mut ledger = Ledger::over([TrackWord::default(); 16], RunId(7));
+/// for position in [Position::Within, Position::Within, Position::Last] {
+///     let packet = Packet::parse(batcher.finish(Stamp(0), position))?;
+///     if position == Position::Last {
+///         ledger.arrived(&Batch::read(&packet)?);
+///     }
+/// }
+/// assert!(ledger.knows_end());
+/// assert_eq!(ledger.finish().lost, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ledger<M> {
+    run: RunId,
+    tracker: Tracker<M>,
+    end: Option<Sequence>,
+}
+
+impl<M: Memory<TrackWord>> Ledger<M> {
+    /// An empty ledger of a run, that sees duplicates among the last 64 batches a word.
+    pub fn over(words: M, run: RunId) -> Self {
+        Self {
+            run,
+            tracker: Tracker::over(words, u64::MAX),
+            end: None,
+        }
+    }
+
+    /// Enters a batch that arrived; its measurements are new only if it is an [`Arrival::First`].
+    pub fn arrived(&mut self, batch: &Batch<'_>) -> Arrival {
+        if batch.run() != self.run || self.is_beyond_end(batch.sequence()) {
+            return Arrival::NotOurs;
+        }
+        self.tracker.expect_through(batch.sequence());
+        if batch.position() == Position::Last {
+            self.end = Some(batch.sequence());
+        }
+        self.tracker.received(batch.sequence(), 0)
+    }
+
+    /// Whether the last batch of the run came, so that the counts hold all that were sent.
+    #[must_use]
+    pub fn knows_end(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// What became of the batches so far; those that may still come are not lost.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.tracker.counts()
+    }
+
+    /// What became of them when nothing more is awaited.
+    #[must_use]
+    pub fn finish(self) -> Counts {
+        self.tracker.finish()
+    }
+
+    fn is_beyond_end(&self, sequence: Sequence) -> bool {
+        self.end.is_some_and(|end| sequence.distance_from(end) > 0)
+    }
+}

@@ -1,0 +1,165 @@
+//! One measurement, and its bytes.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::controller::DeviceKey;
+use crate::wire::{DeviceStamps, Sequence};
+
+const IPV6: u8 = 1;
+const ANSWERED: u8 = 1 << 1;
+const STAMPED: u8 = 1 << 2;
+
+/// What became of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its answer came.
+    Answered {
+        /// When, by the sender's clock.
+        received_ns: u64,
+        /// What the device's own clock said.
+        device: Option<DeviceStamps>,
+    },
+    /// Nothing came.
+    Lost,
+}
+
+/// One probe and what became of it. All times but the device's are of the sender's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measurement {
+    /// To whom it went.
+    pub device: DeviceKey,
+    /// Its number.
+    pub sequence: Sequence,
+    /// When the beat wanted it sent.
+    pub intended_ns: u64,
+    /// When it was sent.
+    pub sent_ns: u64,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+impl Measurement {
+    /// The most bytes that one takes on the wire.
+    pub const MOST_BYTES: usize = 1 + 16 + 2 + 4 + 4 + 8 + 8 + 8 + 16;
+
+    /// Appends itself; `None`, and an unknown part of itself, if there is no room.
+    pub(crate) fn write(&self, to: &mut Pen<'_>) -> Option<()> {
+        let (answered, device) = match self.outcome {
+            Outcome::Answered {
+                received_ns,
+                device,
+            } => (Some(received_ns), device),
+            Outcome::Lost => (None, None),
+        };
+        let address = self.device.address();
+        to.put(&[u8::from(address.is_ipv6()) * IPV6
+            | u8::from(answered.is_some()) * ANSWERED
+            | u8::from(device.is_some()) * STAMPED])?;
+        match address {
+            IpAddr::V4(address) => to.put(&address.octets())?,
+            IpAddr::V6(address) => to.put(&address.octets())?,
+        }
+        to.put(&self.device.port().to_be_bytes())?;
+        if address.is_ipv6() {
+            to.put(&self.device.scope().to_be_bytes())?;
+        }
+        to.put(&self.sequence.0.to_be_bytes())?;
+        to.put(&self.intended_ns.to_be_bytes())?;
+        to.put(&self.sent_ns.to_be_bytes())?;
+        if let Some(received_ns) = answered {
+            to.put(&received_ns.to_be_bytes())?;
+        }
+        if let Some(device) = device {
+            to.put(&device.received_ns.to_be_bytes())?;
+            to.put(&device.transmitted_ns.to_be_bytes())?;
+        }
+        Some(())
+    }
+
+    /// Takes one from the front; `None` if what stands there is none.
+    pub(crate) fn read(from: &mut Eye<'_>) -> Option<Self> {
+        let [flags] = from.take()?;
+        let stamped_only = flags & STAMPED != 0 && flags & ANSWERED == 0;
+        if flags & !(IPV6 | ANSWERED | STAMPED) != 0 || stamped_only {
+            return None;
+        }
+        let device = read_device(from, flags & IPV6 != 0)?;
+        Some(Self {
+            device,
+            sequence: Sequence(u32::from_be_bytes(from.take()?)),
+            intended_ns: from.take_u64()?,
+            sent_ns: from.take_u64()?,
+            outcome: if flags & ANSWERED == 0 {
+                Outcome::Lost
+            } else {
+                Outcome::Answered {
+                    received_ns: from.take_u64()?,
+                    device: read_stamps(from, flags & STAMPED != 0)?,
+                }
+            },
+        })
+    }
+}
+
+fn read_device(from: &mut Eye<'_>, ipv6: bool) -> Option<DeviceKey> {
+    if !ipv6 {
+        let address = Ipv4Addr::from(from.take::<4>()?);
+        return Some(DeviceKey::new(address.into(), from.take_u16()?));
+    }
+    let address = Ipv6Addr::from(from.take::<16>()?);
+    // Each device has one form: IPv4 inside IPv6 is written as IPv4.
+    if address.to_ipv4_mapped().is_some() {
+        return None;
+    }
+    let port = from.take_u16()?;
+    let scope = u32::from_be_bytes(from.take()?);
+    Some(DeviceKey::new(address.into(), port).with_scope(scope))
+}
+
+/// The outer `None` is a cut, the inner one a device without stamps.
+fn read_stamps(from: &mut Eye<'_>, stamped: bool) -> Option<Option<DeviceStamps>> {
+    if !stamped {
+        return Some(None);
+    }
+    Some(Some(DeviceStamps {
+        received_ns: from.take_u64()?,
+        transmitted_ns: from.take_u64()?,
+    }))
+}
+
+/// Writes forwards into a slice.
+pub(crate) struct Pen<'a> {
+    pub(crate) bytes: &'a mut [u8],
+    pub(crate) at: usize,
+}
+
+impl Pen<'_> {
+    /// Appends `value`; `None` if there is no room.
+    pub(crate) fn put(&mut self, value: &[u8]) -> Option<()> {
+        let end = self.at.checked_add(value.len())?;
+        self.bytes.get_mut(self.at..end)?.copy_from_slice(value);
+        self.at = end;
+        Some(())
+    }
+}
+
+/// Reads forwards from a slice.
+#[derive(Clone, Debug)]
+pub(crate) struct Eye<'a>(pub(crate) &'a [u8]);
+
+impl Eye<'_> {
+    /// Takes the next bytes; `None` at the end.
+    pub(crate) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    pub(crate) fn take_u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn take_u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_be_bytes)
+    }
+}

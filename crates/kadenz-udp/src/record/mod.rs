@@ -1,0 +1,31 @@
+//! Measurements on their way to a logging server.
+//!
+//! The one that measures must not wait for a disk, so it sends what it measured to one that may.
+//! Measurements travel in batches ([`Batcher`], [`Batch`]); the server sees by the numbers of the
+//! batches which of them were lost ([`Ledger`]).
+//!
+//! The body of a [`Kind::Batch`](crate::wire::Kind), numbers big-endian:
+//!
+//! | bytes | |
+//! |---|---|
+//! | 2 | how many measurements follow |
+//! | 2 | 1 if this is the run's last batch, else 0 |
+//! | each: 1 | bit 0 the address is IPv6, bit 1 answered, bit 2 device stamps; the others are 0 |
+//! | 4 or 16 | address |
+//! | 2 | port |
+//! | 4 | scope, with IPv6 only |
+//! | 4 | [`Sequence`](crate::wire::Sequence) of the probe |
+//! | 8 | intended, ns |
+//! | 8 | sent, ns |
+//! | 8 | received, ns, if answered |
+//! | 16 | device stamps, if there are any |
+
+mod batch;
+mod batcher;
+mod ledger;
+mod measurement;
+
+pub use batch::{Batch, Measurements, kept};
+pub use batcher::{Batcher, DEFAULT_BATCH_BYTES, Full, Position};
+pub use ledger::Ledger;
+pub use measurement::{Measurement, Outcome};

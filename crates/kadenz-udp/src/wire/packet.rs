@@ -1,0 +1,146 @@
+//! A datagram as it was received.
+
+use super::filler;
+use super::header::{Header, read_stamps};
+use super::{
+    DeviceStamps, Kind, Malformed, Name, Refused, RunId, Sequence, Stamp, TAG_BYTES, Token,
+};
+
+/// A datagram of this protocol, read from bytes that anyone may have sent.
+///
+/// ```
+/// use kadenz_udp::wire::{Malformed, Packet, Refused, Token};
+///
+/// assert_eq!(Packet::parse(b"GET / HTTP/1.1\r\n\r\n"), Err(Malformed::Kind(b'G')));
+/// let token = Token::new(b"arm of robot 3").unwrap();
+/// let untagged = [0xA1, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 232];
+/// assert_eq!(Packet::open(&untagged, Some(&token)), Err(Refused::WrongToken));
+/// assert!(Packet::open(&untagged, None).is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    header: Header,
+    bytes: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Reads a datagram and asks for no token. Real-time safe; looks at the header only.
+    ///
+    /// # Errors
+    /// [`Malformed`] if the bytes are none of ours.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let header = Header::read(bytes)?;
+        Ok(Self { header, bytes })
+    }
+
+    /// Reads a datagram that must be made with `token`, or, without one, must have no tag.
+    ///
+    /// # Errors
+    /// [`Refused::Malformed`] if the bytes are none of ours, [`Refused::WrongToken`] if their maker
+    /// does not know the token.
+    pub fn open(bytes: &'a [u8], token: Option<&Token>) -> Result<Self, Refused> {
+        let packet = Self::parse(bytes)?;
+        let taken = match token {
+            Some(token) => packet.is_made_with(token),
+            None => !packet.has_tag(),
+        };
+        if taken {
+            Ok(packet)
+        } else {
+            Err(Refused::WrongToken)
+        }
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.header.kind
+    }
+
+    /// The run it belongs to.
+    #[must_use]
+    pub fn run(&self) -> RunId {
+        self.header.run
+    }
+
+    /// Its place among the datagrams of its run.
+    #[must_use]
+    pub fn sequence(&self) -> Sequence {
+        self.header.sequence
+    }
+
+    /// The stamp of whoever sent the first of probe and reply. A device might return another than
+    /// it was sent: compare it with what was sent before computing a time of it.
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        self.header.stamp
+    }
+
+    /// What the device's own clock said; `None` if nobody asked, or the device has none.
+    #[must_use]
+    pub fn device_stamps(&self) -> Option<DeviceStamps> {
+        let stamps = read_stamps(self.bytes);
+        (self.header.flags.stamps && stamps != DeviceStamps::ABSENT).then_some(stamps)
+    }
+
+    /// Whether there is room for the device's stamps.
+    #[must_use]
+    pub fn asks_for_stamps(&self) -> bool {
+        self.header.flags.stamps
+    }
+
+    /// Whether it ends in a tag, right or wrong.
+    #[must_use]
+    pub fn has_tag(&self) -> bool {
+        self.header.flags.token
+    }
+
+    /// Whether it ends in a tag that was made with `token`.
+    #[must_use]
+    pub fn is_made_with(&self, token: &Token) -> bool {
+        self.has_tag() && token.sealed(self.bytes)
+    }
+
+    /// Its bytes from the first to the last.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// What stands between header, device stamps and tag.
+    #[must_use]
+    pub fn body(&self) -> &'a [u8] {
+        let tag = usize::from(self.has_tag()) * TAG_BYTES;
+        let end = self.bytes.len().saturating_sub(tag);
+        let body = self.bytes.get(Header::body_offset(self.header.flags)..end);
+        body.unwrap_or_default()
+    }
+
+    /// The device's name, of [`Kind::Present`].
+    ///
+    /// # Errors
+    /// [`Malformed::Name`] if the body is not a name, [`Malformed::Kind`] if this is no
+    /// [`Kind::Present`].
+    pub fn name(&self) -> Result<Name, Malformed> {
+        if self.kind() == Kind::Present {
+            Name::read(self.body())
+        } else {
+            Err(Malformed::Kind(self.kind().first_byte()))
+        }
+    }
+
+    /// How many bytes of the filler are not what they were sent as: of a [`Kind::Probe`], a
+    /// [`Kind::Reply`] or a [`Kind::Discover`]; 0 of any other.
+    ///
+    /// A wrong byte passed the checksums of Ethernet and UDP, or the latter was switched off. Takes
+    /// time that grows with the datagram.
+    #[must_use]
+    pub fn damaged_bytes(&self) -> usize {
+        if !matches!(self.kind(), Kind::Probe | Kind::Reply | Kind::Discover) {
+            return 0;
+        }
+        let offsets = Header::body_offset(self.header.flags)..;
+        let pairs = self.body().iter().zip(offsets);
+        pairs.filter(|(byte, at)| **byte != filler(*at)).count()
+    }
+}

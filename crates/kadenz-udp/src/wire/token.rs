@@ -1,0 +1,97 @@
+//! The token that controller and devices share, so that strangers get no answer.
+
+use core::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::TAG_BYTES;
+
+/// A secret that controller, devices and logging server share.
+///
+/// A datagram made with it ends in a tag: the first 16 bytes of HMAC-SHA256 (RFC 2104, RFC 4231) over
+/// everything before them. The tag says that its maker knows the token. It hides nothing, and a
+/// datagram that was overheard can be sent again: the rate limit of [`Echo`](crate::device::Echo)
+/// bounds what that yields.
+///
+/// ```
+/// use kadenz_udp::wire::Token;
+///
+/// let token = Token::new(b"arm of robot 3")?;
+/// assert!(Token::new(b"short").is_err());
+/// assert_eq!(format!("{token:?}"), "Token");
+/// # Ok::<(), kadenz_udp::wire::BadToken>(())
+/// ```
+#[derive(Clone)]
+pub struct Token {
+    /// The hash after it took the key, so that a packet costs only its own bytes.
+    keyed: Hmac<Sha256>,
+}
+
+impl Token {
+    /// The shortest token taken: below, it would be guessed.
+    pub const LEAST_BYTES: usize = 8;
+    /// The longest token taken: the block of SHA-256, which HMAC uses as it is.
+    pub const MOST_BYTES: usize = 64;
+
+    /// A token of these bytes.
+    ///
+    /// # Errors
+    /// [`BadToken`] if there are fewer than 8 or more than 64.
+    pub fn new(bytes: &[u8]) -> Result<Self, BadToken> {
+        let refused = BadToken { given: bytes.len() };
+        if !(Self::LEAST_BYTES..=Self::MOST_BYTES).contains(&bytes.len()) {
+            return Err(refused);
+        }
+        let keyed = Hmac::new_from_slice(bytes).map_err(|_| refused)?;
+        Ok(Self { keyed })
+    }
+
+    /// Writes the tag over all but the last 16 bytes into these; a shorter buffer stays as it is.
+    pub(crate) fn seal(&self, datagram: &mut [u8]) {
+        let Some((content, tag)) = datagram.split_last_chunk_mut::<TAG_BYTES>() else {
+            return;
+        };
+        let full = self.keyed.clone().chain_update(&*content).finalize();
+        for (to, from) in tag.iter_mut().zip(full.into_bytes()) {
+            *to = from;
+        }
+    }
+
+    /// Whether the last 16 bytes are the tag of those before; takes as long for a wrong tag.
+    pub(crate) fn sealed(&self, datagram: &[u8]) -> bool {
+        datagram
+            .split_last_chunk::<TAG_BYTES>()
+            .is_some_and(|(content, tag)| {
+                let hash = self.keyed.clone().chain_update(content);
+                hash.verify_truncated_left(tag).is_ok()
+            })
+    }
+}
+
+impl fmt::Debug for Token {
+    /// Names the type and no more: what is printed ends in logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// A token of a length that is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadToken {
+    /// Bytes it has.
+    pub given: usize,
+}
+
+impl fmt::Display for BadToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = (Token::LEAST_BYTES, Token::MOST_BYTES);
+        let given = self.given;
+        write!(
+            f,
+            "the token has {given} bytes: use {least} to {most}, the same on controller and devices"
+        )
+    }
+}
+
+impl core::error::Error for BadToken {}

@@ -1,0 +1,150 @@
+//! Datagrams that a controller writes.
+
+use super::filler;
+use super::header::{self, Header};
+use super::kind::Flags;
+use super::{DeviceStamps, HEADER_BYTES, Kind, RunId, Sequence, Stamp, Token, Unfit};
+
+/// A probe: what a device sends back.
+///
+/// A sender writes it once and from then on only [`patch`]es sequence and stamp.
+///
+/// ```
+/// use kadenz_udp::wire::{self, Packet, Probe, RunId, Sequence, Stamp};
+///
+/// let mut bytes = [0_u8; 200];
+/// let probe = Probe { run: RunId(7), sequence: Sequence(0), stamp: Stamp(0), stamps: false, token: None };
+/// assert_eq!(probe.write(&mut bytes), Ok(200));
+///
+/// wire::patch(&mut bytes, Sequence(1), Stamp(10_000_000), None)?;
+/// let packet = Packet::parse(&bytes)?;
+/// assert_eq!((packet.sequence(), packet.damaged_bytes()), (Sequence(1), 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Probe<'t> {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Its place in the run.
+    pub sequence: Sequence,
+    /// When it goes out, by the sender's clock.
+    pub stamp: Stamp,
+    /// Whether the device is asked for its own receive and transmit stamps: 16 bytes.
+    pub stamps: bool,
+    /// What it is tagged with: 16 bytes.
+    pub token: Option<&'t Token>,
+}
+
+impl Probe<'_> {
+    /// The smallest payload that carries such a probe: 18 bytes, and 16 each for stamps and token.
+    #[must_use]
+    pub fn least_bytes(&self) -> usize {
+        Header::least_bytes(self.flags())
+    }
+
+    /// Writes a probe that fills the buffer; how many bytes that is. Real-time safe.
+    ///
+    /// # Errors
+    /// [`Unfit`] if the buffer is smaller than [`least_bytes`](Self::least_bytes) or larger than a
+    /// UDP datagram.
+    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, Unfit> {
+        let header = Header {
+            kind: Kind::Probe,
+            flags: self.flags(),
+            run: self.run,
+            sequence: self.sequence,
+            stamp: self.stamp,
+        };
+        write_filled(header, buffer, self.token)
+    }
+
+    fn flags(&self) -> Flags {
+        Flags {
+            token: self.token.is_some(),
+            stamps: self.stamps,
+        }
+    }
+}
+
+/// Who is there? Each device answers with its name, as far as it fits: 49 bytes beyond
+/// [`least_bytes`](Self::least_bytes) hold any.
+#[derive(Clone, Copy, Debug)]
+pub struct Discover<'t> {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Which question this is.
+    pub sequence: Sequence,
+    /// When it goes out, by the sender's clock.
+    pub stamp: Stamp,
+    /// What it is tagged with: 16 bytes.
+    pub token: Option<&'t Token>,
+}
+
+impl Discover<'_> {
+    /// A payload that leaves room for the longest name.
+    pub const ROOMY_BYTES: usize = 96;
+
+    /// The smallest payload that carries such a question.
+    #[must_use]
+    pub fn least_bytes(&self) -> usize {
+        Header::least_bytes(self.flags())
+    }
+
+    /// Writes a question that fills the buffer; how many bytes that is.
+    ///
+    /// # Errors
+    /// [`Unfit`] as of [`Probe::write`].
+    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, Unfit> {
+        let header = Header {
+            kind: Kind::Discover,
+            flags: self.flags(),
+            run: self.run,
+            sequence: self.sequence,
+            stamp: self.stamp,
+        };
+        write_filled(header, buffer, self.token)
+    }
+
+    fn flags(&self) -> Flags {
+        Flags {
+            token: self.token.is_some(),
+            stamps: false,
+        }
+    }
+}
+
+/// Gives a datagram that was written before a new sequence and stamp, and a new tag if it has one.
+///
+/// Real-time safe: writes 12 bytes, and 16 after a hash over the datagram if it has a tag.
+///
+/// # Errors
+/// [`Unfit::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps a
+/// tag that is wrong now, and is not answered.
+pub fn patch(
+    datagram: &mut [u8],
+    sequence: Sequence,
+    stamp: Stamp,
+    token: Option<&Token>,
+) -> Result<(), Unfit> {
+    Unfit::check(datagram.len(), HEADER_BYTES)?;
+    header::write_turn(datagram, sequence, stamp);
+    if let Some(token) = token {
+        token.seal(datagram);
+    }
+    Ok(())
+}
+
+fn write_filled(header: Header, buffer: &mut [u8], token: Option<&Token>) -> Result<usize, Unfit> {
+    Unfit::check(buffer.len(), Header::least_bytes(header.flags))?;
+    for (at, byte) in buffer.iter_mut().enumerate() {
+        *byte = filler(at);
+    }
+    header.write(buffer);
+    if header.flags.stamps {
+        header::write_stamps(buffer, DeviceStamps::ABSENT);
+    }
+    if let Some(token) = token {
+        token.seal(buffer);
+    }
+    Ok(buffer.len())
+}
