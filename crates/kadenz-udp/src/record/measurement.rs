@@ -52,9 +52,10 @@ impl Measurement {
             Outcome::Lost => (None, None),
         };
         let address = self.device.address();
-        to.put(&[u8::from(address.is_ipv6()) * IPV6
-            | u8::from(answered.is_some()) * ANSWERED
-            | u8::from(device.is_some()) * STAMPED])?;
+        let flag = |set, bit| if set { bit } else { 0 };
+        to.put(&[flag(address.is_ipv6(), IPV6)
+            | flag(answered.is_some(), ANSWERED)
+            | flag(device.is_some(), STAMPED)])?;
         match address {
             IpAddr::V4(address) => to.put(&address.octets())?,
             IpAddr::V6(address) => to.put(&address.octets())?,

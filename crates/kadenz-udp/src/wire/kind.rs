@@ -75,6 +75,7 @@ impl Flags {
     }
 
     pub(crate) fn byte(self) -> u8 {
-        u8::from(self.token) * Self::TOKEN | u8::from(self.stamps) * Self::STAMPS
+        let flag = |set, bit| if set { bit } else { 0 };
+        flag(self.token, Self::TOKEN) | flag(self.stamps, Self::STAMPS)
     }
 }
