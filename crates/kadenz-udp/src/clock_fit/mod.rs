@@ -21,9 +21,9 @@
 //! - the device's frequency strays from a constant one by at most the stated wander, and
 //! - that one differs from the controller's by at most [`MOST_DRIFT_PPB`].
 //!
-//! The error is at most half of the shortest round trip and the resolutions at the time of that
-//! exchange, and usually less, because each window tightens the others. Whether both ways took the same
-//! time is not assumed, and cannot be known.
+//! At the time of the exchange with the shortest round trip the error is at most half of what that spent
+//! on the way, the resolutions, and 2 % of the round trip; usually it is less, because each window
+//! tightens the others. Whether both ways took the same time is not assumed, and cannot be known.
 
 mod bounds;
 mod exchange;
@@ -34,6 +34,7 @@ pub use bounds::{Bounds, Estimate, OneWay, Span};
 pub use exchange::{Exchange, Implausible};
 pub use fit::{ClockFit, FitSlot, NoFit, Options};
 
-/// The most that the frequency of a device's clock is taken to differ from the controller's: a tenth.
-/// Quartz is a thousand times better; more is a clock in another unit.
-pub const MOST_DRIFT_PPB: u32 = 100_000_000;
+/// The most that the frequency of a device's clock is taken to differ from the controller's: 2 %, what
+/// the RC oscillator inside of a microcontroller keeps. Quartz is hundreds of times better; more is a
+/// clock in another unit.
+pub const MOST_DRIFT_PPB: u32 = 20_000_000;

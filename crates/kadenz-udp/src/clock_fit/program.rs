@@ -107,3 +107,6 @@ fn past(ceiling: Limit, floor: Limit) -> Option<i128> {
 fn ceil(value: i128, by: i128) -> i128 {
     -(-value).div_euclid(by)
 }
+
+#[cfg(test)]
+mod tests;
