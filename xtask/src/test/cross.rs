@@ -1,4 +1,5 @@
-//! Type-checks Kadenz for an operating system that is not this one. Nothing is linked or run.
+//! Type-checks Kadenz for an operating system that is not this one, and builds for none what firmware
+//! takes. Nothing is linked or run.
 //!
 //! The standard library of the target comes from rustup where it gives one, else it is built from
 //! source: with a nightly toolchain that has `rust-src`, or with Debian's `rustc-web`.
@@ -27,8 +28,42 @@ enum Library {
     DebianSource,
 }
 
+/// What is compiled for another target, and what it needs of the standard library.
+#[derive(Clone, Copy)]
+struct Part {
+    package: &'static str,
+    verb: &'static str,
+    needs: &'static str,
+}
+
+const PROGRAM: Part = Part {
+    package: "kadenz-cli",
+    verb: "check",
+    needs: "std,panic_abort",
+};
+
+const FIRMWARE: Part = Part {
+    package: "kadenz-udp",
+    verb: "build",
+    needs: "core",
+};
+
 /// Checks the types of the program, and so of every crate, for `target`.
 pub fn check(repository: &Repository, target: &str, tally: &mut Tally) -> Result<Outcome> {
+    compile(repository, PROGRAM, target, tally)
+}
+
+/// Builds what firmware takes for a Cortex-M3, which has no operating system.
+pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    compile(repository, FIRMWARE, "thumbv7m-none-eabi", tally)
+}
+
+fn compile(
+    repository: &Repository,
+    part: Part,
+    target: &str,
+    tally: &mut Tally,
+) -> Result<Outcome> {
     let Some(library) = library(target) else {
         let remedy = format!(
             "rustup target add {target}, or apt-get install cargo-web rustc-web rust-web-src"
@@ -38,9 +73,10 @@ pub fn check(repository: &Repository, target: &str, tally: &mut Tally) -> Result
             remedy,
         ));
     };
-    let success = process::run(&mut command(repository, target, library))?;
+    let success = process::run(&mut command(repository, part, target, library))?;
     tally.count(success);
-    Ok(Outcome::of(success, &format!("the check for {target}")))
+    let what = format!("cargo {} for {target}", part.verb);
+    Ok(Outcome::of(success, &what))
 }
 
 fn library(target: &str) -> Option<Library> {
@@ -62,7 +98,7 @@ fn choose(active: bool, nightly: impl Fn() -> bool, debian: impl Fn() -> bool) -
     }
 }
 
-fn command(repository: &Repository, target: &str, library: Library) -> Command {
+fn command(repository: &Repository, part: Part, target: &str, library: Library) -> Command {
     let program = match library {
         Library::DebianSource => format!("{DEBIAN_BIN}/cargo"),
         Library::Rustup | Library::NightlySource => "cargo".to_owned(),
@@ -71,9 +107,9 @@ fn command(repository: &Repository, target: &str, library: Library) -> Command {
     if library == Library::NightlySource {
         command.arg("+nightly");
     }
-    command.args(["check", "-p", "kadenz-cli", "--target", target]);
+    command.args([part.verb, "-p", part.package, "--target", target]);
     if library != Library::Rustup {
-        command.arg("-Zbuild-std=std,panic_abort");
+        command.arg(format!("-Zbuild-std={}", part.needs));
     }
     if library == Library::DebianSource {
         command
@@ -104,9 +140,19 @@ mod tests {
     #[test]
     fn only_a_library_from_source_asks_cargo_to_build_one() {
         let repository = Repository::of_this_build();
-        let spelled = |library| process::spelled(&command(&repository, "a-target", library));
+        let spelled =
+            |library| process::spelled(&command(&repository, PROGRAM, "a-target", library));
         assert!(!spelled(Library::Rustup).contains("build-std"));
         assert!(spelled(Library::NightlySource).contains("+nightly"));
         assert!(spelled(Library::DebianSource).contains("RUSTC_BOOTSTRAP=1"));
+    }
+
+    #[test]
+    fn firmware_gets_no_more_of_the_library_than_its_core() {
+        let repository = Repository::of_this_build();
+        let command = command(&repository, FIRMWARE, "a-target", Library::NightlySource);
+        let spelled = process::spelled(&command);
+        assert!(spelled.contains("build -p kadenz-udp"), "{spelled}");
+        assert!(spelled.ends_with("-Zbuild-std=core"), "{spelled}");
     }
 }

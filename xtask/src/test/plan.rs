@@ -84,6 +84,11 @@ pub const STEPS: &[Step] = &[
         run: steps::macos,
     },
     Step {
+        name: "firmware",
+        about: "what firmware takes, without the standard library, for thumbv7m-none-eabi",
+        run: steps::firmware,
+    },
+    Step {
         name: "fuzz",
         about: "every fuzz target for a few seconds",
         run: steps::fuzz,

@@ -161,6 +161,11 @@ pub fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::check(repository, "aarch64-apple-darwin", tally)
 }
 
+/// What firmware takes, for a processor without an operating system.
+pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    cross::firmware(repository, tally)
+}
+
 /// A command whose artifacts stand apart, because its flags would make cargo build all anew.
 pub fn isolated(repository: &Repository, program: &str, name: &str) -> Command {
     let mut command = repository.command(program);
