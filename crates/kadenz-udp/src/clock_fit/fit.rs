@@ -83,8 +83,8 @@ impl core::error::Error for NoFit {}
 /// Fits a device's clock to the controller's, from as many windows as it has slots.
 ///
 /// [`observe`](Self::observe) is real-time safe and takes the same time always.
-/// [`bounds_at`](Self::bounds_at) takes a time that grows with the square of the slots, 64 of them some
-/// hundred microseconds on a computer, and belongs off the real-time path.
+/// [`bounds_at`](Self::bounds_at) takes a time that grows with the square of the slots, and belongs off the
+/// real-time path.
 ///
 /// ```
 /// use kadenz_udp::clock_fit::{ClockFit, Exchange, FitSlot, Options};
