@@ -1,76 +1,42 @@
 //! The true offset lies within the bounds, whatever the network does, and the bounds are narrow.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use kadenz_udp::clock_fit::sim::{Clock, Trip, Truth};
 use kadenz_udp::clock_fit::{
-    ClockFit, Estimate, Exchange, FitSlot, Implausible, MOST_DRIFT_PPB, NoFit, Options,
+    ClockFit, Exchange, FitSlot, Implausible, MOST_DRIFT_PPB, NoFit, Options,
 };
 use kadenz_udp::wire::DeviceStamps;
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
-/// Truth is computed in billionths of a nanosecond, in which a drift in ppb is a whole number.
-const FINE: i128 = 1_000_000_000;
 
-/// A device whose clock is known. All arguments are true times of the controller.
+/// A device's clock, and what is assumed of it.
 #[derive(Clone, Debug)]
 struct World {
     start_ns: u64,
     offset_ns: i64,
-    /// The drift of each second from the start; the last one lasts.
     drifts_ppb: Vec<i64>,
     options: Options,
 }
 
 impl World {
-    fn offset_fine(&self, at_ns: u64) -> i128 {
-        let mut offset = i128::from(self.offset_ns) * FINE;
-        let mut left = at_ns - self.start_ns;
-        for (second, drift) in self.drifts_ppb.iter().enumerate() {
-            let last = second + 1 == self.drifts_ppb.len();
-            let span = if last { left } else { left.min(SECOND) };
-            offset += i128::from(*drift) * i128::from(span);
-            left -= span;
+    fn clock(&self) -> Clock<'_> {
+        Clock {
+            start_ns: self.start_ns,
+            offset_ns: self.offset_ns,
+            drifts_ppb: &self.drifts_ppb,
+            resolution_ns: self.options.device_resolution_ns,
         }
-        offset
-    }
-
-    /// What the device's clock tells: in steps, rounded down.
-    fn device_tells(&self, at_ns: u64) -> u64 {
-        let fine = i128::from(at_ns) * FINE + self.offset_fine(at_ns);
-        let step = i128::from(self.options.device_resolution_ns);
-        u64::try_from(fine.div_euclid(FINE * step) * step).unwrap()
-    }
-
-    fn controller_tells(&self, at_ns: u64) -> u64 {
-        at_ns - at_ns % self.options.controller_resolution_ns
     }
 
     fn exchange(&self, trip: &Trip) -> Exchange {
-        let received = trip.sent_ns + trip.there_ns;
-        let answered = received + trip.held_ns;
-        Exchange {
-            sent_ns: self.controller_tells(trip.sent_ns),
-            device: DeviceStamps {
-                received_ns: self.device_tells(received),
-                transmitted_ns: self.device_tells(answered),
-            },
-            received_ns: self.controller_tells(answered + trip.back_ns),
-        }
+        let resolution = self.options.controller_resolution_ns;
+        self.clock().exchange(trip, resolution)
     }
 }
 
-/// What truly happened.
-#[derive(Clone, Debug)]
-struct Trip {
-    sent_ns: u64,
-    there_ns: u64,
-    held_ns: u64,
-    back_ns: u64,
-}
-
-fn contains(estimate: Estimate, truth_fine: i128) -> bool {
-    let off = i128::from(estimate.value_ns) * FINE - truth_fine;
-    off.abs() <= i128::from(estimate.error_ns) * FINE
+fn of(span_ns: u64) -> Truth {
+    Truth::of(i64::try_from(span_ns).unwrap())
 }
 
 prop_compose! {
@@ -130,16 +96,16 @@ proptest! {
             let bounds = fit.bounds_at(around).unwrap();
             for at in [around, trips[0].sent_ns, last, last + 3 * SECOND, world.start_ns + look] {
                 let offset = bounds.offset_at(at);
-                prop_assert!(contains(offset, world.offset_fine(at)), "{offset:?} around {around} at {at}");
+                prop_assert!(world.clock().offset_at(at).is_within(offset), "{offset:?} around {around} at {at}");
             }
             for trip in &trips {
                 let ways = bounds.one_way(&world.exchange(trip));
-                prop_assert!(contains(ways.there, i128::from(trip.there_ns) * FINE), "{ways:?} of {trip:?}");
-                prop_assert!(contains(ways.back, i128::from(trip.back_ns) * FINE), "{ways:?} of {trip:?}");
+                prop_assert!(of(trip.there_ns).is_within(ways.there), "{ways:?} of {trip:?}");
+                prop_assert!(of(trip.back_ns).is_within(ways.back), "{ways:?} of {trip:?}");
                 prop_assert!(ways.there.value_ns >= 0 && ways.back.value_ns >= 0);
             }
             if world.options.wander_ppb == 0 {
-                prop_assert!(contains(bounds.drift_ppb(), i128::from(world.drifts_ppb[0]) * FINE));
+                prop_assert!(Truth::of(world.drifts_ppb[0]).is_within(bounds.drift_ppb()));
             }
         }
     }
@@ -228,7 +194,7 @@ fn a_quiet_network_shows_the_drift_of_a_minute_to_a_few_ppb() {
         fit.observe(&world.exchange(&trip)).unwrap();
     }
     let drift = fit.bounds_at(world.start_ns).unwrap().drift_ppb();
-    assert!(contains(drift, 23_456 * FINE), "{drift:?}");
+    assert!(Truth::of(23_456).is_within(drift), "{drift:?}");
     // Twice the half round trip, over a minute.
     assert!(drift.error_ns <= 175_000 / 59 + 2, "{drift:?}");
 }
@@ -250,7 +216,7 @@ fn a_clock_that_strays_at_the_worst_time_stays_within_the_bounds() {
         let at = last + later * SECOND;
         let offset = bounds.offset_at(at);
         assert!(
-            contains(offset, world.offset_fine(at)),
+            world.clock().offset_at(at).is_within(offset),
             "{offset:?} after {later} s"
         );
     }
@@ -281,7 +247,7 @@ fn a_step_of_the_clock_is_noticed_and_can_be_forgotten() {
     let trip = trip(after.start_ns + 11 * SECOND, 80_000, 80_000);
     fit.observe(&after.exchange(&trip)).unwrap();
     let offset = fit.bounds_at(trip.sent_ns).unwrap().offset_at(trip.sent_ns);
-    assert!(contains(offset, 10_000_000 * FINE));
+    assert!(Truth::of(10_000_000).is_within(offset));
 }
 
 #[test]
@@ -294,7 +260,7 @@ fn what_left_the_ring_counts_no_more() {
     let late = trip(after.start_ns + 5 * SECOND, 80_000, 80_000);
     fit.observe(&after.exchange(&late)).unwrap();
     let offset = fit.bounds_at(late.sent_ns).unwrap().offset_at(late.sent_ns);
-    assert!(contains(offset, 10_000_000 * FINE), "{offset:?}");
+    assert!(Truth::of(10_000_000).is_within(offset), "{offset:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const ABSENT: &[(&str, &[&str], &str)] = &[
     ),
     (
         "crates/kadenz-udp/src/",
-        &["extern crate", "std::net", "std::time", "alloc::"],
+        &["std", "alloc"],
         "firmware runs this: no allocation, no socket, no clock",
     ),
     (
@@ -140,6 +140,24 @@ mod tests {
             places(&check(&files)),
             ["crates/kadenz-report/src/lib.rs:2"]
         );
+    }
+
+    #[test]
+    fn what_firmware_has_not_is_found() {
+        let files = [
+            file("crates/kadenz-udp/src/a.rs", "use std::time::Instant;\n"),
+            file("crates/kadenz-udp/src/b.rs", "extern crate alloc;\n"),
+            file(
+                "crates/kadenz-udp/src/c.rs",
+                "//! Needs no std.\nuse core::net::IpAddr;\n",
+            ),
+            file("crates/kadenz-udp/tests/d.rs", "use std::net::UdpSocket;\n"),
+        ];
+        let expected = [
+            "crates/kadenz-udp/src/a.rs:1",
+            "crates/kadenz-udp/src/b.rs:1",
+        ];
+        assert_eq!(places(&check(&files)), expected);
     }
 
     #[test]

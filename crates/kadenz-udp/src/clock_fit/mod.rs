@@ -29,6 +29,7 @@ mod bounds;
 mod exchange;
 mod fit;
 mod program;
+pub mod sim;
 
 pub use bounds::{Bounds, Estimate, OneWay, Span};
 pub use exchange::{Exchange, Implausible};

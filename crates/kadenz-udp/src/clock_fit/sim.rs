@@ -1,0 +1,104 @@
+//! A device's clock that is known to the last billionth of a nanosecond, for tests in virtual time.
+
+use super::{Estimate, Exchange};
+use crate::wire::DeviceStamps;
+
+/// Truth is told in billionths of a nanosecond, in which a drift in ppb is a whole number.
+const FINE: i128 = 1_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A device's clock as it truly is. Times are those of a perfect controller's clock.
+///
+/// ```
+/// use kadenz_udp::clock_fit::sim::{Clock, Trip};
+///
+/// let clock = Clock { start_ns: 0, offset_ns: 5_000, drifts_ppb: &[1000], resolution_ns: 250 };
+/// assert_eq!(clock.tells(2_000_000_000), 2_000_007_000);
+/// assert_eq!(clock.tells(2_000_000_249), 2_000_007_000, "it counts in steps of 250 ns");
+///
+/// let trip = Trip { sent_ns: 0, there_ns: 80_000, held_ns: 20_000, back_ns: 60_000 };
+/// assert_eq!(clock.exchange(&trip, 1).device.received_ns, 85_000);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Clock<'d> {
+    /// From here on the drifts count; no time is before.
+    pub start_ns: u64,
+    /// By how much it is ahead at the start.
+    pub offset_ns: i64,
+    /// How much too fast it runs in each second from the start; in the last one of them for ever.
+    pub drifts_ppb: &'d [i64],
+    /// The steps in which it counts; above 0.
+    pub resolution_ns: u64,
+}
+
+/// What truly happened to a question and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trip {
+    /// When the question was sent.
+    pub sent_ns: u64,
+    /// How long it took to the device.
+    pub there_ns: u64,
+    /// How long the device held it.
+    pub held_ns: u64,
+    /// How long the answer took.
+    pub back_ns: u64,
+}
+
+/// A true value in billionths of a nanosecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truth(i128);
+
+impl Truth {
+    /// So many nanoseconds, or ppb.
+    #[must_use]
+    pub fn of(value: i64) -> Self {
+        Self(i128::from(value) * FINE)
+    }
+
+    /// Whether it is within the error of an estimate.
+    #[must_use]
+    pub fn is_within(self, estimate: Estimate) -> bool {
+        let off = i128::from(estimate.value_ns) * FINE - self.0;
+        off.abs() <= i128::from(estimate.error_ns) * FINE
+    }
+}
+
+impl Clock<'_> {
+    /// By how much it is truly ahead.
+    #[must_use]
+    pub fn offset_at(&self, at_ns: u64) -> Truth {
+        let mut offset = i128::from(self.offset_ns) * FINE;
+        let mut left = at_ns.saturating_sub(self.start_ns);
+        for (second, drift) in self.drifts_ppb.iter().enumerate() {
+            let last = second + 1 == self.drifts_ppb.len();
+            let span = if last { left } else { left.min(SECOND_NS) };
+            offset += i128::from(*drift) * i128::from(span);
+            left -= span;
+        }
+        Truth(offset)
+    }
+
+    /// What it tells: in its steps, rounded down, and not below 0.
+    #[must_use]
+    pub fn tells(&self, at_ns: u64) -> u64 {
+        let fine = i128::from(at_ns) * FINE + self.offset_at(at_ns).0;
+        let step = i128::from(self.resolution_ns.max(1));
+        u64::try_from(fine.div_euclid(FINE * step) * step).unwrap_or(0)
+    }
+
+    /// What both clocks tell of a trip; the controller's counts in steps of `controller_resolution_ns`.
+    #[must_use]
+    pub fn exchange(&self, trip: &Trip, controller_resolution_ns: u64) -> Exchange {
+        let told = |at_ns: u64| at_ns - at_ns % controller_resolution_ns.max(1);
+        let received = trip.sent_ns + trip.there_ns;
+        let answered = received + trip.held_ns;
+        Exchange {
+            sent_ns: told(trip.sent_ns),
+            device: DeviceStamps {
+                received_ns: self.tells(received),
+                transmitted_ns: self.tells(answered),
+            },
+            received_ns: told(answered + trip.back_ns),
+        }
+    }
+}
