@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod host;
 pub mod launch;
 pub mod memory;
+pub mod net;
 mod os;
 pub mod pi_mutex;
 pub mod shield;

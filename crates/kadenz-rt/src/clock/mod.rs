@@ -1,5 +1,8 @@
 //! Clocks that never step, and wall time, which is another type.
 //!
+//! The kernel stamps datagrams with wall time; a [`WallBridge`] brings such stamps to the sleep clock
+//! and says how far they may be off. A network card stamps them with its own clock, [`PhcTime`].
+//!
 //! Every sleeper sleeps against the *sleep clock*: `CLOCK_MONOTONIC` on Linux, the clock behind
 //! [`std::time::Instant`] elsewhere. [`now`] reads it. A measurement may use another [`Clock`];
 //! [`Clock::to_sleep_clock`] then translates its deadlines.
@@ -13,14 +16,20 @@
 //! assert!(after.since(before) >= 0);
 //! ```
 
+mod bridge;
 mod facts;
 mod kind;
+mod pair;
+mod phc;
 mod system;
 mod time;
 mod tsc;
 
+pub use bridge::{Bridged, Observation, WallBridge};
 pub use facts::{ClockFacts, measure};
 pub use kind::{ClockKind, ParseClockKindError};
+pub use pair::ClockPair;
+pub use phc::{OpenPhcError, PhcClock, PhcPair, PhcTime};
 pub use time::{MonotonicTime, WallTime};
 
 /// A clock that never steps back.

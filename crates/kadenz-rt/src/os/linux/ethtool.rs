@@ -9,6 +9,8 @@ const SIOCGIWPOWER: u32 = 0x8b2d;
 
 /// The questions; each names the structure that goes with it.
 pub(crate) mod command {
+    /// `struct ethtool_drvinfo`.
+    pub(crate) const GET_DRIVER: u32 = 0x03;
     /// `struct ethtool_coalesce`.
     pub(crate) const GET_COALESCE: u32 = 0x0e;
     /// `struct ethtool_value`.
@@ -17,6 +19,11 @@ pub(crate) mod command {
     pub(crate) const GET_GRO: u32 = 0x2b;
     /// `struct ethtool_eee`.
     pub(crate) const GET_EEE: u32 = 0x44;
+    /// `struct ethtool_ts_info`: the command, the kinds of stamps, the clock's number, the kinds of
+    /// transmission, three that are reserved, the receive filters, and three that are reserved.
+    pub(crate) const GET_TS_INFO: u32 = 0x41;
+    /// Words of `struct ethtool_ts_info`.
+    pub(crate) const STAMPING_WORDS: usize = 11;
 }
 
 /// `struct ifreq` with a pointer in its union; the union is 24 bytes on 64-bit systems and 16 on
@@ -79,6 +86,23 @@ impl Interface {
         let result =
             unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
         result == 0
+    }
+
+    /// The driver's name; `None` when it does not say.
+    pub(crate) fn driver(&self) -> Option<String> {
+        // `struct ethtool_drvinfo`: the command, the name in 32 bytes, and 160 bytes more.
+        let mut words = [0_u32; 49];
+        words[0] = command::GET_DRIVER;
+        if !self.ask(&mut words) {
+            return None;
+        }
+        let bytes: Vec<u8> = words[1..9]
+            .iter()
+            .flat_map(|word| word.to_ne_bytes())
+            .take_while(|byte| *byte != 0)
+            .collect();
+        let name = String::from_utf8_lossy(&bytes).into_owned();
+        (!name.is_empty()).then_some(name)
     }
 
     /// Whether Wi-Fi power save is on; `None` when this is no Wi-Fi or the driver does not tell.

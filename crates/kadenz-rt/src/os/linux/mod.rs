@@ -1,11 +1,13 @@
 //! Linux.
 
+pub(crate) mod addresses;
 pub(crate) mod clock;
 pub(crate) mod condvar;
 pub(crate) mod disk;
 pub(crate) mod ethtool;
 pub(crate) mod launch;
 pub(crate) mod memory;
+pub(crate) mod phc;
 pub(crate) mod posix_timer;
 pub(crate) mod sched;
 pub(crate) mod signals;

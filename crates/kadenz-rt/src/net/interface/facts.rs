@@ -1,0 +1,226 @@
+use super::InterfaceKind;
+use crate::host::{ReadFactError, Root};
+
+/// What is known of an interface. What could not be read is absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfaceFacts {
+    /// Its name.
+    pub name: String,
+    /// What it is made of.
+    pub kind: InterfaceKind,
+    /// The driver, for example `r8169`.
+    pub driver: Option<String>,
+    /// Speed of the link in Mbit/s; absent without a link, and where there is none to have a speed.
+    pub speed_mbit_s: Option<u32>,
+    /// Whether both ends of the link may send at once.
+    pub duplex: Option<Duplex>,
+    /// The longest IP packet that it takes, in bytes.
+    pub mtu: Option<u32>,
+    /// Its queues.
+    pub queues: Queues,
+    /// How long the card waits before it interrupts.
+    pub coalescing: Option<Coalescing>,
+    /// Whether the card can stamp datagrams.
+    pub hardware_stamps: HardwareStamps,
+    /// The number of the card's own clock, the `N` of `/dev/ptpN`.
+    pub phc: Option<u32>,
+}
+
+/// Whether both ends of a link may send at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Duplex {
+    /// They take turns, and frames can collide.
+    Half,
+    /// They may.
+    Full,
+}
+
+/// How many queues an interface has each way; 0 where that is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Queues {
+    /// For frames that come.
+    pub receive: u32,
+    /// For frames that leave.
+    pub transmit: u32,
+}
+
+/// How a card gathers frames before it interrupts (ethtool(8), `--coalesce`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Coalescing {
+    /// How long a frame that came waits, in microseconds.
+    pub receive_us: u32,
+    /// After how many frames that came it interrupts at once; 0 for no such number.
+    pub receive_frames: u32,
+    /// How long a frame that left waits to be reported, in microseconds.
+    pub transmit_us: u32,
+    /// The driver changes these by the load of the moment.
+    pub adaptive: bool,
+}
+
+/// Whether a card can stamp datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum HardwareStamps {
+    /// Not known: not a living Linux, or the driver does not say.
+    #[default]
+    Unknown,
+    /// It cannot.
+    None,
+    /// Only frames of the Precision Time Protocol when they come, but any that it is asked to stamp
+    /// when it leaves.
+    PtpOnly,
+    /// Any frame, either way.
+    Every,
+}
+
+impl InterfaceFacts {
+    /// A name and its kind, everything else unknown.
+    pub(super) fn unknown(name: &str, kind: InterfaceKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind,
+            driver: None,
+            speed_mbit_s: None,
+            duplex: None,
+            mtu: None,
+            queues: Queues::default(),
+            coalescing: None,
+            hardware_stamps: HardwareStamps::default(),
+            phc: None,
+        }
+    }
+}
+
+/// What is known of an interface of this machine. Reads files and asks the driver, which needs no
+/// rights: not for a real-time path.
+///
+/// ```
+/// # #[cfg(target_os = "linux")] {
+/// use kadenz_rt::net::interface::{self, InterfaceKind};
+///
+/// let facts = interface::facts("lo")?;
+/// assert_eq!(facts.kind, InterfaceKind::Loopback);
+/// # }
+/// # Ok::<(), kadenz_rt::host::ReadFactError>(())
+/// ```
+///
+/// # Errors
+/// When there is no such interface, or this system does not tell.
+pub fn facts(name: &str) -> Result<InterfaceFacts, ReadFactError> {
+    facts_at(&Root::system(), name)
+}
+
+/// What is known of an interface of the Linux machine under `root`. Drivers are asked on a living
+/// machine only.
+///
+/// # Errors
+/// When there is no such interface.
+pub fn facts_at(root: &Root, name: &str) -> Result<InterfaceFacts, ReadFactError> {
+    let folder = format!("/sys/class/net/{name}");
+    let path = |file: &str| format!("{folder}/{file}");
+    // A name is no path: it must not lead out of the folder.
+    if name.is_empty() || name.contains('/') || name.starts_with('.') || !root.has(&folder) {
+        return Err(ReadFactError::Absent { path: folder });
+    }
+    let asked = ask(root, name);
+    let linked = root.link_name(&path("device/driver"));
+    let driver = linked.or(asked.driver);
+    let natural = |file: &str| {
+        let number = root.read_number(&path(file)).ok()?;
+        u32::try_from(number).ok()
+    };
+    let kind = InterfaceKind::of(root, &folder, driver.as_deref());
+    Ok(InterfaceFacts {
+        speed_mbit_s: natural("speed").filter(|speed| *speed > 0),
+        duplex: duplex(root, &path("duplex")),
+        mtu: natural("mtu"),
+        queues: queues(root, &path("queues")),
+        coalescing: asked.coalescing,
+        hardware_stamps: asked.hardware_stamps,
+        phc: asked.phc,
+        driver,
+        ..InterfaceFacts::unknown(name, kind)
+    })
+}
+
+fn duplex(root: &Root, path: &str) -> Option<Duplex> {
+    match root.read(path).ok()?.as_str() {
+        "full" => Some(Duplex::Full),
+        "half" => Some(Duplex::Half),
+        _ => None,
+    }
+}
+
+fn queues(root: &Root, folder: &str) -> Queues {
+    let names = root.list(folder).unwrap_or_default();
+    let count = |prefix: &str| {
+        let of_kind = names.iter().filter(|name| name.starts_with(prefix));
+        u32::try_from(of_kind.count()).unwrap_or(u32::MAX)
+    };
+    Queues {
+        receive: count("rx-"),
+        transmit: count("tx-"),
+    }
+}
+
+/// What only the driver says.
+#[derive(Default)]
+struct Asked {
+    driver: Option<String>,
+    coalescing: Option<Coalescing>,
+    hardware_stamps: HardwareStamps,
+    phc: Option<u32>,
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask(_root: &Root, _name: &str) -> Asked {
+    Asked::default()
+}
+
+#[cfg(target_os = "linux")]
+fn ask(root: &Root, name: &str) -> Asked {
+    use crate::os::linux::ethtool::{Interface, command};
+
+    if !root.is_live() {
+        return Asked::default();
+    }
+    let Some(interface) = Interface::open(name) else {
+        return Asked::default();
+    };
+    let mut stamping = [0; command::STAMPING_WORDS];
+    stamping[0] = command::GET_TS_INFO;
+    let stamping = interface.ask(&mut stamping).then_some(stamping);
+    Asked {
+        driver: interface.driver(),
+        coalescing: coalescing(&interface),
+        hardware_stamps: stamping.map_or(HardwareStamps::Unknown, hardware_stamps),
+        // -1 says that there is none.
+        phc: stamping.and_then(|words| u32::try_from(words[2].cast_signed()).ok()),
+    }
+}
+
+/// The command and the 22 numbers of `struct ethtool_coalesce`.
+#[cfg(target_os = "linux")]
+fn coalescing(interface: &crate::os::linux::ethtool::Interface) -> Option<Coalescing> {
+    let mut words = [0; 23];
+    words[0] = crate::os::linux::ethtool::command::GET_COALESCE;
+    interface.ask(&mut words).then(|| Coalescing {
+        receive_us: words[1],
+        receive_frames: words[2],
+        transmit_us: words[5],
+        adaptive: words[10] != 0 || words[11] != 0,
+    })
+}
+
+/// From `struct ethtool_ts_info`: the bits of `SOF_TIMESTAMPING_*`, and those of `HWTSTAMP_FILTER_*`.
+#[cfg(target_os = "linux")]
+fn hardware_stamps<const N: usize>(words: [u32; N]) -> HardwareStamps {
+    const BOTH_WAYS: u32 = libc::SOF_TIMESTAMPING_TX_HARDWARE | libc::SOF_TIMESTAMPING_RX_HARDWARE;
+    let (kinds, filters) = (words[1], words[7]);
+    if kinds & BOTH_WAYS != BOTH_WAYS {
+        HardwareStamps::None
+    } else if filters & (1 << libc::HWTSTAMP_FILTER_ALL) != 0 {
+        HardwareStamps::Every
+    } else {
+        HardwareStamps::PtpOnly
+    }
+}

@@ -1,0 +1,46 @@
+//! The interface behind an address, and what is known of it.
+
+mod facts;
+mod kind;
+mod route;
+
+use std::net::Ipv4Addr;
+
+pub use facts::{Coalescing, Duplex, HardwareStamps, InterfaceFacts, Queues, facts, facts_at};
+pub use kind::InterfaceKind;
+pub use route::{Route, RouteError, route_to};
+
+/// An address that reaches every host of one of this host's networks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Broadcast {
+    /// The interface's name.
+    pub interface: String,
+    /// This host's own address there.
+    pub local: Ipv4Addr,
+    /// The network's broadcast address.
+    pub broadcast: Ipv4Addr,
+}
+
+/// The broadcast addresses of all interfaces that are up, in the order in which the system lists them.
+/// Empty where the system does not tell: on systems other than Linux. Not for a real-time path.
+#[must_use]
+pub fn list_broadcast() -> Vec<Broadcast> {
+    #[cfg(target_os = "linux")]
+    return crate::os::linux::addresses::list()
+        .into_iter()
+        .filter_map(|it| {
+            let std::net::IpAddr::V4(local) = it.address else {
+                return None;
+            };
+            let broadcast = it.broadcast?;
+            let interface = it.interface;
+            (it.up && broadcast != local).then_some(Broadcast {
+                interface,
+                local,
+                broadcast,
+            })
+        })
+        .collect();
+    #[cfg(not(target_os = "linux"))]
+    Vec::new()
+}

@@ -1,0 +1,143 @@
+use std::net::SocketAddr;
+
+/// Why a port could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenPortError {
+    /// No socket, event or descriptor was to be had.
+    #[error("no UDP socket could be opened: {}; {}", system_text(*errno), socket_remedy(*errno))]
+    Socket {
+        /// The system's error number.
+        errno: i32,
+    },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {}; {}", system_text(*errno), bind_remedy(*errno))]
+    Address {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// The interface cannot be used.
+    #[error("cannot use the interface {interface}: {}; `ip link` lists those that there are", system_text(*errno))]
+    Interface {
+        /// The interface asked for.
+        interface: String,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// There is no way to the peer.
+    #[error("cannot connect to {peer}: {}; `ip route get {}` shows the way there, if any", system_text(*errno), peer.ip())]
+    Peer {
+        /// The peer asked for.
+        peer: SocketAddr,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// The local address and the peer's are not of one family.
+    #[error(
+        "{local} and {peer} are of two address families; give an IPv4 address for both, or an IPv6 address"
+    )]
+    Families {
+        /// The address asked for.
+        local: SocketAddr,
+        /// The peer asked for.
+        peer: SocketAddr,
+    },
+}
+
+/// Why a datagram did not leave. Making one allocates nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum SendError {
+    /// The port has no peer.
+    #[error("this port has no peer; send to an address, or open it with a peer")]
+    NoPeer,
+    /// An earlier datagram found its port closed. This one was not sent.
+    #[error(
+        "the peer's port is closed: nothing listens there; start the program that should answer"
+    )]
+    Refused,
+    /// The interface's queue is full, or its memory: the kernel threw the datagram away.
+    #[error(
+        "the interface's queue is full; send less at once, or lengthen it with `ip link set DEV txqueuelen N`"
+    )]
+    QueueFull,
+    /// The send buffer is full of datagrams that have not left yet.
+    #[error("the send buffer is full; send less at once, or ask for a larger one")]
+    BufferFull,
+    /// The datagram is longer than UDP carries, or than the MTU where fragments are forbidden.
+    #[error(
+        "the datagram is too long for UDP or for the interface's MTU; shorten it or allow fragments"
+    )]
+    TooLong,
+    /// There is no way to the address, or no answer on the way.
+    #[error(
+        "there is no way to that address; `ip route get ADDRESS` and `ip neigh` show where it ends"
+    )]
+    Unreachable,
+    /// The kernel forbids it: a firewall's rule, or broadcast without the option.
+    #[error(
+        "sending is forbidden: by a firewall (see `nft list ruleset`), or by a broadcast that the port was not opened for"
+    )]
+    Forbidden,
+    /// The interface is down or was removed.
+    #[error("the interface is down or gone; `ip link` shows its state")]
+    InterfaceDown,
+    /// Something else.
+    #[error("sending failed: {}; `ip -s link` and `ip route` show the interface and the way", system_text(*errno))]
+    Other {
+        /// The system's error number.
+        errno: i32,
+    },
+}
+
+/// Why nothing was received. Making one allocates nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum ReceiveError {
+    /// A datagram that this port sent before found the peer's port closed.
+    #[error(
+        "the peer's port is closed: nothing listens there; start the program that should answer"
+    )]
+    Refused,
+    /// A datagram that this port sent before found no way to its address.
+    #[error(
+        "there is no way to the peer; `ip route get ADDRESS` and `ip neigh` show where it ends"
+    )]
+    Unreachable,
+    /// The interface is down or was removed.
+    #[error("the interface is down or gone; `ip link` shows its state")]
+    InterfaceDown,
+    /// Something else.
+    #[error("receiving failed: {}; `ip -s link` shows the state of the interface", system_text(*errno))]
+    Other {
+        /// The system's error number.
+        errno: i32,
+    },
+}
+
+fn system_text(errno: i32) -> std::io::Error {
+    std::io::Error::from_raw_os_error(errno)
+}
+
+fn kind(errno: i32) -> std::io::ErrorKind {
+    system_text(errno).kind()
+}
+
+fn bind_remedy(errno: i32) -> &'static str {
+    use std::io::ErrorKind;
+    match kind(errno) {
+        ErrorKind::AddrInUse => {
+            "another program has it: `ss -ulpn` names it; end that one or take another port"
+        }
+        ErrorKind::PermissionDenied => "ports below 1024 need root; take a higher one",
+        ErrorKind::AddrNotAvailable => "no interface has that address; `ip address` lists them",
+        _ => "take another address or port; `ip address` and `ss -ulpn` list what there is",
+    }
+}
+
+fn socket_remedy(errno: i32) -> &'static str {
+    if kind(errno) == std::io::ErrorKind::Unsupported {
+        "the system lacks this address family; use the other one"
+    } else {
+        "close other files or raise the limit with `ulimit -n`"
+    }
+}

@@ -1,0 +1,135 @@
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::{Stamps, system};
+
+/// Slots for received datagrams, made before the loop and filled again and again.
+#[derive(Debug)]
+pub struct Inbox {
+    pub(super) slot_bytes: usize,
+    pub(super) payload: Box<[u8]>,
+    pub(super) about: Box<[About]>,
+    pub(super) filled: usize,
+    pub(super) system: system::InboxParts,
+}
+
+/// What is known of the datagram in a slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About {
+    pub(super) whole_length: usize,
+    pub(super) from: SocketAddr,
+    pub(super) stamps: Stamps,
+    pub(super) dropped_before: Option<u64>,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        Self {
+            whole_length: 0,
+            from: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            stamps: Stamps::default(),
+            dropped_before: None,
+        }
+    }
+}
+
+/// A received datagram.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// What came, as far as the slot holds it. It may be changed, so that a reply can be made in
+    /// place.
+    pub bytes: &'a mut [u8],
+    /// How long it was; more than `bytes` when it was truncated.
+    pub whole_length: usize,
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// When it came, as far as stamps were granted.
+    pub stamps: Stamps,
+    /// Datagrams that the kernel had thrown away at this port when this one was queued, since the
+    /// port was opened; `None` where the system does not count.
+    pub dropped_before: Option<u64>,
+}
+
+impl Datagram<'_> {
+    /// Whether the slot was too short for it.
+    #[must_use]
+    pub fn truncated(&self) -> bool {
+        self.whole_length > self.bytes.len()
+    }
+}
+
+impl Inbox {
+    /// An empty inbox with that many slots of that many bytes each; at least one of each, at most
+    /// 1024 slots (`UIO_MAXIOV`, what one call may take) of 65,535 bytes. Everything is allocated
+    /// here and touched, so that no page fault is left for the loop.
+    #[must_use]
+    pub fn new(slots: usize, slot_bytes: usize) -> Self {
+        let slots = slots.clamp(1, MOST_SLOTS);
+        let slot_bytes = slot_bytes.clamp(1, LONGEST_DATAGRAM);
+        Self {
+            slot_bytes,
+            payload: touched(slots * slot_bytes),
+            about: vec![About::default(); slots].into(),
+            filled: 0,
+            system: system::InboxParts::new(slots),
+        }
+    }
+
+    /// How many datagrams one call can take.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.about.len()
+    }
+
+    /// How many datagrams the last call took.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Whether the last call took none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// Forgets what is in it.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// The datagram that came as number `at`, from 0; `None` when fewer came. Real-time safe.
+    #[must_use]
+    pub fn datagram(&mut self, at: usize) -> Option<Datagram<'_>> {
+        self.datagrams().nth(at)
+    }
+
+    /// What the last call took, in the order in which it came. Real-time safe.
+    pub fn datagrams(&mut self) -> impl ExactSizeIterator<Item = Datagram<'_>> {
+        let slots = self.payload.chunks_exact_mut(self.slot_bytes);
+        slots
+            .zip(&self.about)
+            .take(self.filled)
+            .map(|(slot, about)| {
+                let length = about.whole_length.min(slot.len());
+                Datagram {
+                    bytes: &mut slot[..length],
+                    whole_length: about.whole_length,
+                    from: about.from,
+                    stamps: about.stamps,
+                    dropped_before: about.dropped_before,
+                }
+            })
+    }
+}
+
+/// `UIO_MAXIOV` of Linux's `uio.h`: what `recvmmsg` and `sendmmsg` take at most.
+pub(super) const MOST_SLOTS: usize = 1024;
+/// What the length field of a UDP header can say (RFC 768).
+pub(super) const LONGEST_DATAGRAM: usize = 65_535;
+
+/// Zeroed memory whose pages are there: an allocator may give untouched ones for zeroes.
+pub(super) fn touched(bytes: usize) -> Box<[u8]> {
+    let mut memory = vec![1_u8; bytes];
+    memory.fill(0);
+    memory.into()
+}

@@ -1,0 +1,199 @@
+//! A UDP port for real-time loops.
+//!
+//! A [`UdpPort`] takes many datagrams by one system call into an [`Inbox`] that was made before the
+//! loop, waits for them until a deadline on the sleep clock, and tells for each when the kernel or
+//! the network card saw it. What was asked of the kernel and refused stands in [`Granted`], with the
+//! command that mends it.
+//!
+//! Real-time safety: after their creation a port, its inbox and its outbox allocate nothing, lock
+//! nothing and log nothing. Each method says how many system calls it makes.
+//!
+//! On systems other than Linux the port is an ordinary socket of the standard library: it gives no
+//! stamps, and [`Granted`] says so.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz_rt::clock;
+//! use kadenz_rt::net::port::{Inbox, PortOptions, Reception, UdpPort, Wait};
+//!
+//! let mut device = UdpPort::open(&PortOptions::default())?;
+//! let mut controller = UdpPort::open(&PortOptions {
+//!     peer: Some(device.local_address()),
+//!     ..PortOptions::default()
+//! })?;
+//! controller.send(b"where are you?")?;
+//!
+//! let mut inbox = Inbox::new(16, 1500);
+//! let wait = Wait::Until(clock::now() + Duration::from_secs(30));
+//! assert_eq!(device.receive_batch(&mut inbox, wait)?, Reception::Datagrams(1));
+//! let question = inbox.datagram(0).unwrap();
+//! assert_eq!(question.bytes, b"where are you?");
+//! assert_eq!(question.from, controller.local_address());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod granted;
+mod inbox;
+mod options;
+mod outbox;
+mod portable;
+mod stamp;
+mod wait;
+
+use std::net::SocketAddr;
+
+pub use error::{OpenPortError, ReceiveError, SendError};
+pub use granted::Granted;
+pub use inbox::{Datagram, Inbox};
+pub use options::{Fragmentation, PortOptions, Stamping};
+pub use outbox::{Departures, Outbox, OutboxFull};
+pub use stamp::{KernelStamp, StampSource, Stamps, TransmitKey, TransmitStamp};
+pub use wait::{Reception, Wait, Waker};
+
+use portable as system;
+
+/// A UDP socket for one real-time loop.
+///
+/// One thread owns it; [`UdpPort::waker`] gives others a way to end its wait, and
+/// [`UdpPort::try_clone`] a second handle for a thread that only receives.
+#[derive(Debug)]
+pub struct UdpPort {
+    system: system::Port,
+    local: SocketAddr,
+    peer: Option<SocketAddr>,
+    granted: Granted,
+}
+
+impl UdpPort {
+    /// Opens a port and asks the kernel for what the options want. What it refuses but a loop can do
+    /// without is told by [`UdpPort::granted`]. Not real-time safe.
+    ///
+    /// # Errors
+    /// Where there is no socket to be had, or its address, interface or peer is refused.
+    pub fn open(options: &PortOptions) -> Result<Self, OpenPortError> {
+        let (system, granted) = system::Port::open(options)?;
+        let local = system.local_address()?;
+        Ok(Self {
+            system,
+            local,
+            peer: options.peer,
+            granted,
+        })
+    }
+
+    /// The address datagrams must be sent to; its port is never zero.
+    #[must_use]
+    pub fn local_address(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Where [`UdpPort::send`] sends to, and the only one that is heard; `None` for everyone.
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// What the kernel granted of what was asked.
+    #[must_use]
+    pub fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    /// A way to end this port's wait from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        self.system.waker()
+    }
+
+    /// A second handle on the same socket, to receive on a thread of its own while this one sends.
+    ///
+    /// Both handles draw from one queue of datagrams and one of transmit stamps. Keys of transmit
+    /// stamps count what *one* handle sends, so only one of them may send; a waker ends the wait of
+    /// the handle that gave it. Not real-time safe.
+    ///
+    /// # Errors
+    /// Where the process may open no further descriptor.
+    pub fn try_clone(&self) -> Result<Self, OpenPortError> {
+        Ok(Self {
+            system: self.system.try_clone()?,
+            local: self.local,
+            peer: self.peer,
+            granted: self.granted.clone(),
+        })
+    }
+
+    /// Takes what has come, as many datagrams as the inbox has slots; what was in the inbox before is
+    /// gone, also after an error.
+    ///
+    /// Real-time safe. One system call where something waits already; else one to three for each time
+    /// the kernel wakes the thread. Waiting never outlasts the deadline but by the scheduler's
+    /// lateness, and ends early for a [`Waker`] and for a signal.
+    ///
+    /// # Errors
+    /// What the network said of datagrams that were sent before ([`ReceiveError::Refused`]), or
+    /// that the interface is gone. The port stays usable: the next call tries again.
+    pub fn receive_batch(
+        &mut self,
+        inbox: &mut Inbox,
+        wait: Wait,
+    ) -> Result<Reception, ReceiveError> {
+        inbox.clear();
+        self.system.receive(inbox, wait)
+    }
+
+    /// Sends one datagram to the peer. Real-time safe; one system call, which never waits.
+    ///
+    /// The key finds the datagram's transmit stamp, where those were asked for.
+    ///
+    /// # Errors
+    /// Without a peer, and whatever keeps the datagram from being sent.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<TransmitKey, SendError> {
+        if self.peer.is_none() {
+            return Err(SendError::NoPeer);
+        }
+        self.system.send(bytes, None)
+    }
+
+    /// Sends one datagram to an address. Real-time safe; one system call, which never waits.
+    ///
+    /// # Errors
+    /// Whatever keeps the datagram from being sent.
+    pub fn send_to(&mut self, bytes: &[u8], to: SocketAddr) -> Result<TransmitKey, SendError> {
+        self.system.send(bytes, Some(to))
+    }
+
+    /// Tries to send each datagram of the outbox once, in order, and notes at each what became of
+    /// it. The outbox stays filled, so that the next beat can send it again.
+    ///
+    /// Real-time safe. One system call, and one more for each datagram that is refused.
+    pub fn send_batch(&mut self, outbox: &mut Outbox) -> Departures {
+        self.system.send_batch(outbox);
+        outbox.departures()
+    }
+
+    /// When datagrams left, for those whose stamps have come since the last call; in the order of
+    /// their stamps. Taking them regularly keeps room in the socket's buffer, which stamps share with
+    /// what is received.
+    ///
+    /// Real-time safe. Two system calls, and one more for each 16 stamps.
+    pub fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {
+        self.system.transmit_stamps()
+    }
+
+    /// Transmit stamps that were thrown away because nobody took them:
+    /// [`PortOptions::transmit_stamps_kept`] was too small, or the kernel's buffer.
+    #[must_use]
+    pub fn transmit_stamps_lost(&self) -> u64 {
+        self.system.transmit_stamps_lost()
+    }
+
+    /// Datagrams that came to this port and that the kernel threw away, mostly because its receive
+    /// buffer was full; since the port was opened. `None` where the system does not count.
+    ///
+    /// Exact at the moment of the call, where [`Datagram::dropped_before`] tells what had been
+    /// dropped when that datagram was queued. Real-time safe; one system call.
+    pub fn dropped(&mut self) -> Option<u64> {
+        self.system.dropped()
+    }
+}

@@ -1,0 +1,158 @@
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::inbox::{LONGEST_DATAGRAM, MOST_SLOTS, touched};
+use super::{SendError, TransmitKey, system};
+
+/// Slots for datagrams that are to leave together, made before the loop. It stays filled after it was
+/// sent, so that a beat need only patch what changed.
+///
+/// ```
+/// use kadenz_rt::net::port::{Departures, Outbox, PortOptions, UdpPort};
+///
+/// let mut port = UdpPort::open(&PortOptions::default())?;
+/// let mut outbox = Outbox::new(40, 200);
+/// outbox.push(b"first", port.local_address())?;
+/// outbox.push(b"again", port.local_address())?;
+/// assert_eq!(port.send_batch(&mut outbox), Departures { sent: 2, refused: 0 });
+///
+/// outbox.bytes_mut(0).unwrap()[4] = b'!';
+/// port.send_batch(&mut outbox);
+/// assert_eq!(outbox.outcome(1).unwrap().unwrap().ordinal(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Outbox {
+    pub(super) slot_bytes: usize,
+    pub(super) payload: Box<[u8]>,
+    pub(super) parcels: Box<[Parcel]>,
+    pub(super) filled: usize,
+    pub(super) system: system::OutboxParts,
+}
+
+/// A datagram that is to leave.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parcel {
+    pub(super) length: usize,
+    pub(super) to: SocketAddr,
+    pub(super) outcome: Option<Result<TransmitKey, SendError>>,
+}
+
+/// Why a datagram was not put into an outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum OutboxFull {
+    /// Every slot is taken.
+    #[error("all slots of the outbox are taken; send and clear it, or make it with more")]
+    Slots,
+    /// It is longer than a slot.
+    #[error("the datagram is longer than a slot of the outbox; make it with longer ones")]
+    Bytes,
+}
+
+/// How many datagrams of an outbox left, and how many did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Departures {
+    /// The kernel accepted them.
+    pub sent: usize,
+    /// [`Outbox::outcome`] says why.
+    pub refused: usize,
+}
+
+impl Outbox {
+    /// An empty outbox with that many slots of that many bytes each; at least one of each, at most
+    /// 1024 slots of 65,535 bytes. Everything is allocated here.
+    #[must_use]
+    pub fn new(slots: usize, slot_bytes: usize) -> Self {
+        let slots = slots.clamp(1, MOST_SLOTS);
+        let slot_bytes = slot_bytes.clamp(1, LONGEST_DATAGRAM);
+        let empty = Parcel {
+            length: 0,
+            to: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            outcome: None,
+        };
+        Self {
+            slot_bytes,
+            payload: touched(slots * slot_bytes),
+            parcels: vec![empty; slots].into(),
+            filled: 0,
+            system: system::OutboxParts::new(slots),
+        }
+    }
+
+    /// How many datagrams it can hold.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.parcels.len()
+    }
+
+    /// How many datagrams it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Whether it holds none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// Takes everything out. Real-time safe.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// Puts a datagram in. Real-time safe.
+    ///
+    /// # Errors
+    /// When there is no slot left, or the datagram is longer than one.
+    pub fn push(&mut self, bytes: &[u8], to: SocketAddr) -> Result<(), OutboxFull> {
+        let parcel = self.parcels.get_mut(self.filled).ok_or(OutboxFull::Slots)?;
+        if bytes.len() > self.slot_bytes {
+            return Err(OutboxFull::Bytes);
+        }
+        let from = self.filled * self.slot_bytes;
+        self.payload[from..from + bytes.len()].copy_from_slice(bytes);
+        *parcel = Parcel {
+            length: bytes.len(),
+            to,
+            outcome: None,
+        };
+        self.filled += 1;
+        Ok(())
+    }
+
+    /// The bytes of the datagram number `at`, from 0, to be changed in place. Real-time safe.
+    #[must_use]
+    pub fn bytes_mut(&mut self, at: usize) -> Option<&mut [u8]> {
+        let parcel = self.parcels[..self.filled].get(at)?;
+        let from = at * self.slot_bytes;
+        Some(&mut self.payload[from..from + parcel.length])
+    }
+
+    /// Where the datagram number `at` goes.
+    #[must_use]
+    pub fn destination(&self, at: usize) -> Option<SocketAddr> {
+        self.parcels[..self.filled].get(at).map(|parcel| parcel.to)
+    }
+
+    /// What became of the datagram number `at`; `None` when it was not sent yet.
+    #[must_use]
+    pub fn outcome(&self, at: usize) -> Option<Result<TransmitKey, SendError>> {
+        self.parcels[..self.filled].get(at)?.outcome
+    }
+
+    pub(super) fn departures(&self) -> Departures {
+        let parcels = self.parcels[..self.filled].iter();
+        parcels.fold(Departures::default(), |sum, parcel| match parcel.outcome {
+            Some(Ok(_)) => Departures {
+                sent: sum.sent + 1,
+                ..sum
+            },
+            Some(Err(_)) => Departures {
+                refused: sum.refused + 1,
+                ..sum
+            },
+            None => sum,
+        })
+    }
+}

@@ -1,0 +1,331 @@
+//! A port on the standard library's socket, for systems without a file of their own.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::inbox::{About, LONGEST_DATAGRAM};
+use super::{
+    Fragmentation, Granted, Inbox, OpenPortError, Outbox, PortOptions, ReceiveError, Reception,
+    SendError, Stamping, Stamps, TransmitKey, TransmitStamp, Wait, Waker,
+};
+use crate::clock;
+use crate::tuning::Measure;
+
+/// A waker is looked for this often: there is no portable way to end a socket's wait.
+const WAKER_INTERVAL: Duration = Duration::from_millis(10);
+
+#[derive(Debug)]
+pub(super) struct Port {
+    socket: UdpSocket,
+    woken: Arc<AtomicBool>,
+    sent: u64,
+    stamps: VecDeque<TransmitStamp>,
+}
+
+/// Room for any datagram: not every system tells how long one was that did not fit.
+#[derive(Debug)]
+pub(super) struct InboxParts(Box<[u8]>);
+
+impl InboxParts {
+    pub(super) fn new(_slots: usize) -> Self {
+        Self(super::inbox::touched(LONGEST_DATAGRAM))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct OutboxParts;
+
+impl OutboxParts {
+    pub(super) fn new(_slots: usize) -> Self {
+        Self
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct WakerParts(Arc<AtomicBool>);
+
+impl WakerParts {
+    pub(super) fn wake(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Port {
+    pub(super) fn open(options: &PortOptions) -> Result<(Self, Granted), OpenPortError> {
+        let local = options.local;
+        let socket = UdpSocket::bind(local).map_err(|error| OpenPortError::Address {
+            address: local,
+            errno: errno(&error),
+        })?;
+        if let Some(peer) = options.peer {
+            if peer.is_ipv4() != local.is_ipv4() {
+                return Err(OpenPortError::Families { local, peer });
+            }
+            socket.connect(peer).map_err(|error| OpenPortError::Peer {
+                peer,
+                errno: errno(&error),
+            })?;
+        }
+        let mut measures = refusals(options);
+        if options.broadcast {
+            measures.push(broadcast(&socket));
+        }
+        let granted = Granted {
+            measures,
+            ..Granted::default()
+        };
+        Ok((Self::around(socket), granted))
+    }
+
+    fn around(socket: UdpSocket) -> Self {
+        Self {
+            socket,
+            woken: Arc::new(AtomicBool::new(false)),
+            sent: 0,
+            stamps: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn try_clone(&self) -> Result<Self, OpenPortError> {
+        let socket = self
+            .socket
+            .try_clone()
+            .map_err(|error| socket_error(&error))?;
+        Ok(Self::around(socket))
+    }
+
+    pub(super) fn local_address(&self) -> Result<SocketAddr, OpenPortError> {
+        self.socket
+            .local_addr()
+            .map_err(|error| socket_error(&error))
+    }
+
+    pub(super) fn waker(&self) -> Waker {
+        Waker(WakerParts(Arc::clone(&self.woken)))
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        inbox: &mut Inbox,
+        wait: Wait,
+    ) -> Result<Reception, ReceiveError> {
+        loop {
+            if wait != Wait::Poll && self.woken.swap(false, Ordering::Acquire) {
+                return Ok(Reception::Woken);
+            }
+            self.take_all(inbox)?;
+            if !inbox.is_empty() {
+                return Ok(Reception::Datagrams(inbox.len()));
+            }
+            let span = match wait {
+                Wait::Poll => return Ok(Reception::Nothing),
+                Wait::Until(deadline) => deadline.remaining(clock::now()).min(WAKER_INTERVAL),
+                Wait::Forever => WAKER_INTERVAL,
+            };
+            if span.is_zero() {
+                return Ok(Reception::Nothing);
+            }
+            self.take_first(inbox, span)?;
+            if !inbox.is_empty() {
+                self.take_all(inbox)?;
+                return Ok(Reception::Datagrams(inbox.len()));
+            }
+        }
+    }
+
+    /// Takes what is there, without waiting.
+    fn take_all(&mut self, inbox: &mut Inbox) -> Result<(), ReceiveError> {
+        self.socket
+            .set_nonblocking(true)
+            .map_err(|it| failed(&it))?;
+        while inbox.len() < inbox.slots() {
+            match self.take_one(inbox) {
+                Ok(true) => {}
+                Ok(false) => break,
+                // What came before the error is kept; the error is of another datagram.
+                Err(_) if !inbox.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn take_first(&mut self, inbox: &mut Inbox, span: Duration) -> Result<(), ReceiveError> {
+        self.socket
+            .set_nonblocking(false)
+            .and_then(|()| self.socket.set_read_timeout(Some(span)))
+            .map_err(|it| failed(&it))?;
+        self.take_one(inbox).map(drop)
+    }
+
+    fn take_one(&mut self, inbox: &mut Inbox) -> Result<bool, ReceiveError> {
+        let at = inbox.filled;
+        let whole = &mut inbox.system.0;
+        let (length, from) = match self.socket.recv_from(whole) {
+            Ok(received) => received,
+            Err(error) => {
+                return match error.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
+                        Ok(false)
+                    }
+                    _ => Err(failed(&error)),
+                };
+            }
+        };
+        let kept = length.min(inbox.slot_bytes);
+        let slot = at * inbox.slot_bytes;
+        inbox.payload[slot..slot + kept].copy_from_slice(&whole[..kept]);
+        inbox.about[at] = About {
+            whole_length: length,
+            from,
+            stamps: Stamps::default(),
+            dropped_before: None,
+        };
+        inbox.filled += 1;
+        Ok(true)
+    }
+
+    pub(super) fn send(
+        &mut self,
+        bytes: &[u8],
+        to: Option<SocketAddr>,
+    ) -> Result<TransmitKey, SendError> {
+        let sent = match to {
+            Some(to) => self.socket.send_to(bytes, to),
+            None => self.socket.send(bytes),
+        };
+        sent.map_err(|error| refused(&error, bytes.len()))?;
+        let key = TransmitKey::new(self.sent);
+        self.sent += 1;
+        Ok(key)
+    }
+
+    pub(super) fn send_batch(&mut self, outbox: &mut Outbox) {
+        for at in 0..outbox.filled {
+            let parcel = outbox.parcels[at];
+            let from = at * outbox.slot_bytes;
+            let bytes = &outbox.payload[from..from + parcel.length];
+            outbox.parcels[at].outcome = Some(self.send(bytes, Some(parcel.to)));
+        }
+    }
+
+    pub(super) fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {
+        self.stamps.drain(..)
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux counts them")]
+    pub(super) fn transmit_stamps_lost(&self) -> u64 {
+        0
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux counts them")]
+    pub(super) fn dropped(&mut self) -> Option<u64> {
+        None
+    }
+}
+
+/// What this port cannot do, for each thing that was asked.
+fn refusals(options: &PortOptions) -> Vec<Measure> {
+    let asked = [
+        (
+            "receive_buffer",
+            options.receive_buffer.map(|it| format!("{it} bytes")),
+        ),
+        (
+            "send_buffer",
+            options.send_buffer.map(|it| format!("{it} bytes")),
+        ),
+        ("interface", options.interface.clone()),
+        ("busy_poll", options.busy_poll.map(|it| format!("{it:?}"))),
+        (
+            "type_of_service",
+            options.type_of_service.map(|it| format!("{it:#04x}")),
+        ),
+        ("priority", options.priority.map(|it| it.to_string())),
+        (
+            "fragmentation",
+            (options.fragmentation != Fragmentation::SystemDefault)
+                .then(|| format!("{:?}", options.fragmentation)),
+        ),
+        ("receive_stamps", stamping(options.receive_stamps)),
+        ("transmit_stamps", stamping(options.transmit_stamps)),
+    ];
+    asked
+        .into_iter()
+        .filter_map(|(name, requested)| {
+            Some(Measure {
+                name,
+                requested: requested?,
+                granted: "as the system is set up".to_owned(),
+                ok: false,
+                reason: Some("only on Linux does a port ask for this".to_owned()),
+                remedy: Some("measure on Linux".to_owned()),
+            })
+        })
+        .collect()
+}
+
+fn stamping(wish: Stamping) -> Option<String> {
+    match wish {
+        Stamping::Off => None,
+        Stamping::Software => Some("software".to_owned()),
+        Stamping::Hardware => Some("hardware".to_owned()),
+    }
+}
+
+fn broadcast(socket: &UdpSocket) -> Measure {
+    let outcome = socket.set_broadcast(true);
+    Measure {
+        name: "broadcast",
+        requested: "allowed".to_owned(),
+        granted: if outcome.is_ok() {
+            "allowed"
+        } else {
+            "forbidden"
+        }
+        .to_owned(),
+        ok: outcome.is_ok(),
+        reason: outcome.err().map(|error| error.to_string()),
+        remedy: None,
+    }
+}
+
+fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(0)
+}
+
+fn socket_error(error: &io::Error) -> OpenPortError {
+    OpenPortError::Socket {
+        errno: errno(error),
+    }
+}
+
+fn failed(error: &io::Error) -> ReceiveError {
+    match error.kind() {
+        // Windows says so of an earlier datagram whose port was closed.
+        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => ReceiveError::Refused,
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => ReceiveError::Unreachable,
+        ErrorKind::NetworkDown => ReceiveError::InterfaceDown,
+        _ => ReceiveError::Other {
+            errno: errno(error),
+        },
+    }
+}
+
+fn refused(error: &io::Error, length: usize) -> SendError {
+    match error.kind() {
+        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => SendError::Refused,
+        ErrorKind::WouldBlock => SendError::BufferFull,
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => SendError::Unreachable,
+        ErrorKind::NetworkDown => SendError::InterfaceDown,
+        ErrorKind::PermissionDenied => SendError::Forbidden,
+        _ if length > LONGEST_DATAGRAM - 28 => SendError::TooLong,
+        _ => SendError::Other {
+            errno: errno(error),
+        },
+    }
+}
