@@ -114,6 +114,15 @@ pub enum ReceiveError {
     },
 }
 
+/// What the network said of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NetworkError {
+    /// Where it had been sent.
+    pub to: SocketAddr,
+    /// What became of it.
+    pub error: ReceiveError,
+}
+
 fn system_text(errno: i32) -> std::io::Error {
     std::io::Error::from_raw_os_error(errno)
 }

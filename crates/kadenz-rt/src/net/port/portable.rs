@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::inbox::{About, LONGEST_DATAGRAM};
 use super::{
-    Fragmentation, Granted, Inbox, OpenPortError, Outbox, PortOptions, ReceiveError, Reception,
-    SendError, Stamping, Stamps, TransmitKey, TransmitStamp, Wait, Waker,
+    Fragmentation, Granted, Inbox, NetworkError, OpenPortError, Outbox, PortOptions, ReceiveError,
+    Reception, SendError, Stamping, Stamps, TransmitKey, TransmitStamp, Wait, Waker,
 };
 use crate::clock;
 use crate::tuning::Measure;
@@ -220,6 +220,11 @@ impl Port {
     #[expect(clippy::unused_self, reason = "Linux counts them")]
     pub(super) fn transmit_stamps_lost(&self) -> u64 {
         0
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux keeps them")]
+    pub(super) fn network_errors(&mut self) -> impl Iterator<Item = NetworkError> + '_ {
+        std::iter::empty()
     }
 
     #[expect(clippy::unused_self, reason = "Linux counts them")]

@@ -14,6 +14,7 @@ pub(crate) mod signals;
 pub(crate) mod sleep;
 pub(crate) mod timerfd;
 pub(crate) mod trace;
+pub(crate) mod udp;
 
 /// The error number the last failed call left.
 pub(crate) fn errno() -> i32 {

@@ -1,0 +1,131 @@
+//! What the kernel has to say of datagrams that were sent: when they left, and what the network
+//! refused.
+
+use std::collections::VecDeque;
+
+use super::keys::Keys;
+use super::{NetworkError, TransmitStamp, errors, stamps};
+use crate::net::port::KernelStamp;
+use crate::os::linux::udp::messages::{Messages, Queue};
+use crate::os::linux::udp::notes::Report;
+use crate::os::linux::udp::socket::Socket;
+
+/// Messages taken by one call.
+const A_CALL: usize = 16;
+/// Calls a time, so that a flood of errors holds nobody up.
+const MOST_CALLS: usize = 64;
+/// Errors kept until somebody asks for them.
+const ERRORS_KEPT: usize = 64;
+
+/// Bounded: of what does not fit, the oldest is thrown away and counted.
+#[derive(Debug)]
+pub(super) struct ErrorQueue {
+    messages: Messages,
+    stamps: Bounded<TransmitStamp>,
+    errors: Bounded<NetworkError>,
+}
+
+impl ErrorQueue {
+    pub(super) fn new(stamps_kept: usize) -> Self {
+        Self {
+            messages: Messages::for_receiving(A_CALL),
+            stamps: Bounded::new(stamps_kept),
+            errors: Bounded::new(ERRORS_KEPT),
+        }
+    }
+
+    /// An empty one that keeps as many.
+    pub(super) fn another(&self) -> Self {
+        Self::new(self.stamps.limit)
+    }
+
+    /// Takes out what the kernel has.
+    pub(super) fn drain(&mut self, socket: &Socket, keys: &Keys) {
+        for _ in 0..MOST_CALLS {
+            let taken = self.messages.receive(socket, Queue::Errors, &mut [], 0);
+            let Ok(count) = taken else { return };
+            for at in 0..count {
+                self.sort(at, keys);
+            }
+            if count < A_CALL {
+                return;
+            }
+        }
+    }
+
+    fn sort(&mut self, at: usize, keys: &Keys) {
+        let notes = self.messages.notes(at);
+        match notes.report {
+            Some(Report::Left { key }) => {
+                let stamps = stamps(&notes);
+                let software = stamps.software.map(KernelStamp::Software);
+                let hardware = stamps.hardware.map(KernelStamp::Hardware);
+                let Some(key) = keys.look_up(key) else { return };
+                for when in [software, hardware].into_iter().flatten() {
+                    self.stamps.push(TransmitStamp { key, when });
+                }
+            }
+            Some(Report::Error { errno }) => {
+                if let Some(to) = self.messages.address(at) {
+                    let error = errors::receive_error(errno);
+                    self.errors.push(NetworkError { to, error });
+                }
+            }
+            Some(Report::Other) | None => {}
+        }
+    }
+
+    pub(super) fn stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {
+        self.stamps.entries.drain(..)
+    }
+
+    pub(super) fn stamps_lost(&self) -> u64 {
+        self.stamps.lost
+    }
+
+    pub(super) fn errors(&mut self) -> impl Iterator<Item = NetworkError> + '_ {
+        self.errors.entries.drain(..)
+    }
+}
+
+/// A queue that never grows.
+#[derive(Debug)]
+struct Bounded<T> {
+    entries: VecDeque<T>,
+    limit: usize,
+    lost: u64,
+}
+
+impl<T> Bounded<T> {
+    fn new(limit: usize) -> Self {
+        let limit = limit.max(1);
+        Self {
+            entries: VecDeque::with_capacity(limit),
+            limit,
+            lost: 0,
+        }
+    }
+
+    fn push(&mut self, entry: T) {
+        if self.entries.len() >= self.limit {
+            self.entries.pop_front();
+            self.lost += 1;
+        }
+        self.entries.push_back(entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_pushes_the_oldest_out_and_is_counted() {
+        let mut queue = Bounded::new(2);
+        for entry in 0..5 {
+            queue.push(entry);
+        }
+        assert_eq!(queue.entries, [3, 4]);
+        assert_eq!(queue.lost, 3);
+    }
+}

@@ -1,0 +1,120 @@
+//! What was asked, what is in force, why not more, and what mends it.
+
+use crate::os::linux::udp::socket::Socket;
+use crate::tuning::Measure;
+
+/// A socket's buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Buffer {
+    Receive,
+    Send,
+}
+
+impl Buffer {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Receive => "receive_buffer",
+            Self::Send => "send_buffer",
+        }
+    }
+
+    /// The option, the one that is beyond the limit, and the limit's name.
+    const fn options(self) -> (i32, i32, &'static str) {
+        match self {
+            Self::Receive => (libc::SO_RCVBUF, libc::SO_RCVBUFFORCE, "net.core.rmem_max"),
+            Self::Send => (libc::SO_SNDBUF, libc::SO_SNDBUFFORCE, "net.core.wmem_max"),
+        }
+    }
+
+    /// In force, in bytes as they were asked for: the kernel keeps twice as many (socket(7)).
+    pub(super) fn bytes(self, socket: &Socket) -> Option<usize> {
+        let twice = socket.get(libc::SOL_SOCKET, self.options().0).ok()?;
+        Some(usize::try_from(twice).ok()? / 2)
+    }
+}
+
+/// Asks for a buffer, beyond the system's limit where this process may.
+pub(super) fn size(socket: &Socket, buffer: Buffer, wanted: usize) -> Measure {
+    let (within, beyond, limit) = buffer.options();
+    // The kernel doubles the number, so half of what it can hold is the most.
+    let value = i32::try_from(wanted).unwrap_or(i32::MAX).min(i32::MAX / 2);
+    let outcome = socket
+        .set(libc::SOL_SOCKET, beyond, value)
+        .or_else(|_| socket.set(libc::SOL_SOCKET, within, value));
+    let bytes = buffer.bytes(socket).unwrap_or(0);
+    let ok = bytes >= wanted;
+    Measure {
+        name: buffer.name(),
+        requested: format!("{wanted} bytes"),
+        granted: format!("{bytes} bytes"),
+        ok,
+        reason: (!ok).then(|| match outcome {
+            Ok(()) => format!("without CAP_NET_ADMIN a socket gets {limit} at most"),
+            Err(errno) => text(errno),
+        }),
+        remedy: (!ok).then(|| {
+            format!(
+                "sudo sysctl -w {limit}={wanted}; for good: echo {limit}={wanted} | sudo tee \
+                 /etc/sysctl.d/90-kadenz-net.conf"
+            )
+        }),
+    }
+}
+
+/// Polling the card in place of waiting for its interrupt.
+pub(super) fn busy_poll(wanted_us: i32, in_force_us: i32, refused: Option<i32>) -> Measure {
+    let ok = refused.is_none() && in_force_us >= wanted_us;
+    Measure {
+        name: "busy_poll",
+        requested: format!("{wanted_us} us"),
+        granted: format!("{in_force_us} us"),
+        ok,
+        reason: Some(match refused {
+            Some(libc::EPERM) => {
+                "polling longer than net.core.busy_read needs CAP_NET_ADMIN".into()
+            }
+            Some(libc::ENOPROTOOPT) => {
+                "this kernel was built without CONFIG_NET_RX_BUSY_POLL".into()
+            }
+            Some(errno) => text(errno),
+            None => "a wait polls only where net.core.busy_poll is set too; a loop that spins on \
+                     Wait::Poll polls in any case"
+                .into(),
+        }),
+        remedy: refused.map(|_| {
+            format!(
+                "sudo sysctl -w net.core.busy_read={wanted_us} net.core.busy_poll={wanted_us}, or \
+                 run with CAP_NET_ADMIN"
+            )
+        }),
+    }
+}
+
+/// What is either granted or refused.
+pub(super) fn choice(name: &'static str, requested: String, outcome: Result<(), i32>) -> Measure {
+    let refused = outcome.err();
+    Measure {
+        name,
+        granted: if refused.is_none() {
+            requested.clone()
+        } else {
+            "as the system is set up".to_owned()
+        },
+        requested,
+        ok: refused.is_none(),
+        reason: refused.map(text),
+        remedy: refused.map(|errno| {
+            if errno == libc::EPERM {
+                "run as root, or with CAP_NET_ADMIN: sudo setcap cap_net_admin+ep PROGRAM"
+                    .to_owned()
+            } else {
+                "measure without it, or with a newer kernel".to_owned()
+            }
+        }),
+    }
+}
+
+/// What the system says of an error number.
+pub(super) fn text(errno: i32) -> String {
+    std::io::Error::from_raw_os_error(errno).to_string()
+}

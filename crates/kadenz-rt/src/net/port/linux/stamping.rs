@@ -1,0 +1,184 @@
+//! Turning the kernel's and the card's stamps on. Source: kernel documentation `timestamping.rst`.
+
+use super::rights;
+use crate::net::interface;
+use crate::net::port::{Granted, PortOptions, StampSource, Stamping};
+use crate::os::linux::udp::card;
+use crate::os::linux::udp::socket::Socket;
+use crate::tuning::Measure;
+
+/// What was turned on. The card's setting is put back when the last handle of the port goes.
+#[derive(Debug)]
+pub(super) struct Enabled {
+    flags: u32,
+    _card: Option<card::Stamping>,
+}
+
+const RECEIVE_SOFTWARE: u32 = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+/// With a count of datagrams instead of the datagram itself, which would need a right.
+const TRANSMIT_SOFTWARE: u32 = libc::SOF_TIMESTAMPING_TX_SOFTWARE
+    | libc::SOF_TIMESTAMPING_SOFTWARE
+    | libc::SOF_TIMESTAMPING_OPT_ID
+    | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+const RECEIVE_HARDWARE: u32 =
+    libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+/// Without the last, the kernel keeps its own stamp back where the card stamps.
+const TRANSMIT_HARDWARE: u32 = libc::SOF_TIMESTAMPING_TX_HARDWARE
+    | libc::SOF_TIMESTAMPING_RAW_HARDWARE
+    | libc::SOF_TIMESTAMPING_OPT_TX_SWHW;
+
+impl Enabled {
+    /// Whether sent datagrams are stamped.
+    pub(super) fn transmits(&self) -> bool {
+        self.flags & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0
+    }
+
+    /// Lets the kernel count datagrams from zero.
+    pub(super) fn restart_keys(&self, socket: &Socket) {
+        let without = self.flags & !libc::SOF_TIMESTAMPING_OPT_ID;
+        // What was granted at the start is granted now.
+        let _ = set(socket, without).and_then(|()| set(socket, self.flags));
+    }
+}
+
+fn set(socket: &Socket, flags: u32) -> Result<(), i32> {
+    socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
+}
+
+/// Turns on what the options want and the system gives.
+pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Granted) -> Enabled {
+    let wishes = [
+        (options.receive_stamps, RECEIVE_SOFTWARE, RECEIVE_HARDWARE),
+        (
+            options.transmit_stamps,
+            TRANSMIT_SOFTWARE,
+            TRANSMIT_HARDWARE,
+        ),
+    ];
+    let wants_card = wishes.iter().any(|(wish, ..)| *wish == Stamping::Hardware);
+    let card = wants_card.then(|| open_card(options));
+    let has_card = matches!(card, Some(Ok(_)));
+    let flags = wishes.iter().fold(0, |flags, (wish, software, hardware)| {
+        flags
+            | match wish {
+                Stamping::Off => 0,
+                Stamping::Hardware if has_card => software | hardware,
+                Stamping::Hardware | Stamping::Software => *software,
+            }
+    });
+    let outcome = if flags == 0 {
+        Ok(())
+    } else {
+        set(socket, flags)
+    };
+    let refused = card.as_ref().and_then(|card| card.as_ref().err());
+    let in_force = |wish| match (wish, outcome) {
+        (Stamping::Off, _) | (_, Err(_)) => None,
+        (Stamping::Hardware, Ok(())) if has_card => Some(StampSource::Hardware),
+        (_, Ok(())) => Some(StampSource::Software),
+    };
+    granted.receive_stamps = in_force(options.receive_stamps);
+    granted.transmit_stamps = in_force(options.transmit_stamps);
+    for (name, wish, found) in [
+        (
+            "receive_stamps",
+            options.receive_stamps,
+            granted.receive_stamps,
+        ),
+        (
+            "transmit_stamps",
+            options.transmit_stamps,
+            granted.transmit_stamps,
+        ),
+    ] {
+        if wish != Stamping::Off {
+            let why = outcome.err().map(Refusal::of_the_kernel);
+            let why = why.as_ref().or(refused);
+            granted.measures.push(measure(name, wish, found, why));
+        }
+    }
+    Enabled {
+        flags: if outcome.is_ok() { flags } else { 0 },
+        _card: card.and_then(Result::ok),
+    }
+}
+
+/// Why there are no stamps, or none of the card.
+struct Refusal {
+    reason: String,
+    remedy: String,
+}
+
+impl Refusal {
+    fn of_the_kernel(errno: i32) -> Self {
+        Self {
+            reason: rights::text(errno),
+            remedy: "measure on Linux 4.0 or later, outside of a sandbox".to_owned(),
+        }
+    }
+}
+
+/// The card of the interface asked for, else of the one that leads to the peer.
+fn open_card(options: &PortOptions) -> Result<card::Stamping, Refusal> {
+    let towards = |peer: std::net::SocketAddr| interface::route_to(peer.ip()).ok()?.interface;
+    let named = options.interface.clone();
+    let Some(name) = named.or_else(|| options.peer.and_then(towards)) else {
+        return Err(Refusal {
+            reason:
+                "which card should stamp is not known: the port has neither an interface nor a \
+                     peer"
+                    .to_owned(),
+            remedy: "name the interface".to_owned(),
+        });
+    };
+    card::Stamping::begin(&name).map_err(|errno| card_refusal(&name, errno))
+}
+
+fn card_refusal(name: &str, errno: i32) -> Refusal {
+    let (reason, remedy) = match errno {
+        libc::EOPNOTSUPP | libc::ENOTTY | libc::EINVAL => (
+            format!("the card or driver of {name} cannot stamp datagrams"),
+            format!("use software stamps; `ethtool -T {name}` tells what it can"),
+        ),
+        libc::ERANGE => (
+            format!("the card of {name} stamps frames of PTP alone when they come"),
+            format!("use software stamps; `ethtool -T {name}` tells what it can"),
+        ),
+        libc::EPERM => (
+            "changing a card's setting needs CAP_NET_ADMIN".to_owned(),
+            "run as root, or: sudo setcap cap_net_admin+ep PROGRAM".to_owned(),
+        ),
+        _ => (
+            format!("{name}: {}", rights::text(errno)),
+            format!("`ethtool -T {name}` tells what it can"),
+        ),
+    };
+    Refusal { reason, remedy }
+}
+
+fn measure(
+    name: &'static str,
+    wish: Stamping,
+    found: Option<StampSource>,
+    why: Option<&Refusal>,
+) -> Measure {
+    let requested = match wish {
+        Stamping::Hardware => "hardware",
+        Stamping::Software | Stamping::Off => "software",
+    };
+    let granted = match found {
+        Some(StampSource::Hardware) => "hardware",
+        Some(StampSource::Software) => "software",
+        None => "none",
+    };
+    let ok = requested == granted;
+    let why = why.filter(|_| !ok);
+    Measure {
+        name,
+        requested: requested.to_owned(),
+        granted: granted.to_owned(),
+        ok,
+        reason: why.map(|why| why.reason.clone()),
+        remedy: why.map(|why| why.remedy.clone()),
+    }
+}

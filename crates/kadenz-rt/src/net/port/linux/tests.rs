@@ -1,0 +1,352 @@
+#![allow(unsafe_code)]
+
+use std::time::Duration;
+
+use super::super::tests::{closed_port, long, pair};
+use super::super::*;
+use super::Drops;
+use crate::clock::{WallBridge, WallTime, now};
+
+/// Waits until a port has told of as much as is asked, for at most a minute.
+fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let end = now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(now() < end, "nothing came within a minute");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn stamped() -> (UdpPort, UdpPort) {
+    let options = PortOptions {
+        receive_stamps: Stamping::Software,
+        transmit_stamps: Stamping::Software,
+        ..PortOptions::default()
+    };
+    let device = UdpPort::open(&options).unwrap();
+    let controller = UdpPort::open(&PortOptions {
+        peer: Some(device.local_address()),
+        ..options
+    });
+    (controller.unwrap(), device)
+}
+
+#[test]
+fn stamps_come_both_ways_and_in_order() {
+    let (mut controller, mut device) = stamped();
+    assert_eq!(
+        controller.granted().transmit_stamps,
+        Some(StampSource::Software)
+    );
+    assert_eq!(device.granted().receive_stamps, Some(StampSource::Software));
+    let mut inbox = Inbox::new(4, 64);
+    let mut bridge = WallBridge::new();
+    for beat in 0..50_u64 {
+        let before = now();
+        let key = controller.send(b"stamped").unwrap();
+        assert_eq!(key.ordinal(), beat);
+        device.receive_batch(&mut inbox, long()).unwrap();
+        let after = now();
+        let received = inbox.datagram(0).unwrap().stamps.software.unwrap();
+        let sent = until(|| controller.transmit_stamps().next());
+        assert_eq!(sent.key, key);
+        let KernelStamp::Software(sent) = sent.when else {
+            panic!("loopback has no card");
+        };
+        let (Some(sent), Some(received)) = (bridge.translate(sent), bridge.translate(received))
+        else {
+            // Somebody sets the clock of this machine; then nothing is said, which is right.
+            assert!(bridge.steps() > 0);
+            continue;
+        };
+        let slack_ns = (sent.error_ns + received.error_ns) as i64;
+        assert!(
+            sent.at.since(before) >= -slack_ns,
+            "sent before it was sent"
+        );
+        assert!(
+            received.at.since(sent.at) >= -slack_ns,
+            "received before it left"
+        );
+        assert!(
+            after.since(received.at) >= -slack_ns,
+            "received after it was read"
+        );
+    }
+    assert_eq!(controller.transmit_stamps_lost(), 0);
+}
+
+#[test]
+fn without_a_wish_nothing_is_stamped() {
+    let (mut controller, mut device) = pair();
+    controller.send(b"bare").unwrap();
+    let mut inbox = Inbox::new(1, 64);
+    device.receive_batch(&mut inbox, long()).unwrap();
+    assert_eq!(inbox.datagram(0).unwrap().stamps, Stamps::default());
+    assert_eq!(controller.transmit_stamps().count(), 0);
+    assert!(controller.granted().measures.is_empty());
+}
+
+#[test]
+fn waiting_goes_on_while_transmit_stamps_come_and_keeps_them() {
+    let (mut controller, _device) = stamped();
+    let mut inbox = Inbox::new(1, 64);
+    for _ in 0..5 {
+        controller.send(b"nobody answers").unwrap();
+    }
+    let deadline = now() + Duration::from_millis(5);
+    let outcome = controller.receive_batch(&mut inbox, Wait::Until(deadline));
+    assert_eq!(outcome.unwrap(), Reception::Nothing);
+    assert!(now() >= deadline);
+    let keys: Vec<u64> = controller
+        .transmit_stamps()
+        .map(|stamp| stamp.key.ordinal())
+        .collect();
+    assert_eq!(keys, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn stamps_that_nobody_takes_are_counted() {
+    let mut port = UdpPort::open(&PortOptions {
+        transmit_stamps: Stamping::Software,
+        transmit_stamps_kept: 3,
+        ..PortOptions::default()
+    })
+    .unwrap();
+    let to = port.local_address();
+    let mut inbox = Inbox::new(1, 64);
+    for _ in 0..5 {
+        port.send_to(b"to myself", to).unwrap();
+        port.receive_batch(&mut inbox, long()).unwrap();
+    }
+    let kept: Vec<u64> = port.transmit_stamps().map(|it| it.key.ordinal()).collect();
+    assert_eq!(kept, [2, 3, 4]);
+    assert_eq!(port.transmit_stamps_lost(), 2);
+}
+
+#[test]
+fn keys_still_fit_after_refusals() {
+    let (mut controller, device) = stamped();
+    let to = device.local_address();
+    let mut outbox = Outbox::new(4, 65_535);
+    for length in [10, 65_508, 20, 65_508] {
+        outbox.push(&vec![0; length], to).unwrap();
+    }
+    for beat in 0..3_u64 {
+        let left = controller.send_batch(&mut outbox);
+        assert_eq!((left.sent, left.refused), (2, 2));
+        assert_eq!(outbox.outcome(1), Some(Err(SendError::TooLong)));
+        assert_eq!(outbox.outcome(2), Some(Ok(TransmitKey::new(beat * 2 + 1))));
+        assert_eq!(outbox.outcome(3), Some(Err(SendError::TooLong)));
+    }
+    let mut keys: Vec<u64> = controller
+        .transmit_stamps()
+        .map(|it| it.key.ordinal())
+        .collect();
+    keys.sort_unstable();
+    assert_eq!(keys, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn an_overflow_is_counted_to_the_datagram() {
+    let mut device = UdpPort::open(&PortOptions {
+        receive_buffer: Some(8192),
+        ..PortOptions::default()
+    })
+    .unwrap();
+    let (mut controller, _) = pair();
+    let to = device.local_address();
+    let sent = 500;
+    for _ in 0..sent {
+        controller.send_to(&[1; 200], to).unwrap();
+    }
+    let mut inbox = Inbox::new(16, 256);
+    let mut received = 0;
+    // Loopback hands over within the sender's call, so whatever is not there now was dropped.
+    while let Reception::Datagrams(count) = device.receive_batch(&mut inbox, Wait::Poll).unwrap() {
+        received += count as u64;
+        // Those that still found room came before the first that did not.
+        assert!(inbox.datagrams().all(|it| it.dropped_before == Some(0)));
+    }
+    let dropped = sent - received;
+    assert!(
+        received > 0 && dropped > 0,
+        "{received} received, {dropped} dropped"
+    );
+    assert_eq!(device.dropped(), Some(dropped));
+    controller.send_to(b"after", to).unwrap();
+    device.receive_batch(&mut inbox, long()).unwrap();
+    assert_eq!(inbox.datagram(0).unwrap().dropped_before, Some(dropped));
+}
+
+#[test]
+fn a_closed_port_of_the_peer_is_told() {
+    let mut port = UdpPort::open(&PortOptions {
+        peer: Some(closed_port()),
+        ..PortOptions::default()
+    })
+    .unwrap();
+    let mut inbox = Inbox::new(1, 64);
+    port.send(b"anyone?").unwrap();
+    let outcome = port.receive_batch(&mut inbox, long());
+    assert_eq!(outcome, Err(ReceiveError::Refused));
+    // The port goes on: the next datagram leaves, and the one after it is told of that.
+    port.send(b"still nobody?").unwrap();
+    assert_eq!(until(|| port.send(b"?").err()), SendError::Refused);
+}
+
+#[test]
+fn closed_ports_of_many_are_told_apart_and_disturb_nobody() {
+    let (_, mut device) = pair();
+    let mut port = UdpPort::open(&PortOptions::default()).unwrap();
+    let closed = [closed_port(), closed_port()];
+    let mut outbox = Outbox::new(8, 8);
+    for to in [
+        closed[0],
+        device.local_address(),
+        closed[1],
+        device.local_address(),
+    ] {
+        outbox.push(b"all", to).unwrap();
+    }
+    let left = port.send_batch(&mut outbox);
+    assert_eq!((left.sent, left.refused), (4, 0));
+    let mut inbox = Inbox::new(8, 8);
+    let soon = Wait::Until(now() + Duration::from_millis(2));
+    assert_eq!(port.receive_batch(&mut inbox, soon), Ok(Reception::Nothing));
+    let told: Vec<NetworkError> = port.network_errors().collect();
+    let expected = closed.map(|to| NetworkError {
+        to,
+        error: ReceiveError::Refused,
+    });
+    assert_eq!(told, expected);
+    assert_eq!(device.receive_batch(&mut inbox, long()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_signal_ends_the_wait() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let (_controller, mut device) = pair();
+    // SAFETY: the handler does nothing, and nothing else in this process uses SIGURG.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as *const () as usize;
+        libc::sigaction(libc::SIGURG, &raw const action, std::ptr::null_mut());
+    }
+    // SAFETY: the call takes nothing.
+    let waiting = unsafe { libc::pthread_self() } as usize;
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Acquire) {
+                // SAFETY: the thread that waits outlives this scope.
+                unsafe { libc::pthread_kill(waiting as libc::pthread_t, libc::SIGURG) };
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let mut inbox = Inbox::new(1, 64);
+        let outcome = device.receive_batch(&mut inbox, Wait::Forever);
+        over.store(true, std::sync::atomic::Ordering::Release);
+        assert_eq!(outcome, Ok(Reception::Interrupted));
+    });
+}
+
+#[test]
+fn what_is_asked_for_is_read_back() {
+    let port = UdpPort::open(&PortOptions {
+        receive_buffer: Some(100_000),
+        send_buffer: Some(50_000),
+        type_of_service: Some(0xb8),
+        priority: Some(6),
+        fragmentation: Fragmentation::Forbid,
+        broadcast: true,
+        ..PortOptions::default()
+    })
+    .unwrap();
+    let granted = port.granted();
+    assert!(granted.all_granted(), "{granted:?}");
+    assert!(granted.receive_buffer.unwrap() >= 100_000);
+    assert!(granted.send_buffer.unwrap() >= 50_000);
+    assert_eq!(granted.measures.len(), 6);
+}
+
+#[test]
+fn where_fragments_are_forbidden_a_long_datagram_is_refused() {
+    let mut port = UdpPort::open(&PortOptions {
+        fragmentation: Fragmentation::Forbid,
+        ..PortOptions::default()
+    })
+    .unwrap();
+    let to = port.local_address();
+    let path = "/sys/class/net/lo/mtu";
+    let mtu = std::fs::read_to_string(path).unwrap_or_default();
+    if mtu.trim() != "65536" {
+        let test = "where_fragments_are_forbidden_a_long_datagram_is_refused";
+        crate::testing::skip(
+            test,
+            "a loopback interface with its usual MTU; `ip link set lo mtu 65536`",
+        );
+        return;
+    }
+    // An IPv4 packet is at most 65,535 bytes, so loopback never fragments one.
+    assert!(port.send_to(&[0; 65_507], to).is_ok());
+    assert_eq!(port.send_to(&[0; 65_508], to), Err(SendError::TooLong));
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_named() {
+    let error = UdpPort::open(&PortOptions {
+        interface: Some("nowhere0".to_owned()),
+        ..PortOptions::default()
+    })
+    .unwrap_err();
+    assert!(error.to_string().contains("nowhere0"), "{error}");
+}
+
+#[test]
+fn a_card_that_cannot_stamp_leaves_the_kernel_to_do_it() {
+    let (_, device) = pair();
+    let port = UdpPort::open(&PortOptions {
+        peer: Some(device.local_address()),
+        receive_stamps: Stamping::Hardware,
+        ..PortOptions::default()
+    })
+    .unwrap();
+    assert_eq!(port.granted().receive_stamps, Some(StampSource::Software));
+    let [measure] = &port.granted().measures[..] else {
+        panic!("{:?}", port.granted());
+    };
+    assert!(!measure.ok && measure.granted == "software");
+    assert!(
+        measure.reason.as_ref().unwrap().contains("lo"),
+        "{measure:?}"
+    );
+    assert!(measure.remedy.as_ref().unwrap().contains("ethtool -T"));
+}
+
+#[test]
+fn drops_are_followed_beyond_32_bits_and_backwards() {
+    let mut drops = Drops::default();
+    assert_eq!(drops.total(3), 3);
+    assert_eq!(drops.total(u32::MAX / 2), u64::from(u32::MAX / 2));
+    assert_eq!(drops.total(u32::MAX - 1), u64::from(u32::MAX - 1));
+    assert_eq!(drops.total(4), (1 << 32) + 4);
+    // A datagram that was queued before the last reading.
+    assert_eq!(drops.total(u32::MAX), u64::from(u32::MAX));
+    assert_eq!(drops.total(5), (1 << 32) + 5);
+}
+
+#[test]
+fn wall_time_of_a_stamp_is_of_today() {
+    let (mut controller, mut device) = stamped();
+    let before = WallTime::now();
+    controller.send(b"when?").unwrap();
+    let mut inbox = Inbox::new(1, 64);
+    device.receive_batch(&mut inbox, long()).unwrap();
+    let stamp = inbox.datagram(0).unwrap().stamps.software.unwrap();
+    let apart_ns = stamp.as_unix_ns().abs_diff(before.as_unix_ns());
+    // In nanoseconds since 1970 and not in another unit.
+    assert!(apart_ns < 3_600_000_000_000, "{apart_ns}");
+}

@@ -1,0 +1,201 @@
+//! Many datagrams by one call: `recvmmsg` and `sendmmsg`.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use libc::{iovec, mmsghdr, sockaddr_storage};
+
+use super::super::errno;
+use super::address;
+use super::notes::{self, Notes};
+use super::socket::Socket;
+
+/// Room for what the kernel notes beside a datagram: stamps (64 bytes), drops (24) and an error with
+/// its origin (64) on a 64-bit system.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct NoteRoom([u8; 256]);
+
+/// Which queue of a socket is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Queue {
+    Datagrams,
+    /// What the kernel has to say of datagrams that were sent.
+    Errors,
+}
+
+/// What the calls need for a number of datagrams, made once.
+pub(crate) struct Messages {
+    headers: Box<[mmsghdr]>,
+    vectors: Box<[iovec]>,
+    names: Box<[sockaddr_storage]>,
+    notes: Box<[NoteRoom]>,
+}
+
+// SAFETY: the pointers in it are set anew before each call and lead to its own boxes, which move with
+// it, or to memory that is borrowed for the call.
+unsafe impl Send for Messages {}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Messages({})", self.headers.len())
+    }
+}
+
+impl Messages {
+    /// For that many datagrams, with room for notes.
+    pub(crate) fn for_receiving(slots: usize) -> Self {
+        Self::new(slots, slots)
+    }
+
+    /// For that many datagrams.
+    pub(crate) fn for_sending(slots: usize) -> Self {
+        Self::new(slots, 0)
+    }
+
+    fn new(slots: usize, note_rooms: usize) -> Self {
+        // SAFETY: the structure is made of numbers and pointers, for which zero is a value.
+        let header: mmsghdr = unsafe { std::mem::zeroed() };
+        let vector = iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: 0,
+        };
+        Self {
+            headers: vec![header; slots].into(),
+            vectors: vec![vector; slots].into(),
+            names: vec![address::empty(); slots].into(),
+            notes: vec![NoteRoom([0; 256]); note_rooms].into(),
+        }
+    }
+
+    /// Takes what is there, without waiting: datagram `n` into the bytes from `n * slot_bytes`.
+    /// Made [for receiving](Self::for_receiving); `payload` holds all slots.
+    pub(crate) fn receive(
+        &mut self,
+        socket: &Socket,
+        queue: Queue,
+        payload: &mut [u8],
+        slot_bytes: usize,
+    ) -> Result<usize, i32> {
+        self.lay_out(payload, slot_bytes);
+        // With MSG_TRUNC the call tells how long a datagram was, also where its slot is shorter.
+        let flags = libc::MSG_DONTWAIT
+            | match queue {
+                Queue::Datagrams => libc::MSG_TRUNC,
+                Queue::Errors => libc::MSG_ERRQUEUE,
+            };
+        let count = self.headers.len() as libc::c_uint;
+        // SAFETY: as many headers are live; each leads to a name, a vector and a room for notes of its
+        // own, and the vector to a slot of the payload, all live and of the lengths they state.
+        let taken = unsafe {
+            libc::recvmmsg(
+                socket.number(),
+                self.headers.as_mut_ptr(),
+                count,
+                flags as _,
+                std::ptr::null_mut(),
+            )
+        };
+        usize::try_from(taken).map_err(|_| errno())
+    }
+
+    fn lay_out(&mut self, payload: &mut [u8], slot_bytes: usize) {
+        let slots = self.headers.len();
+        assert!(
+            payload.len() >= slots * slot_bytes && self.notes.len() == slots,
+            "the payload must hold every slot"
+        );
+        let (names, vectors) = (self.names.as_mut_ptr(), self.vectors.as_mut_ptr());
+        let (rooms, payload) = (self.notes.as_mut_ptr(), payload.as_mut_ptr());
+        for (at, header) in self.headers.iter_mut().enumerate() {
+            let header = &mut header.msg_hdr;
+            // SAFETY: each of the arrays has as many entries as there are headers, and the payload as
+            // many slots, which the assertion has made sure of.
+            unsafe {
+                *vectors.add(at) = iovec {
+                    iov_base: payload.add(at * slot_bytes).cast(),
+                    iov_len: slot_bytes,
+                };
+                header.msg_name = names.add(at).cast();
+                header.msg_iov = vectors.add(at);
+                header.msg_control = rooms.add(at).cast();
+            }
+            header.msg_namelen = size_of::<sockaddr_storage>() as libc::socklen_t;
+            header.msg_iovlen = 1;
+            header.msg_controllen = size_of::<NoteRoom>() as _;
+            header.msg_flags = 0;
+        }
+    }
+
+    /// How long the datagram `at` of the last [`Messages::receive`] was.
+    pub(crate) fn length(&self, at: usize) -> usize {
+        self.headers[at].msg_len as usize
+    }
+
+    /// Who sent it; of a message of the error queue, to whom it had been sent.
+    pub(crate) fn address(&self, at: usize) -> Option<SocketAddr> {
+        address::read(&self.names[at])
+    }
+
+    /// What the kernel noted beside it.
+    pub(crate) fn notes(&self, at: usize) -> Notes {
+        if self.notes.is_empty() {
+            return Notes::default();
+        }
+        // SAFETY: the header is as the last call left it, or all zeroes before any; its control
+        // buffer is an entry of the rooms, which live as long as it does.
+        unsafe { notes::read(&self.headers[at].msg_hdr) }
+    }
+
+    /// Prepares datagrams for sending: `describe` gives the length and the destination of each, whose
+    /// bytes begin at `n * slot_bytes`.
+    pub(crate) fn prepare<'a>(
+        &'a mut self,
+        count: usize,
+        payload: &'a [u8],
+        slot_bytes: usize,
+        describe: impl Fn(usize) -> (usize, SocketAddr),
+    ) -> Prepared<'a> {
+        let (names, vectors) = (self.names.as_mut_ptr(), self.vectors.as_mut_ptr());
+        for (at, header) in self.headers[..count].iter_mut().enumerate() {
+            let (length, to) = describe(at);
+            let bytes = &payload[at * slot_bytes..][..length];
+            let header = &mut header.msg_hdr;
+            // SAFETY: both arrays have as many entries as there are headers.
+            unsafe {
+                header.msg_namelen = address::write(&to, &mut *names.add(at));
+                *vectors.add(at) = iovec {
+                    iov_base: bytes.as_ptr().cast_mut().cast(),
+                    iov_len: length,
+                };
+                header.msg_name = names.add(at).cast();
+                header.msg_iov = vectors.add(at);
+            }
+            header.msg_iovlen = 1;
+        }
+        Prepared {
+            headers: &mut self.headers[..count],
+            _payload: payload,
+        }
+    }
+}
+
+/// Datagrams that are ready to be sent. It borrows what it leads to.
+pub(crate) struct Prepared<'a> {
+    headers: &'a mut [mmsghdr],
+    _payload: &'a [u8],
+}
+
+impl Prepared<'_> {
+    /// Sends from the datagram `at` on, without waiting, until one is refused; how many were sent. An
+    /// error is of the datagram `at`.
+    pub(crate) fn send(&mut self, socket: &Socket, at: usize) -> Result<usize, i32> {
+        let rest = &mut self.headers[at..];
+        let count = rest.len() as libc::c_uint;
+        let flags = libc::MSG_DONTWAIT as _;
+        // SAFETY: as many headers are live; each leads to an address and to bytes that are borrowed as
+        // long as this is, and that the kernel only reads.
+        let sent = unsafe { libc::sendmmsg(socket.number(), rest.as_mut_ptr(), count, flags) };
+        usize::try_from(sent).map_err(|_| errno())
+    }
+}

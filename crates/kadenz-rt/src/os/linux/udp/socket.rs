@@ -1,0 +1,147 @@
+//! A socket and its options.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::super::errno;
+use super::address;
+
+/// A UDP socket that never waits.
+#[derive(Debug)]
+pub(crate) struct Socket(OwnedFd);
+
+/// Address families.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    pub(crate) fn of(address: SocketAddr) -> Self {
+        if address.is_ipv4() {
+            Self::V4
+        } else {
+            Self::V6
+        }
+    }
+}
+
+impl Socket {
+    /// Opens a socket that is bound to nothing.
+    pub(crate) fn open(family: Family) -> Result<Self, i32> {
+        let family = match family {
+            Family::V4 => libc::AF_INET,
+            Family::V6 => libc::AF_INET6,
+        };
+        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: the call takes numbers.
+        let number = unsafe { libc::socket(family, kind, 0) };
+        if number < 0 {
+            return Err(errno());
+        }
+        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(number) }))
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self, i32> {
+        let copy = self.0.try_clone();
+        copy.map(Self)
+            .map_err(|error| error.raw_os_error().unwrap_or(libc::EMFILE))
+    }
+
+    pub(super) fn number(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    pub(crate) fn bind(&self, to: SocketAddr) -> Result<(), i32> {
+        let mut room = address::empty();
+        let length = address::write(&to, &mut room);
+        // SAFETY: the room is live and holds an address of that length.
+        done(unsafe { libc::bind(self.number(), (&raw const room).cast(), length) })
+    }
+
+    pub(crate) fn connect(&self, to: SocketAddr) -> Result<(), i32> {
+        let mut room = address::empty();
+        let length = address::write(&to, &mut room);
+        // SAFETY: the room is live and holds an address of that length.
+        done(unsafe { libc::connect(self.number(), (&raw const room).cast(), length) })
+    }
+
+    pub(crate) fn local_address(&self) -> Result<SocketAddr, i32> {
+        let mut room = address::empty();
+        let mut length = size_of_val(&room) as libc::socklen_t;
+        let place = (&raw mut room).cast();
+        // SAFETY: the room is live, and `length` says how long it is.
+        done(unsafe { libc::getsockname(self.number(), place, &raw mut length) })?;
+        address::read(&room).ok_or(libc::EAFNOSUPPORT)
+    }
+
+    /// Sets an option that is a number.
+    pub(crate) fn set(&self, level: i32, name: i32, value: i32) -> Result<(), i32> {
+        self.set_bytes(level, name, &value.to_ne_bytes())
+    }
+
+    /// Sets an option of any form.
+    pub(crate) fn set_bytes(&self, level: i32, name: i32, value: &[u8]) -> Result<(), i32> {
+        let length = value.len() as libc::socklen_t;
+        // SAFETY: the value is live and of that length; the kernel copies it.
+        done(unsafe { libc::setsockopt(self.number(), level, name, value.as_ptr().cast(), length) })
+    }
+
+    /// Reads an option that is a number.
+    pub(crate) fn get(&self, level: i32, name: i32) -> Result<i32, i32> {
+        let [value] = self.get_words(level, name)?;
+        Ok(value.cast_signed())
+    }
+
+    /// Datagrams that the kernel threw away at this socket, modulo 2^32.
+    pub(crate) fn dropped(&self) -> Result<u32, i32> {
+        // SK_MEMINFO_DROPS is the last of the nine numbers of sock_diag.h.
+        let words: [u32; 9] = self.get_words(libc::SOL_SOCKET, libc::SO_MEMINFO)?;
+        Ok(words[8])
+    }
+
+    fn get_words<const N: usize>(&self, level: i32, name: i32) -> Result<[u32; N], i32> {
+        let mut words = [0_u32; N];
+        let mut length = size_of_val(&words) as libc::socklen_t;
+        let place = words.as_mut_ptr().cast();
+        // SAFETY: the words are live, and `length` says how many bytes they are.
+        done(unsafe { libc::getsockopt(self.number(), level, name, place, &raw mut length) })?;
+        if length as usize == size_of_val(&words) {
+            Ok(words)
+        } else {
+            Err(libc::EINVAL)
+        }
+    }
+
+    /// Sends one datagram, to where the socket is connected without an address.
+    pub(crate) fn send(&self, bytes: &[u8], to: Option<SocketAddr>) -> Result<(), i32> {
+        let mut room = address::empty();
+        let (place, length) = match to {
+            Some(to) => {
+                let length = address::write(&to, &mut room);
+                ((&raw const room).cast(), length)
+            }
+            None => (std::ptr::null(), 0),
+        };
+        let data = bytes.as_ptr().cast();
+        // SAFETY: bytes and address are live and of the lengths given; without an address both the
+        // pointer and the length are zero.
+        let sent = unsafe {
+            libc::sendto(
+                self.number(),
+                data,
+                bytes.len(),
+                libc::MSG_DONTWAIT,
+                place,
+                length,
+            )
+        };
+        if sent < 0 { Err(errno()) } else { Ok(()) }
+    }
+}
+
+pub(super) fn done(outcome: libc::c_int) -> Result<(), i32> {
+    if outcome == 0 { Ok(()) } else { Err(errno()) }
+}

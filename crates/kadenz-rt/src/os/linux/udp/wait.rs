@@ -1,0 +1,74 @@
+//! Waiting for a socket, and ending that wait from another thread.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+use super::super::clock::timespec_of_ns;
+use super::super::errno;
+use super::socket::Socket;
+
+/// A counter that a thread can wait for.
+#[derive(Debug)]
+pub(crate) struct Event(OwnedFd);
+
+impl Event {
+    pub(crate) fn create() -> Result<Self, i32> {
+        // SAFETY: the call takes numbers.
+        let number = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if number < 0 {
+            return Err(errno());
+        }
+        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(number) }))
+    }
+
+    /// Ends waits, until [`Event::clear`].
+    pub(crate) fn signal(&self) {
+        let one = 1_u64.to_ne_bytes();
+        // SAFETY: the eight bytes are live. The write fails only where the counter is full, and then
+        // it ends waits already.
+        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    /// Lets later waits wait.
+    pub(crate) fn clear(&self) {
+        let mut count = [0_u8; 8];
+        // SAFETY: the eight bytes are live. The read fails only where there is nothing to clear.
+        unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+    }
+}
+
+/// What ended a wait; nothing of it when its time was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Ready {
+    /// Something stands in the socket's error queue, or an error is to be fetched.
+    pub(crate) error: bool,
+    pub(crate) event: bool,
+}
+
+/// Waits until the socket has something to read or an error, or the event was signalled; no longer
+/// than a span. An error of `EINTR` tells of a signal.
+pub(crate) fn wait(socket: &Socket, event: &Event, span_ns: Option<u64>) -> Result<Ready, i32> {
+    let of = |fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut descriptors = [of(socket.number()), of(event.0.as_raw_fd())];
+    let span = timespec_of_ns(span_ns.unwrap_or(0));
+    let timeout = if span_ns.is_some() {
+        &raw const span
+    } else {
+        ptr::null()
+    };
+    // SAFETY: the two descriptors are live and open; the time is live and normalised, or null for no
+    // limit; a null mask leaves the signal mask as it is.
+    let outcome = unsafe { libc::ppoll(descriptors.as_mut_ptr(), 2, timeout, ptr::null()) };
+    if outcome < 0 {
+        return Err(errno());
+    }
+    Ok(Ready {
+        error: descriptors[0].revents & libc::POLLERR != 0,
+        event: descriptors[1].revents != 0,
+    })
+}
