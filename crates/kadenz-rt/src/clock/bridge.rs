@@ -12,13 +12,15 @@ use super::{ClockPair, MonotonicTime, WallTime};
 
 /// How many pairs are remembered: how far back a stamp may lie.
 const REMEMBERED: usize = 64;
+/// Pairs closer than this need not all be remembered: in less time nobody steps a clock twice.
+const CLOSE_NS: i64 = 1_000_000;
 /// Readings tried a pair. The tightest of five was seldom cut by an interrupt.
 const TRIES: u32 = 5;
 
 /// Translates wall time, which the kernel stamps datagrams with, to the sleep clock.
 ///
 /// The loop observes both clocks again and again, before the first stamp and about once a beat; the
-/// bridge remembers the last 64 observations. Everything here is real-time safe: fixed memory, no
+/// bridge remembers the last 64 observations, and of those within a millisecond but two. Everything here is real-time safe: fixed memory, no
 /// lock, and no system call where clocks are read without one.
 ///
 /// ```
@@ -37,6 +39,8 @@ pub struct WallBridge {
     pairs: [Option<Observed>; REMEMBERED],
     newest: usize,
     steps: u64,
+    /// Pairs remembered since the last step, or since the start, also those forgotten again.
+    steady_for: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +93,7 @@ impl WallBridge {
             pairs,
             newest: 0,
             steps: 0,
+            steady_for: 1,
         }
     }
 
@@ -108,13 +113,28 @@ impl WallBridge {
         let observation = compare(&last.pair, &pair);
         if observation != Observation::Steady {
             self.steps += 1;
+            self.steady_for = 0;
         }
-        self.newest = (self.newest + 1) % REMEMBERED;
+        if !self.may_replace_newest(&last, &pair) {
+            self.steady_for = self.steady_for.saturating_add(1);
+            self.newest = (self.newest + 1) % REMEMBERED;
+        }
         self.pairs[self.newest] = Some(Observed {
             pair,
             steps: self.steps,
         });
         observation
+    }
+
+    /// Whether nothing is lost if the newest pair gives way to this one.
+    fn may_replace_newest(&self, newest: &Observed, pair: &ClockPair) -> bool {
+        let Some(before) = self.seen(1) else {
+            return false;
+        };
+        newest.steps == self.steps
+            && before.steps == self.steps
+            && pair.monotonic().since(before.pair.monotonic()) < CLOSE_NS
+            && compare(&before.pair, pair) == Observation::Steady
     }
 
     /// How often the wall clock was seen to step.
@@ -140,24 +160,26 @@ impl WallBridge {
     /// is newer than the last observation.
     #[must_use]
     pub fn look_up(&self, stamp: WallTime) -> Option<Bridged> {
-        let mut found: Option<(u64, Bridged)> = None;
+        // Without a step, only neighbours can hold it.
+        let one_epoch = self.steps == 0 || self.steady_for >= REMEMBERED;
+        let mut found: Option<(u64, Moments)> = None;
         for back in 0..REMEMBERED - 1 {
             let (Some(later), Some(earlier)) = (self.seen(back), self.seen(back + 1)) else {
                 break;
             };
-            if let Some((steps, _)) = found
-                && steps == earlier.steps
-            {
-                continue;
-            }
             match (between(&earlier, &later, stamp), found) {
+                (Place::Elsewhere, Some(_)) if one_epoch => break,
                 (Place::Elsewhere, _) => {}
-                (Place::Within(bridged), None) => found = Some((earlier.steps, bridged)),
+                (Place::Within(moments), None) => found = Some((earlier.steps, moments)),
+                // At the edge of two observations it may lie on either side.
+                (Place::Within(moments), Some((steps, others))) if steps == earlier.steps => {
+                    found = Some((steps, others.and(moments)));
+                }
                 // Two moments bore this time, or none can be told from the other.
                 (Place::Within(_), Some(_)) | (Place::AroundStep, _) => return None,
             }
         }
-        found.map(|(_, bridged)| bridged)
+        found.map(|(_, moments)| moments.bridged())
     }
 
     fn seen(&self, back: usize) -> Option<Observed> {
@@ -167,9 +189,42 @@ impl WallBridge {
 
 /// Where a stamp lies with respect to two observations.
 enum Place {
-    Within(Bridged),
+    Within(Moments),
     AroundStep,
     Elsewhere,
+}
+
+/// The first and the last moment at which something may have been, on the sleep clock.
+#[derive(Debug, Clone, Copy)]
+struct Moments {
+    first: i128,
+    last: i128,
+}
+
+impl Moments {
+    fn and(self, other: Self) -> Self {
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+        }
+    }
+
+    /// Those of them that are also among others; `None` when there are none.
+    fn among(self, other: Self) -> Option<Self> {
+        let both = Self {
+            first: self.first.max(other.first),
+            last: self.last.min(other.last),
+        };
+        (both.first <= both.last).then_some(both)
+    }
+
+    fn bridged(self) -> Bridged {
+        let ns = |ns: i128| u64::try_from(ns.max(0)).unwrap_or(u64::MAX);
+        Bridged {
+            at: MonotonicTime::from_ns(ns((self.first + self.last) / 2)),
+            error_ns: ns((self.last - self.first + 1) / 2),
+        }
+    }
 }
 
 fn compare(earlier: &ClockPair, later: &ClockPair) -> Observation {
@@ -184,29 +239,30 @@ fn compare(earlier: &ClockPair, later: &ClockPair) -> Observation {
 }
 
 fn between(earlier: &Observed, later: &Observed, stamp: WallTime) -> Place {
-    let from = i128::from(earlier.pair.monotonic().as_ns());
-    let to = i128::from(later.pair.monotonic().as_ns());
-    let leads = (earlier.pair.lead_ns(), later.pair.lead_ns());
-    // The moments at which a clock, with any lead of a range, may have shown this time.
+    // To the outer edges: a step may come right after the wall clock was read.
+    let meanwhile = Moments {
+        first: earlier.pair.edges().0.as_ns().into(),
+        last: later.pair.edges().1.as_ns().into(),
+    };
+    // When a clock, with any lead of a range, may have shown this time.
     let wall = i128::from(stamp.as_unix_ns());
-    let moments = |(low, high): (i128, i128)| (wall - high, wall - low);
-    let meets = |(first, last): (i128, i128)| last >= from && first <= to;
+    let shown = |(low, high): (i128, i128)| {
+        let moments = Moments {
+            first: wall - high,
+            last: wall - low,
+        };
+        moments.among(meanwhile)
+    };
+    let (lead, later_lead) = (earlier.pair.lead_ns(), later.pair.lead_ns());
     if earlier.steps != later.steps {
-        let around = meets(moments(leads.0)) || meets(moments(leads.1));
-        return if around {
-            Place::AroundStep
-        } else {
-            Place::Elsewhere
+        return match (shown(lead), shown(later_lead)) {
+            (None, None) => Place::Elsewhere,
+            _ => Place::AroundStep,
         };
     }
-    let hull = (leads.0.0.min(leads.1.0), leads.0.1.max(leads.1.1));
-    let (first, last) = moments(hull);
-    if !meets((first, last)) {
-        return Place::Elsewhere;
-    }
-    let at = (first + last) / 2;
-    Place::Within(Bridged {
-        at: MonotonicTime::from_ns(u64::try_from(at.max(0)).unwrap_or(u64::MAX)),
-        error_ns: u64::try_from((last - first + 1) / 2).unwrap_or(u64::MAX),
-    })
+    let hull = (lead.0.min(later_lead.0), lead.1.max(later_lead.1));
+    shown(hull).map_or(Place::Elsewhere, Place::Within)
 }
+
+#[cfg(test)]
+mod tests;

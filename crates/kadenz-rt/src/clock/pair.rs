@@ -79,6 +79,11 @@ impl ClockPair {
         self.after.as_ns().saturating_sub(self.before.as_ns())
     }
 
+    /// Between which readings of the sleep clock the wall clock was read.
+    pub(super) const fn edges(&self) -> (MonotonicTime, MonotonicTime) {
+        (self.before, self.after)
+    }
+
     /// The wall clock's lead over the sleep clock: the least and the most that this pair allows.
     pub(super) fn lead_ns(&self) -> (i128, i128) {
         let wall = i128::from(self.wall.as_unix_ns());

@@ -86,3 +86,6 @@ impl Snapshot {
 fn both<T>(later: Option<T>, earlier: Option<T>, since: fn(&T, &T) -> T) -> Option<T> {
     Some(since(&later?, &earlier?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,3 +44,6 @@ pub fn list_broadcast() -> Vec<Broadcast> {
     #[cfg(not(target_os = "linux"))]
     Vec::new()
 }
+
+#[cfg(test)]
+mod tests;

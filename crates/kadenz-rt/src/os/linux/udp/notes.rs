@@ -72,7 +72,9 @@ unsafe fn note(notes: &mut Notes, message: &cmsghdr) {
 unsafe fn data<T>(message: &cmsghdr) -> Option<T> {
     // SAFETY: the macro only computes.
     let needed = unsafe { libc::CMSG_LEN(size_of::<T>() as libc::c_uint) };
-    if (message.cmsg_len as usize) < needed as usize {
+    #[allow(clippy::unnecessary_cast, reason = "narrower with other C libraries")]
+    let length = message.cmsg_len as usize;
+    if length < needed as usize {
         return None;
     }
     // SAFETY: as many bytes lie there; they need not be aligned for `T`.
@@ -97,6 +99,10 @@ fn report(error: &sock_extended_err) -> Report {
 
 /// A stamp in nanoseconds; a zero means that there is none.
 fn ns(time: &timespec) -> Option<i64> {
+    #[allow(
+        clippy::useless_conversion,
+        reason = "both are narrower on 32-bit systems"
+    )]
     let (seconds, rest) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
     let ns = seconds.checked_mul(1_000_000_000)?.checked_add(rest)?;
     (ns != 0).then_some(ns)
