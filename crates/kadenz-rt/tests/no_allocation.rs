@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use kadenz_rt::beat::{Beat, Rate};
-use kadenz_rt::clock::{self, ClockKind, now};
+use kadenz_rt::clock::{self, ClockKind, WallBridge, now};
+use kadenz_rt::net::port::{Inbox, Outbox, PortOptions, Stamping, UdpPort, Wait};
 use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 
 /// The system's allocator, counting what each thread asks of it.
@@ -100,6 +101,60 @@ fn sleepers_on_a_beat_do_not_allocate() {
         assert_eq!(calls.join().unwrap(), 0, "{kind}");
     }
 }
+
+#[test]
+fn a_udp_port_and_its_bridge_do_not_allocate() {
+    let wish = PortOptions {
+        receive_stamps: Stamping::Software,
+        transmit_stamps: Stamping::Software,
+        transmit_stamps_kept: 64,
+        ..PortOptions::default()
+    };
+    let mut device = UdpPort::open(&wish).unwrap();
+    let mut port = UdpPort::open(&PortOptions {
+        peer: Some(device.local_address()),
+        ..wish
+    })
+    .unwrap();
+    let mut inbox = Inbox::new(8, 256);
+    let mut outbox = Outbox::new(4, 256);
+    for _ in 0..4 {
+        outbox
+            .push(b"a beat's probes", device.local_address())
+            .unwrap();
+    }
+    let waker = device.waker();
+    let mut bridge = WallBridge::new();
+    let calls = allocator_calls(|| {
+        for beat in 0..200_u8 {
+            outbox.bytes_mut(0).unwrap()[0] = beat;
+            port.send_batch(&mut outbox);
+            std::hint::black_box(port.send(&[beat; 18]).is_ok());
+            let wait = Wait::Until(now() + Duration::from_secs(30));
+            std::hint::black_box(device.receive_batch(&mut inbox, wait).is_ok());
+            for datagram in inbox.datagrams() {
+                let stamp = datagram.stamps.software;
+                std::hint::black_box(stamp.and_then(|stamp| bridge.translate(stamp)));
+                std::hint::black_box(device.send_to(datagram.bytes, datagram.from).is_ok());
+            }
+            std::hint::black_box(port.receive_batch(&mut inbox, Wait::Poll).is_ok());
+            std::hint::black_box(port.transmit_stamps().count());
+            std::hint::black_box(port.network_errors().count());
+            std::hint::black_box(device.dropped());
+            // Refused, woken, over time: the ways out that are seldom taken.
+            std::hint::black_box(port.send(&TOO_LONG).is_err());
+            waker.wake();
+            std::hint::black_box(device.receive_batch(&mut inbox, Wait::Forever).is_ok());
+            let soon = Wait::Until(now() + Duration::from_micros(50));
+            std::hint::black_box(device.receive_batch(&mut inbox, soon).is_ok());
+            bridge.observe();
+        }
+    });
+    assert_eq!(calls, 0);
+}
+
+/// A byte more than UDP carries over IPv4.
+static TOO_LONG: [u8; 65_508] = [0; 65_508];
 
 #[cfg(target_os = "linux")]
 #[test]

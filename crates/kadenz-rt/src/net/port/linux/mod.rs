@@ -5,6 +5,7 @@ mod errors;
 mod keys;
 mod open;
 mod rights;
+mod settle;
 mod stamping;
 mod wake;
 

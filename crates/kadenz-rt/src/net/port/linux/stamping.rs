@@ -1,6 +1,7 @@
 //! Turning the kernel's and the card's stamps on. Source: kernel documentation `timestamping.rst`.
 
 use super::rights;
+use super::settle::{self, Settled};
 use crate::net::interface;
 use crate::net::port::{Granted, PortOptions, StampSource, Stamping};
 use crate::os::linux::udp::card;
@@ -66,13 +67,9 @@ pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Grant
                 Stamping::Hardware | Stamping::Software => *software,
             }
     });
-    let outcome = if flags == 0 {
-        Ok(())
-    } else {
-        set(socket, flags)
-    };
+    let outcome = turn_on(socket, flags);
     let refused = card.as_ref().and_then(|card| card.as_ref().err());
-    let in_force = |wish| match (wish, outcome) {
+    let in_force = |wish| match (wish, &outcome) {
         (Stamping::Off, _) | (_, Err(_)) => None,
         (Stamping::Hardware, Ok(())) if has_card => Some(StampSource::Hardware),
         (_, Ok(())) => Some(StampSource::Software),
@@ -92,8 +89,8 @@ pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Grant
         ),
     ] {
         if wish != Stamping::Off {
-            let why = outcome.err().map(Refusal::of_the_kernel);
-            let why = why.as_ref().or(refused);
+            let why = outcome.as_ref().err();
+            let why = why.or(refused);
             granted.measures.push(measure(name, wish, found, why));
         }
     }
@@ -101,6 +98,23 @@ pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Grant
         flags: if outcome.is_ok() { flags } else { 0 },
         _card: card.and_then(Result::ok),
     }
+}
+
+fn turn_on(socket: &Socket, flags: u32) -> Result<(), Refusal> {
+    if flags == 0 {
+        return Ok(());
+    }
+    set(socket, flags).map_err(Refusal::of_the_kernel)?;
+    let receives = flags & libc::SOF_TIMESTAMPING_RX_SOFTWARE != 0;
+    if receives && settle::wait(RECEIVE_SOFTWARE) == Settled::Never {
+        // Nobody need wait for what never comes.
+        let _ = set(socket, 0);
+        return Err(Refusal {
+            reason: "the kernel accepts the wish and stamps nothing, as sandboxes do".to_owned(),
+            remedy: "measure outside of the sandbox".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 /// Why there are no stamps, or none of the card.

@@ -1,5 +1,7 @@
 #![allow(unsafe_code)]
 
+mod refusals;
+
 use std::time::Duration;
 
 use super::super::tests::{closed_port, long, pair};

@@ -1,0 +1,52 @@
+//! Waiting until the kernel really stamps what comes in.
+//!
+//! The kernel turns its stamps on by rewriting its own code, which it puts off to a thread of its own
+//! (`net_enable_timestamp`, net/core/dev.c): the first datagrams after the wish may come without a
+//! stamp. Besides, a sandbox may accept the wish and never stamp anything.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use crate::os::linux::udp::messages::{Messages, Queue};
+use crate::os::linux::udp::socket::{Family, Socket};
+
+/// Some 50 ms at least, where stamps never come.
+const TRIES: u32 = 500;
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// What was seen on the loopback interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// A datagram came with a stamp.
+    Stamping,
+    /// Many came, all without.
+    Never,
+    /// None could be sent: the loopback interface is down, or this is no IPv4 host.
+    Unknown,
+}
+
+/// Sends datagrams to itself until one is stamped. `flags` turn the stamps on.
+pub(super) fn wait(flags: u32) -> Settled {
+    try_wait(flags).unwrap_or(Settled::Unknown)
+}
+
+fn try_wait(flags: u32) -> Result<Settled, i32> {
+    let socket = Socket::open(Family::V4)?;
+    let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    socket.set(option.0, option.1, flags.cast_signed())?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let own = socket.local_address()?;
+    let mut messages = Messages::for_receiving(1);
+    let mut settled = Settled::Unknown;
+    for _ in 0..TRIES {
+        socket.send(b"kadenz", Some(own))?;
+        if let Ok(1..) = messages.receive(&socket, Queue::Datagrams, &mut [0; 8], 8) {
+            if messages.notes(0).software_ns.is_some() {
+                return Ok(Settled::Stamping);
+            }
+            settled = Settled::Never;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(settled)
+}
