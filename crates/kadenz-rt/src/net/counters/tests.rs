@@ -5,22 +5,26 @@ use proptest::prelude::*;
 use super::*;
 use crate::doctor::fake::{self, FakeFile};
 
-const SNMP: &[u8] = b"Ip: Forwarding DefaultTTL\nIp: 1 64\n\
-    Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti MemErrors\n\
-    Udp: 12000 7 30 11000 25 2 5 9 1\n\
-    UdpLite: InDatagrams NoPorts InErrors\nUdpLite: 99 99 99\n";
-
 const HOST: &[FakeFile] = &[
-    ("/proc/net/snmp", SNMP),
+    (
+        "/proc/net/snmp",
+        include_bytes!("../../../../../conformance/net/snmp"),
+    ),
     (
         "/proc/net/snmp6",
-        b"Ip6InReceives                   \t44\nUdp6InDatagrams                 \t10\n\
-          Udp6NoPorts                     \t1\nUdp6RcvbufErrors                \t3\n\
-          UdpLite6InDatagrams             \t55\n",
+        include_bytes!("../../../../../conformance/net/snmp6"),
     ),
     (
         "/proc/net/softnet_stat",
-        b"000000ff 00000001 00000002 00000000 00000000\n00000001 00000010 00000000 00000000 00000000\n",
+        include_bytes!("../../../../../conformance/net/softnet_stat"),
+    ),
+    (
+        "/proc/net/udp",
+        include_bytes!("../../../../../conformance/net/udp"),
+    ),
+    (
+        "/proc/net/udp6",
+        include_bytes!("../../../../../conformance/net/udp6"),
     ),
     ("/sys/class/net/eth0/statistics/rx_packets", b"1000\n"),
     ("/sys/class/net/eth0/statistics/tx_packets", b"900\n"),
@@ -28,16 +32,6 @@ const HOST: &[FakeFile] = &[
     ("/sys/class/net/eth0/statistics/rx_dropped", b"3\n"),
     ("/sys/class/net/eth0/statistics/rx_missed_errors", b"4\n"),
     ("/sys/class/net/eth0/statistics/tx_dropped", b"2\n"),
-    (
-        "/proc/net/udp",
-        b"   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n\
-          1234: 0100007F:1820 00000000:0000 07 00000000:00000200 00:00000000 00000000  1000        0 4711 2 0000000000000000 17\n",
-    ),
-    (
-        "/proc/net/udp6",
-        b"  sl  local_address\n\
-          77: 00000000000000000000000001000000:0035 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 42 2 0000000000000000 0\n",
-    ),
 ];
 
 #[test]
