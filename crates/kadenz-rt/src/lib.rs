@@ -3,7 +3,8 @@
 //!
 //! A real-time loop takes its time from [`clock`], its wake-ups from [`sleep`] and its intended
 //! times from [`beat`]. [`tuning`] asks the kernel for what the loop needs and reports what was
-//! granted, and [`shield`] keeps everything else off its CPUs. None of the loops allocates, locks or logs once it has been created. [`host`] and
+//! granted, [`net`] sends and receives with the kernel's stamps, and [`shield`] keeps everything else
+//! off its CPUs. None of the loops allocates, locks or logs once it has been created. [`host`] and
 //! [`doctor`] look at the machine around the loop.
 //!
 //! This is the only crate of the workspace that holds `unsafe` code, and there it stands in few
