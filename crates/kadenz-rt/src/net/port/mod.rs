@@ -148,7 +148,8 @@ impl UdpPort {
         self.system.receive(inbox, wait)
     }
 
-    /// Sends one datagram to the peer. Real-time safe; one system call, which never waits.
+    /// Sends one datagram to the peer. Real-time safe; one system call, which never waits, and some
+    /// more each 64 datagrams where transmit stamps are wanted and nobody took them.
     ///
     /// The key finds the datagram's transmit stamp, where those were asked for.
     ///
@@ -179,16 +180,17 @@ impl UdpPort {
     }
 
     /// When datagrams left, for those whose stamps have come since the last call; in the order of
-    /// their stamps. Taking them regularly keeps room in the socket's buffer, which stamps share with
-    /// what is received.
+    /// their stamps. A port takes them out of the kernel while it waits and, at the latest, before it
+    /// has sent 65 datagrams without; this call hands them over.
     ///
     /// Real-time safe. One system call, and one more for each 16 stamps.
     pub fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {
         self.system.transmit_stamps()
     }
 
-    /// Transmit stamps that were thrown away because nobody took them:
-    /// [`PortOptions::transmit_stamps_kept`] was too small, or the kernel's buffer.
+    /// Transmit stamps that were thrown away because nobody took them and no more than
+    /// [`PortOptions::transmit_stamps_kept`] are kept. Those that the kernel itself throws away, while
+    /// the receive buffer is full, are missing without being counted.
     #[must_use]
     pub fn transmit_stamps_lost(&self) -> u64 {
         self.system.transmit_stamps_lost()

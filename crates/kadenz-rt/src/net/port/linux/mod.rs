@@ -38,7 +38,13 @@ pub(super) struct Port {
     error_queue: ErrorQueue,
     drops: Option<Drops>,
     stamping: Arc<Enabled>,
+    /// Datagrams sent since the error queue was last taken out.
+    unread: usize,
 }
+
+/// So many stamps may wait in the socket's receive buffer, which they share with what comes in: a
+/// loop that never takes them would else lose datagrams by its own stamps.
+const MOST_UNREAD: usize = 64;
 
 pub(super) type InboxParts = ReceiveParts;
 pub(super) type OutboxParts = SendParts;
@@ -78,6 +84,7 @@ impl Port {
             error_queue: self.error_queue.another(),
             drops: self.drops,
             stamping: Arc::clone(&self.stamping),
+            unread: 0,
         })
     }
 
@@ -118,7 +125,7 @@ impl Port {
                     }
                     // What stands in the error queue ends every wait until it is taken out.
                     if ready.error {
-                        self.error_queue.drain(&self.socket, &self.keys);
+                        self.drain();
                     }
                 }
                 Err(libc::EINTR) => return Ok(Reception::Interrupted),
@@ -142,7 +149,7 @@ impl Port {
                 Err(libc::EAGAIN | libc::EINTR) => return Ok(()),
                 Err(errno) => errno,
             };
-            self.error_queue.drain(&self.socket, &self.keys);
+            self.drain();
             if self.connected || !errors::is_of_a_datagram(errno) {
                 return Err(errors::receive_error(errno));
             }
@@ -171,6 +178,7 @@ impl Port {
         bytes: &[u8],
         to: Option<SocketAddr>,
     ) -> Result<TransmitKey, SendError> {
+        self.make_room(1);
         let key = self.keys.count(1);
         let mut sent = self.socket.send(bytes, to);
         if let Err(errno) = sent
@@ -183,6 +191,7 @@ impl Port {
 
     pub(super) fn send_batch(&mut self, outbox: &mut Outbox) {
         let count = outbox.filled;
+        self.make_room(count);
         let (parcels, slot_bytes) = (&mut outbox.parcels, outbox.slot_bytes);
         let describe = |at: usize| (parcels[at].length, parcels[at].to);
         let messages = &mut outbox.system.0;
@@ -214,6 +223,19 @@ impl Port {
         }
     }
 
+    fn make_room(&mut self, about_to_send: usize) {
+        if self.unread + about_to_send > MOST_UNREAD && self.unread > 0 && self.stamping.transmits()
+        {
+            self.drain();
+        }
+        self.unread += about_to_send;
+    }
+
+    fn drain(&mut self) {
+        self.error_queue.drain(&self.socket, &self.keys);
+        self.unread = 0;
+    }
+
     /// Whether the error tells of a datagram to somebody else, sent before: then this one can be
     /// tried again, for telling has taken the error away.
     fn is_anothers(&self, errno: i32) -> bool {
@@ -224,7 +246,7 @@ impl Port {
         self.keys.uncount(count);
         if self.stamping.transmits() {
             // Whether the kernel has counted a refused datagram depends on where it was refused.
-            self.error_queue.drain(&self.socket, &self.keys);
+            self.drain();
             self.keys.restart();
             self.stamping.restart_keys(&self.socket);
         }
@@ -232,7 +254,7 @@ impl Port {
     }
 
     pub(super) fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {
-        self.error_queue.drain(&self.socket, &self.keys);
+        self.drain();
         self.error_queue.stamps()
     }
 
@@ -241,7 +263,7 @@ impl Port {
     }
 
     pub(super) fn network_errors(&mut self) -> impl Iterator<Item = NetworkError> + '_ {
-        self.error_queue.drain(&self.socket, &self.keys);
+        self.drain();
         self.error_queue.errors()
     }
 

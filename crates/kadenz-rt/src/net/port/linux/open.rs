@@ -85,6 +85,7 @@ fn around(
         error_queue: ErrorQueue::new(options.transmit_stamps_kept),
         drops,
         stamping: Arc::new(stamping),
+        unread: 0,
     })
 }
 

@@ -10,9 +10,12 @@ use std::time::Duration;
 use crate::os::linux::udp::messages::{Messages, Queue};
 use crate::os::linux::udp::socket::{Family, Socket};
 
-/// Some 50 ms at least, where stamps never come.
-const TRIES: u32 = 500;
-const PAUSE: Duration = Duration::from_micros(100);
+/// Pauses between tries: the thread of the kernel is done within microseconds as a rule, but waits for
+/// its turn on a busy machine like any other.
+const PAUSES: [(u32, Duration); 2] = [
+    (100, Duration::from_micros(100)),
+    (1_000, Duration::from_millis(2)),
+];
 
 /// What was seen on the loopback interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +41,10 @@ fn try_wait(flags: u32) -> Result<Settled, i32> {
     let own = socket.local_address()?;
     let mut messages = Messages::for_receiving(1);
     let mut settled = Settled::Unknown;
-    for _ in 0..TRIES {
+    let pauses = PAUSES
+        .iter()
+        .flat_map(|(times, pause)| (0..*times).map(|_| *pause));
+    for pause in pauses {
         socket.send(b"kadenz", Some(own))?;
         if let Ok(1..) = messages.receive(&socket, Queue::Datagrams, &mut [0; 8], 8) {
             if messages.notes(0).software_ns.is_some() {
@@ -46,7 +52,7 @@ fn try_wait(flags: u32) -> Result<Settled, i32> {
             }
             settled = Settled::Never;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(pause);
     }
     Ok(settled)
 }

@@ -129,6 +129,90 @@ fn stamps_that_nobody_takes_are_counted() {
 }
 
 #[test]
+fn stamps_that_nobody_takes_cost_no_datagram() {
+    let (mut controller, mut device) = stamped();
+    let mut inbox = Inbox::new(64, 64);
+    let mut answered = 0;
+    for _ in 0..2_000 {
+        controller.send(b"spinning").unwrap();
+        device.receive_batch(&mut inbox, Wait::Poll).unwrap();
+        let datagram = inbox.datagram(0).unwrap();
+        device.send_to(datagram.bytes, datagram.from).unwrap();
+        answered += controller
+            .receive_batch(&mut inbox, Wait::Poll)
+            .unwrap()
+            .count();
+    }
+    assert_eq!(answered, 2_000);
+    assert_eq!((controller.dropped(), device.dropped()), (Some(0), Some(0)));
+    // Nor is a stamp lost before the port keeps no more of them.
+    let kept = controller.transmit_stamps().count() as u64;
+    assert_eq!(kept, 1024);
+    assert_eq!(kept + controller.transmit_stamps_lost(), 2_000);
+}
+
+#[test]
+fn ipv6_stamps_and_counts_the_same() {
+    let wish = PortOptions {
+        local: (std::net::Ipv6Addr::LOCALHOST, 0).into(),
+        receive_stamps: Stamping::Software,
+        transmit_stamps: Stamping::Software,
+        receive_buffer: Some(8192),
+        type_of_service: Some(0xb8),
+        fragmentation: Fragmentation::Forbid,
+        ..PortOptions::default()
+    };
+    let Ok(mut port) = UdpPort::open(&wish) else {
+        let missing = "an IPv6 loopback address; `ip -6 address add ::1/128 dev lo`";
+        crate::testing::skip("ipv6_stamps_and_counts_the_same", missing);
+        return;
+    };
+    assert!(port.granted().all_granted(), "{:?}", port.granted());
+    let mut sender = UdpPort::open(&wish).unwrap();
+    let to = port.local_address();
+    let mut keys = Vec::new();
+    for _ in 0..300 {
+        sender.send_to(&[6; 200], to).unwrap();
+        // In so small a buffer there is room for few stamps.
+        keys.extend(sender.transmit_stamps().map(|it| it.key.ordinal()));
+    }
+    assert_eq!(keys, Vec::from_iter(0..300));
+    let mut inbox = Inbox::new(64, 256);
+    let mut received = 0;
+    while let Reception::Datagrams(count) = port.receive_batch(&mut inbox, Wait::Poll).unwrap() {
+        received += count as u64;
+        assert!(inbox.datagrams().all(|it| it.stamps.software.is_some()));
+    }
+    assert_eq!(port.dropped(), Some(300 - received));
+    assert!(received < 300);
+    let closed = std::net::UdpSocket::bind("[::1]:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    sender.send_to(b"anyone?", closed).unwrap();
+    let told = until(|| sender.network_errors().next());
+    assert_eq!((told.to, told.error), (closed, ReceiveError::Refused));
+}
+
+#[test]
+fn a_port_may_move_to_the_thread_that_uses_it() {
+    fn is_send<T: Send>(_: &T) {}
+    let (mut controller, mut device) = pair();
+    let mut inbox = Inbox::new(2, 64);
+    let outbox = Outbox::new(2, 64);
+    is_send(&outbox);
+    controller.send(b"before the move").unwrap();
+    // The boxes that the calls lead to move with it.
+    let mut inbox = std::thread::spawn(move || {
+        device.receive_batch(&mut inbox, long()).unwrap();
+        inbox
+    })
+    .join()
+    .unwrap();
+    assert_eq!(inbox.datagram(0).unwrap().bytes, b"before the move");
+}
+
+#[test]
 fn keys_still_fit_after_refusals() {
     let (mut controller, device) = stamped();
     let to = device.local_address();
@@ -316,7 +400,12 @@ fn a_card_that_cannot_stamp_leaves_the_kernel_to_do_it() {
         ..PortOptions::default()
     })
     .unwrap();
-    assert_eq!(port.granted().receive_stamps, Some(StampSource::Software));
+    let granted = port.granted();
+    assert_eq!(
+        granted.receive_stamps,
+        Some(StampSource::Software),
+        "{granted:?}"
+    );
     let [measure] = &port.granted().measures[..] else {
         panic!("{:?}", port.granted());
     };
