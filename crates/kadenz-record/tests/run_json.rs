@@ -11,6 +11,7 @@ use kadenz_record::run::model::{
     Clock, Counts, EndedBy, FORMAT_VERSION, Host, Kind, Run, Series, SeriesFiles, TuningMeasure,
     Warning,
 };
+use kadenz_record::run::network::{Flow, Interface, LostHere, Network};
 use proptest::option::of;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -101,11 +102,34 @@ fn full() -> Run {
             record_cost_ns: Some(0.3),
         },
         series: vec![series],
+        network: Some(network()),
         warnings: vec![Warning {
             id: text(),
             text: text(),
             remedy: Some(text()),
         }],
+    }
+}
+
+fn network() -> Network {
+    let text = || "x".to_owned();
+    Network {
+        payload_bytes: 200,
+        flows: vec![Flow {
+            device: text(),
+            address: text(),
+            sent: u64::MAX,
+            ..Flow::default()
+        }],
+        interface: Some(Interface {
+            name: text(),
+            kind: Some(text()),
+            driver: Some(text()),
+            speed_mbit_s: Some(1000),
+            mtu_bytes: Some(1500),
+        }),
+        here: Some(LostHere::default()),
+        foreign: 1,
     }
 }
 
@@ -363,6 +387,43 @@ fn clocks() -> impl Strategy<Value = Clock> {
     )
 }
 
+fn networks() -> impl Strategy<Value = Network> {
+    let flow = (text(), text(), any::<[u64; 7]>()).prop_map(|(device, address, counts)| Flow {
+        device,
+        address,
+        sent: counts[0],
+        answered: counts[1],
+        lost: counts[2],
+        duplicates: counts[3],
+        reordered: counts[4],
+        late: counts[5],
+        longest_loss: counts[6],
+    });
+    let facts = (of(text()), of(any::<u32>()), of(any::<u32>()));
+    let interface = (text(), facts).prop_map(|(name, (kind, speed_mbit_s, mtu_bytes))| Interface {
+        name,
+        driver: kind.clone(),
+        kind,
+        speed_mbit_s,
+        mtu_bytes,
+    });
+    let here = any::<[u64; 3]>().prop_map(|[socket, interface, unsent]| LostHere {
+        socket,
+        interface,
+        unsent,
+    });
+    let flows = prop::collection::vec(flow, 0..3);
+    (any::<u32>(), flows, of(interface), of(here), any::<u64>()).prop_map(
+        |(payload_bytes, flows, interface, here, foreign)| Network {
+            payload_bytes,
+            flows,
+            interface,
+            here,
+            foreign,
+        },
+    )
+}
+
 fn runs() -> impl Strategy<Value = Run> {
     let parameter = prop_oneof![
         any::<bool>().prop_map(Value::from),
@@ -380,8 +441,9 @@ fn runs() -> impl Strategy<Value = Run> {
         prop::collection::vec(all_series(), 0..3),
         prop::collection::vec(warning, 0..3),
     );
-    (text(), text(), end, hosts(), clocks(), lists).prop_map(
-        |(kadenz, experiment, end, host, clock, (command, parameters, series, warnings))| Run {
+    let machine = (hosts(), clocks(), of(networks()));
+    (text(), text(), end, machine, lists).prop_map(
+        |(kadenz, experiment, end, machine, (command, parameters, series, warnings))| Run {
             version: FORMAT_VERSION,
             kadenz,
             experiment,
@@ -392,8 +454,9 @@ fn runs() -> impl Strategy<Value = Run> {
             ended_by: end.3,
             command,
             parameters,
-            host,
-            clock,
+            host: machine.0,
+            clock: machine.1,
+            network: machine.2,
             series,
             warnings,
         },

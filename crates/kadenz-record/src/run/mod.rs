@@ -4,3 +4,4 @@ pub mod disk;
 pub mod folder;
 pub mod matrix;
 pub mod model;
+pub mod network;

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::network::Network;
+
 /// The version of the format that this crate writes.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -42,6 +44,9 @@ pub struct Run {
     /// The series, in the order in which they should be shown.
     #[serde(default)]
     pub series: Vec<Series>,
+    /// What became of packets, in a run that measured a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// What a reader must know before believing the numbers.
     #[serde(default)]
     pub warnings: Vec<Warning>,

@@ -7,6 +7,7 @@ use super::gaussian;
 use super::machine;
 use super::markup::Markup;
 use super::matrix;
+use super::network;
 use super::page::Page;
 use super::repeat;
 use super::table;
@@ -47,8 +48,9 @@ const HEAD: &str = concat!(
     "<link rel=\"icon\" href=\"data:,\">",
 );
 
+const FIRST_LINK: &str = "<a href=\"#verdict\">Verdict</a>";
 const LINKS: &str = concat!(
-    "<a href=\"#verdict\">Verdict</a><a href=\"#series\">Figures</a>",
+    "<a href=\"#series\">Figures</a>",
     "<a href=\"#percentiles\">Percentiles</a><a href=\"#extremes\">Over time</a>",
     "<a href=\"#histogram\">Histogram</a><a href=\"#jitter\">Jitter</a>",
     "<a href=\"#gaussian\">Gaussian</a><a href=\"#host\">Machine</a>",
@@ -59,8 +61,14 @@ const LINKS: &str = concat!(
 pub(super) fn render(page: &Page<'_>) -> String {
     let data = data::of(page);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    around(page, LINKS, &json, |out| {
+    let packets = if network::is_there(page) {
+        network::LINK
+    } else {
+        ""
+    };
+    around(page, &[FIRST_LINK, packets, LINKS], &json, |out| {
         verdict::section(out, page);
+        network::section(out, page);
         table::section(out, page);
         charts::sections(out, page, &data);
         gaussian::section(out, page);
@@ -73,7 +81,7 @@ pub(super) fn render(page: &Page<'_>) -> String {
 pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
     let data = matrix::data(page, matrix);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    around(page, matrix::LINKS, &json, |out| {
+    around(page, &[matrix::LINKS], &json, |out| {
         matrix::sections(out, page, matrix);
     })
 }
@@ -81,7 +89,7 @@ pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
 /// What all pages have around their sections: style, header, data and scripts.
 fn around(
     page: &Page<'_>,
-    links: &'static str,
+    links: &[&'static str],
     json: &str,
     sections: impl FnOnce(&mut Markup),
 ) -> String {
@@ -119,14 +127,17 @@ fn title(page: &Page<'_>) -> String {
     }
 }
 
-fn top_bar(out: &mut Markup, links: &'static str) {
+fn top_bar(out: &mut Markup, links: &[&'static str]) {
     out.tag(concat!(
         "<a class=\"skip\" href=\"#content\">Skip to the report</a>",
         "<div class=\"top\"><div class=\"top-in\">",
         "<span class=\"brand\"><svg aria-hidden=\"true\"><use href=\"#i-beat\"/></svg>Kadenz</span>",
         "<nav aria-label=\"Sections\">",
     ));
-    out.tag(links).tag(concat!(
+    for &link in links {
+        out.tag(link);
+    }
+    out.tag(concat!(
         "</nav>",
         "<button type=\"button\" id=\"theme-toggle\" aria-label=\"Switch colours\">",
         "<svg aria-hidden=\"true\"><use href=\"#i-theme\"/></svg></button>",

@@ -11,6 +11,7 @@ mod gaussian;
 mod machine;
 mod markup;
 mod matrix;
+mod network;
 mod normal;
 mod page;
 mod remedy;

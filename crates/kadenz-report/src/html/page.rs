@@ -44,7 +44,7 @@ impl<'a> Page<'a> {
         let several = summaries.len() > 1;
         let mut series = Vec::new();
         for (run, summary) in summaries.iter().enumerate() {
-            for one in &summary.series {
+            for one in summary.by_themselves() {
                 let label = match several {
                     true => format!("{} · {}", labels[run], plain(&one.series.name)),
                     false => plain(&one.series.name),

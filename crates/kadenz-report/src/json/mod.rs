@@ -5,6 +5,7 @@
 //! `null`, never absent.
 
 mod comparison;
+mod network;
 mod parts;
 
 use serde::Serialize;
@@ -12,6 +13,7 @@ use serde::Serialize;
 pub use comparison::{
     ComparisonOutput, DifferenceOutput, FigureOutput, PairOutput, UndecidedOutput, ViolationOutput,
 };
+pub use network::{FlowOutput, InterfaceOutput, LostHereOutput, NetworkOutput};
 pub use parts::{
     ClusterOutput, DeadlineOutput, ExtremeOutput, FrequencyOutput, JitterOutput, Percentiles,
     WarningOutput,
@@ -59,6 +61,8 @@ pub struct RunOutput {
     pub complete: bool,
     /// The verdict in words; `null` without a deadline.
     pub answer: Option<String>,
+    /// What became of packets; `null` in a run that sent none.
+    pub network: Option<NetworkOutput>,
 }
 
 /// A series.
@@ -144,6 +148,7 @@ impl RunOutput {
             duration_ns: run.run.duration_ns,
             complete: run.run.complete,
             answer: answer(run),
+            network: run.run.network.as_ref().map(NetworkOutput::new),
         }
     }
 }

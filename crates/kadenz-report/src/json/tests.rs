@@ -1,4 +1,5 @@
 use kadenz_record::run::model::{Kind, Warning};
+use kadenz_record::run::network::{Flow, Interface, LostHere, Network};
 use serde_json::Value;
 
 use super::*;
@@ -45,6 +46,27 @@ fn parsed(runs: &[Summary]) -> Value {
     serde_json::from_str(&Output::new(runs).to_string()).unwrap()
 }
 
+fn network() -> Network {
+    let flow = Flow {
+        device: "foot".into(),
+        address: "10.0.0.5:6176".into(),
+        sent: 1000,
+        answered: 998,
+        lost: 2,
+        ..Flow::default()
+    };
+    Network {
+        payload_bytes: 200,
+        flows: vec![flow],
+        interface: Some(Interface {
+            name: "eth0".into(),
+            ..Interface::default()
+        }),
+        here: Some(LostHere::default()),
+        foreign: 1,
+    }
+}
+
 fn full_run() -> Summary {
     let mut deadline = named("wakeup", Kind::Lateness);
     deadline.deadline_ns = Some(400_000);
@@ -71,6 +93,7 @@ fn full_run() -> Summary {
             series_of(named("empty", Kind::Floor), &[]),
         ],
     );
+    run.run.network = Some(network());
     run.warnings.push(Warning {
         id: "x".into(),
         text: "y".into(),

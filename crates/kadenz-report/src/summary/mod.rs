@@ -67,6 +67,31 @@ pub struct SeriesSummary {
     pub samples: Option<SampleFacts>,
 }
 
+/// A device's series is shown by itself where there are no more devices than this.
+const FEW_DEVICES: usize = 4;
+
+impl Summary {
+    /// The series that a page or a table shows in full. In a run of many devices their own series
+    /// are left out: the table of packets has a row of each, and one more series has them together.
+    pub(crate) fn by_themselves(&self) -> impl Iterator<Item = &SeriesSummary> {
+        let network = self.run.network.as_ref();
+        let flows = network.map_or(&[][..], |network| &network.flows);
+        let many = flows.len() > FEW_DEVICES;
+        self.series.iter().filter(move |series| {
+            let of = |device: &str| {
+                let rest = series.series.name.strip_prefix(device);
+                rest.is_some_and(|rest| rest.starts_with('.'))
+            };
+            !(many && flows.iter().any(|flow| of(&flow.device)))
+        })
+    }
+
+    /// The same as a list.
+    pub(crate) fn shown_by_themselves(&self) -> Vec<SeriesSummary> {
+        self.by_themselves().cloned().collect()
+    }
+}
+
 impl SeriesSummary {
     /// The value of a percentile of the ladder; absent when the sample cannot carry it.
     #[must_use]

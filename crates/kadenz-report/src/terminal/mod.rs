@@ -1,6 +1,7 @@
 //! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
 
 mod comparison;
+mod network;
 mod overview;
 mod sheet;
 pub(crate) mod text;
@@ -92,10 +93,11 @@ pub fn summary(summary: &Summary, style: Style) -> String {
         parts.extend(beside(&matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
+        parts.extend(network::packets(summary, style));
         if summary.series.is_empty() {
             parts.push("This run holds no series.".to_owned());
         } else {
-            parts.push(sheet(&summary.series, style));
+            parts.push(sheet(&summary.shown_by_themselves(), style));
         }
     }
     parts.extend(refused(summary, style));

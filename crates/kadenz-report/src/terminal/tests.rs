@@ -1,4 +1,5 @@
 use kadenz_record::run::model::{Kind, Series};
+use kadenz_record::run::network::{Flow, Network};
 
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
@@ -218,4 +219,54 @@ fn a_comparison_of_many_runs_is_parted_where_it_is_too_wide() {
             "{text}"
         );
     }
+}
+
+/// A broadcast to so many devices, of which the last loses a packet.
+fn fleet(devices: u64) -> Summary {
+    let mut series = vec![series_of(named("rtt", Kind::Latency), &[(190_000, 1000)])];
+    let flows = (1..=devices).map(|n| Flow {
+        device: format!("d{n}"),
+        address: format!("10.0.0.{n}:6176"),
+        sent: 100,
+        answered: 100 - u64::from(n == devices),
+        lost: u64::from(n == devices),
+        ..Flow::default()
+    });
+    let flows: Vec<Flow> = flows.collect();
+    for flow in &flows {
+        let name = flow.series("rtt", flows.len());
+        series.push(series_of(
+            named(&name, Kind::Latency),
+            &[(180_000, 50), (200_000, 50)],
+        ));
+    }
+    let mut run = run_of("fleet", series);
+    run.run.network = Some(Network {
+        payload_bytes: 200,
+        flows,
+        ..Network::default()
+    });
+    run
+}
+
+#[test]
+fn packets_are_told_by_device() {
+    let text = summary(&fleet(2), Style::plain());
+    assert!(text.contains("Of 200 packets 1 (0.5 %) was lost"), "{text}");
+    assert!(text.contains("d2"), "{text}");
+    assert!(
+        text.contains("d1.rtt"),
+        "the series of few devices stand by themselves: {text}"
+    );
+}
+
+#[test]
+fn of_many_devices_each_has_a_row_and_none_a_table() {
+    let text = summary(&fleet(40), Style::plain());
+    assert!(!text.contains("d7.rtt"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("| d7 ")).unwrap();
+    assert!(row.contains("180"), "{row}");
+    let page = crate::html::render(&[fleet(40)]);
+    assert!(page.contains("id=\"packets\"") && page.contains("10.0.0.40:6176"));
+    assert!(!page.contains("d7.rtt"));
 }

@@ -76,6 +76,9 @@ pub enum AddSeriesError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The header of its samples file could not be formed.
+    #[error(transparent)]
+    Samples(#[from] WriteSamplesError),
 }
 
 /// Why measuring could not begin.

@@ -55,6 +55,7 @@ mod growing;
 mod interval_file;
 mod journal;
 mod manifest;
+mod prepared;
 mod progress;
 mod reader;
 mod recount;

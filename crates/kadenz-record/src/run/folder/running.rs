@@ -5,10 +5,11 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::error::FinishRunError;
+use super::error::{AddSeriesError, FinishRunError};
 use super::manifest::{self, RUN_JSON};
+use super::prepared::{Place, Prepared};
 use super::progress::Progress;
-use super::series::SeriesWriter;
+use super::series::{SeriesRecorder, SeriesSpec, SeriesWriter};
 use super::shared::Shared;
 use super::trouble::WriteTrouble;
 use crate::run::model::{EndedBy, Run, TuningMeasure, Warning};
@@ -48,6 +49,30 @@ impl RunningRun {
             elapsed: self.shared.now(),
             series,
         }
+    }
+
+    /// Adds a series to the run that is being measured: what comes turns out only now. It is written
+    /// from the next interval on; a kill before that loses what was recorded until then.
+    ///
+    /// # Errors
+    /// [`AddSeriesError`] if the name will not do, is taken, or a file cannot be created; the run
+    /// goes on without.
+    pub fn series(&self, spec: SeriesSpec) -> Result<SeriesRecorder, AddSeriesError> {
+        let place = Place {
+            dir: &self.shared.dir,
+            disk: &*self.shared.disk,
+        };
+        // The files are made under no lock that the writer thread needs.
+        let mut run = self.shared.lock().run.clone();
+        let (recorder, prepared) = Prepared::new(place, &mut run, spec)?;
+        let now = self.shared.now();
+        let added = run.series.last().cloned().unwrap_or_default();
+        let writer = prepared.open(&run, &added, self.shared.origin_wall, now)?;
+        let mut state = self.shared.lock();
+        state.run.series.push(added);
+        state.changed = true;
+        state.newcomers.push(writer);
+        Ok(recorder)
     }
 
     /// Adds a warning; one with the id of an earlier one takes its place.

@@ -32,6 +32,11 @@ impl Schedule {
         }
     }
 
+    /// There are rings to look at from now on.
+    pub(super) fn drain_too(&mut self) {
+        self.drain.get_or_insert(FIRST_DRAIN);
+    }
+
     /// How long to sleep at `now`.
     pub(super) fn sleep(&self, now: Duration) -> Duration {
         let flip = self.next_flip.saturating_sub(now);
@@ -92,6 +97,9 @@ mod tests {
         assert_eq!(schedule.sleep(ms(1200)), ms(0));
         let without_rings = Schedule::new(ms(0), ms(1000), false);
         assert_eq!(without_rings.sleep(ms(100)), ms(900));
+        let mut with_a_newcomer = without_rings;
+        with_a_newcomer.drain_too();
+        assert_eq!(with_a_newcomer.sleep(ms(100)), ms(20));
     }
 
     #[test]

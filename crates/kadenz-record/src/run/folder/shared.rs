@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::manifest::RUN_JSON;
 use super::progress::SeriesProgress;
+use super::series::SeriesWriter;
 use super::trouble::{Troubles, WriteTrouble};
 use crate::run::disk::Disk;
 use crate::run::model::{Run, Warning};
@@ -17,6 +18,8 @@ pub(super) struct Shared {
     pub(super) disk: Arc<dyn Disk>,
     /// The start of the run.
     pub(super) origin: Instant,
+    /// The same by the wall clock.
+    pub(super) origin_wall: jiff::Timestamp,
     state: Mutex<State>,
 }
 
@@ -26,21 +29,30 @@ pub(super) struct State {
     /// Whether `run.json` lags behind `run`.
     pub(super) changed: bool,
     pub(super) series: Vec<SeriesProgress>,
+    /// Series that were added while the run is measured, until the writer thread takes them over.
+    pub(super) newcomers: Vec<SeriesWriter>,
     troubles: Troubles,
 }
 
 impl Shared {
-    pub(super) fn new(dir: PathBuf, disk: Arc<dyn Disk>, origin: Instant, run: Run) -> Self {
+    pub(super) fn new(
+        dir: PathBuf,
+        disk: Arc<dyn Disk>,
+        (origin, origin_wall): (Instant, jiff::Timestamp),
+        run: Run,
+    ) -> Self {
         let state = State {
             run,
             changed: false,
             series: Vec::new(),
+            newcomers: Vec::new(),
             troubles: Troubles::default(),
         };
         Self {
             dir,
             disk,
             origin,
+            origin_wall,
             state: Mutex::new(state),
         }
     }

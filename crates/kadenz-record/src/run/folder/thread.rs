@@ -60,6 +60,7 @@ impl WriterThread {
     /// slow disk must not stretch an interval. The rings are emptied after the flip, so that no
     /// value of the interval lacks its sample.
     fn flip(&mut self) {
+        self.welcome();
         for series in &mut self.series {
             series.flip(|| self.shared.now());
         }
@@ -70,6 +71,20 @@ impl WriterThread {
             }
             let written = series.write_interval();
             self.shared.note(&series.hlog_name, &written);
+        }
+    }
+
+    /// Takes over the series that were added since the last flip.
+    fn welcome(&mut self) {
+        let newcomers = std::mem::take(&mut self.shared.lock().newcomers);
+        for mut series in newcomers {
+            for (file, written) in series.write_headers() {
+                self.shared.note(file, &written);
+            }
+            if series.keeps_samples() {
+                self.schedule.drain_too();
+            }
+            self.series.push(series);
         }
     }
 

@@ -6,21 +6,15 @@ use std::time::{Duration, Instant};
 
 use super::clock_step::{ClockStep, Clocks};
 use super::error::{AddSeriesError, CreateRunError, StartRunError};
-use super::interval_file::IntervalFile;
-use super::journal::Journal;
+use super::prepared::{Place, Prepared};
 use super::running::RunningRun;
-use super::sample_file::SampleFile;
 use super::schedule::Schedule;
-use super::series::{SeriesRecorder, SeriesSpec, SeriesWriter, ring_capacity};
+use super::series::{SeriesRecorder, SeriesSpec, SeriesWriter};
 use super::shared::Shared;
 use super::thread::WriterThread;
 use super::{claim, manifest};
-use crate::hlog::writer::header;
-use crate::recorder::{self, IntervalReader};
-use crate::run::disk::{AppendOnly, Disk, LocalDisk};
-use crate::run::model::{Counts, FORMAT_VERSION, Run, Series, SeriesFiles};
-use crate::samples::writer::SampleEncoder;
-use crate::samples::{SampleConsumer, SamplesHeader, ring};
+use crate::run::disk::{Disk, LocalDisk};
+use crate::run::model::{FORMAT_VERSION, Run};
 
 /// A run folder that is being prepared: series are added, then measuring starts.
 pub struct RunWriter {
@@ -30,14 +24,6 @@ pub struct RunWriter {
     origin: Instant,
     origin_wall: jiff::Timestamp,
     series: Vec<Prepared>,
-}
-
-/// A series before the start.
-struct Prepared {
-    reader: IntervalReader,
-    ring: Option<SampleConsumer>,
-    hlog: Box<dyn AppendOnly>,
-    samples: Option<Box<dyn AppendOnly>>,
 }
 
 impl RunWriter {
@@ -111,36 +97,13 @@ impl RunWriter {
     /// # Errors
     /// [`AddSeriesError`] if the name will not do, is taken, or a file cannot be created.
     pub fn series(&mut self, spec: SeriesSpec) -> Result<SeriesRecorder, AddSeriesError> {
-        let SeriesSpec { mut series, raw } = spec;
-        claim::check_name(&series.name)?;
-        let taken = |other: &Series| other.name.eq_ignore_ascii_case(&series.name);
-        if self.run.series.iter().any(taken) {
-            return Err(AddSeriesError::Duplicate { name: series.name });
-        }
-        series.files = SeriesFiles {
-            hlog: Some(format!("{}.hlog", series.name)),
-            samples: raw.then(|| format!("{}.samples.arrow", series.name)),
+        let place = Place {
+            dir: &self.dir,
+            disk: &*self.disk,
         };
-        "ns".clone_into(&mut series.unit);
-        series.counts = Counts::default();
-        let create = |name: &String| {
-            let path = self.dir.join(name);
-            self.disk
-                .create(&path)
-                .map_err(|source| AddSeriesError::Create { path, source })
-        };
-        let hlog = create(series.files.hlog.get_or_insert_default())?;
-        let samples = series.files.samples.as_ref().map(create).transpose()?;
-        let (producer, consumer) = raw.then(|| ring(ring_capacity(&series))).unzip();
-        let (counter, reader) = recorder::pair(series.deadline_ns);
-        self.series.push(Prepared {
-            reader,
-            ring: consumer,
-            hlog,
-            samples,
-        });
-        self.run.series.push(series);
-        Ok(SeriesRecorder::new(counter, producer))
+        let (recorder, prepared) = Prepared::new(place, &mut self.run, spec)?;
+        self.series.push(prepared);
+        Ok(recorder)
     }
 
     /// Writes `run.json` with the series and starts the writer thread, which ends an interval every
@@ -160,9 +123,10 @@ impl RunWriter {
         let mut series = prepared
             .into_iter()
             .zip(&self.run.series)
-            .map(|(prepared, model)| self.open(prepared, model, started))
+            .map(|(prepared, model)| prepared.open(&self.run, model, self.origin_wall, started))
             .collect::<Result<Vec<_>, _>>()?;
-        let shared = Arc::new(Shared::new(self.dir, self.disk, self.origin, self.run));
+        let clocks = (self.origin, self.origin_wall);
+        let shared = Arc::new(Shared::new(self.dir, self.disk, clocks, self.run));
         for (file, written) in series.iter_mut().flat_map(SeriesWriter::write_headers) {
             shared.note(file, &written);
         }
@@ -184,38 +148,6 @@ impl RunWriter {
             .spawn(move || thread.run())
             .map_err(|source| StartRunError::Thread { source })?;
         Ok(RunningRun::new(shared, stop, writer, started))
-    }
-
-    /// Turns a prepared series into one that is written.
-    fn open(
-        &self,
-        prepared: Prepared,
-        series: &Series,
-        started: Duration,
-    ) -> Result<SeriesWriter, StartRunError> {
-        let start_s = self.origin_wall.as_nanosecond() as f64 / 1e9;
-        let comments = [format!("Series: {}", series.name), "Unit: ns".to_owned()];
-        let header = header(start_s, &[&comments[0], &comments[1]]);
-        let intervals = IntervalFile::new(Journal::new(prepared.hlog), header);
-        let samples = match (prepared.samples, prepared.ring) {
-            (Some(file), Some(ring)) => {
-                let encoder = SampleEncoder::new(&SamplesHeader {
-                    series: series.name.clone(),
-                    unit: series.unit.clone(),
-                    started_at: self.run.started_at.clone(),
-                    start_monotonic_ns: self.run.start_monotonic_ns,
-                })?;
-                Some(SampleFile::new(Journal::new(file), encoder, ring))
-            }
-            _ => None,
-        };
-        Ok(SeriesWriter::new(
-            series,
-            prepared.reader,
-            intervals,
-            samples,
-            started,
-        ))
     }
 }
 

@@ -1,0 +1,103 @@
+//! What a run says of packets: who answered whom, and what became of every packet.
+
+use serde::{Deserialize, Serialize};
+
+/// What a network measurement counted, beside the times that stand in its series.
+///
+/// Everything here is a count or a name; times are series of the run, one set a flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Network {
+    /// Bytes of UDP payload a packet carries.
+    pub payload_bytes: u32,
+    /// The flows, a device each, in the order in which they should be shown.
+    #[serde(default)]
+    pub flows: Vec<Flow>,
+    /// The interface that the packets go through, where the system tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<Interface>,
+    /// Where packets were lost on this machine; what else is missing was lost on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub here: Option<LostHere>,
+    /// Packets that came and belonged to no flow: from strangers, malformed, of other runs.
+    #[serde(default)]
+    pub foreign: u64,
+}
+
+/// What became of the packets between this machine and one device.
+///
+/// `sent = answered + lost`, when the run is complete: a duplicate or an answer after the timeout
+/// changes neither.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// The device's name, also the prefix of its series; `device` where there is only one.
+    pub device: String,
+    /// Address and port, as `10.0.0.5:6176`.
+    pub address: String,
+    /// Packets sent to it.
+    pub sent: u64,
+    /// Packets that it answered in time, each counted once.
+    pub answered: u64,
+    /// Packets without an answer in time.
+    pub lost: u64,
+    /// Answers that had come before.
+    #[serde(default)]
+    pub duplicates: u64,
+    /// Answers that came after the answer to a later packet (RFC 4737, section 3).
+    #[serde(default)]
+    pub reordered: u64,
+    /// Answers that came after the timeout: they stand among the lost.
+    #[serde(default)]
+    pub late: u64,
+    /// Most packets lost in a row.
+    #[serde(default)]
+    pub longest_loss: u64,
+}
+
+impl Flow {
+    /// The name of one of the flow's series: `rtt`, or `boot-3.rtt` where there are several devices.
+    ///
+    /// ```
+    /// use kadenz_record::run::network::Flow;
+    /// let flow = Flow { device: "foot".into(), ..Flow::default() };
+    /// assert_eq!(flow.series("rtt", 1), "rtt");
+    /// assert_eq!(flow.series("rtt", 40), "foot.rtt");
+    /// ```
+    #[must_use]
+    pub fn series(&self, value: &str, flows: usize) -> String {
+        if flows == 1 {
+            value.to_owned()
+        } else {
+            format!("{}.{value}", self.device)
+        }
+    }
+}
+
+/// A network interface as the system describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interface {
+    /// Name, as `eth0`.
+    pub name: String,
+    /// `loopback`, `wired`, `wireless`, `virtual`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Driver, as `r8169`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// Speed of the link in Mbit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_mbit_s: Option<u32>,
+    /// Largest IP packet in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu_bytes: Option<u32>,
+}
+
+/// Packets that reached this machine, or were to leave it, and were lost here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostHere {
+    /// Dropped at the socket because its receive buffer was full (`SO_RXQ_OVFL`).
+    pub socket: u64,
+    /// Dropped by the interface or its queue, in either direction, also of others' traffic.
+    pub interface: u64,
+    /// Sends that the system refused.
+    pub unsent: u64,
+}

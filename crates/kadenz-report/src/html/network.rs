@@ -1,0 +1,115 @@
+//! What became of the packets: the counts in words, and a row a device.
+
+use kadenz_record::run::network::{Flow, Network};
+
+use super::figures::{bound, count, printed, span};
+use super::markup::Markup;
+use super::page::{Page, RunOnPage};
+use crate::statistics::Percent;
+use crate::verdict::packets;
+
+/// The section's link in the page's navigation.
+pub(super) const LINK: &str = "<a href=\"#packets\">Packets</a>";
+
+/// Whether a run of the page has packets to tell of.
+pub(super) fn is_there(page: &Page<'_>) -> bool {
+    networks(page).next().is_some()
+}
+
+fn networks<'p>(page: &'p Page<'_>) -> impl Iterator<Item = (&'p RunOnPage<'p>, &'p Network)> {
+    page.runs
+        .iter()
+        .filter_map(|run| run.summary.run.network.as_ref().map(|it| (run, it)))
+}
+
+/// The section; nothing where no run sent a packet.
+pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
+    if !is_there(page) {
+        return;
+    }
+    out.tag("<section id=\"packets\"><h2>Packets</h2>");
+    for (run, network) in networks(page) {
+        if page.compares() {
+            out.element("h3", &run.label);
+        }
+        out.tag("<p class=\"lead\">")
+            .text(printed(&packets::answer(network)))
+            .tag("</p>");
+        table(out, run, network);
+        through(out, network);
+    }
+    out.tag("</section>");
+}
+
+const HEAD: &str = concat!(
+    "<thead><tr><th scope=\"col\">Device</th><th scope=\"col\">Address</th>",
+    "<th scope=\"col\">Sent</th><th scope=\"col\">Lost</th><th scope=\"col\">In a row</th>",
+    "<th scope=\"col\">Twice</th><th scope=\"col\">Out of order</th>",
+    "<th scope=\"col\">Late</th><th scope=\"col\">Median</th><th scope=\"col\">99 %</th>",
+    "<th scope=\"col\">Largest</th></tr></thead><tbody>",
+);
+
+fn table(out: &mut Markup, run: &RunOnPage<'_>, network: &Network) {
+    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of packets\" tabindex=\"0\"><table>");
+    out.tag("<caption>Packets and round trips by device</caption>");
+    out.tag(HEAD);
+    for flow in &network.flows {
+        row(out, run, flow, &flow.series("rtt", network.flows.len()));
+    }
+    if network.flows.len() > 1 {
+        row(out, run, &packets::total(network), "rtt");
+    }
+    out.tag("</tbody></table></div>");
+}
+
+fn row(out: &mut Markup, run: &RunOnPage<'_>, flow: &Flow, series: &str) {
+    let rtt = run
+        .summary
+        .series
+        .iter()
+        .find(|it| it.series.name == series);
+    let value = |ns: Option<i64>| ns.map_or_else(|| "—".to_owned(), span);
+    out.tag("<tr><th scope=\"row\">")
+        .text(&flow.device)
+        .tag("</th>");
+    out.element("td", &flow.address)
+        .element("td", count(flow.sent));
+    out.tag("<td>").text(count(flow.lost)).tag("<small>");
+    out.text(format!("fewer than {}", bound(packets::loss_bound(flow))))
+        .tag("</small></td>");
+    for number in [
+        flow.longest_loss,
+        flow.duplicates,
+        flow.reordered,
+        flow.late,
+    ] {
+        out.element("td", count(number));
+    }
+    for ns in [
+        rtt.and_then(|rtt| rtt.percentile(Percent::P50)),
+        rtt.and_then(|rtt| rtt.percentile(Percent::P99)),
+        rtt.and_then(|rtt| rtt.max_ns),
+    ] {
+        out.element("td", value(ns));
+    }
+    out.tag("</tr>");
+}
+
+fn through(out: &mut Markup, network: &Network) {
+    let Some(interface) = &network.interface else {
+        return;
+    };
+    let facts = [
+        interface.kind.clone(),
+        interface.driver.clone(),
+        interface.speed_mbit_s.map(|it| format!("{it} Mbit/s")),
+        interface.mtu_bytes.map(|it| format!("MTU {it} B")),
+        Some(format!("{} B of payload a packet", network.payload_bytes)),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    out.tag("<p>Through ")
+        .text(&interface.name)
+        .tag(": ")
+        .text(facts.join(", "))
+        .tag(".</p>");
+}

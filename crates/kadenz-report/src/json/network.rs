@@ -1,0 +1,141 @@
+//! What became of packets, as JSON.
+
+use kadenz_record::run::network::{Flow, Interface, LostHere, Network};
+use serde::Serialize;
+
+use crate::verdict::packets;
+
+/// What a network measurement counted; times stand in its series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NetworkOutput {
+    /// Bytes of UDP payload a packet carries.
+    pub payload_bytes: u32,
+    /// The counts in words.
+    pub answer: String,
+    /// All flows together.
+    pub total: FlowOutput,
+    /// A device each.
+    pub flows: Vec<FlowOutput>,
+    /// The interface that the packets go through; `null` where nobody tells.
+    pub interface: Option<InterfaceOutput>,
+    /// What was lost on this machine; `null` where nobody tells.
+    pub here: Option<LostHereOutput>,
+    /// Packets that belonged to no flow.
+    pub foreign: u64,
+}
+
+/// What became of the packets of a device, or of all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowOutput {
+    /// The device's name; `all` for the total.
+    pub device: String,
+    /// Address and port; empty for the total.
+    pub address: String,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets answered in time.
+    pub answered: u64,
+    /// Packets without an answer in time.
+    pub lost: u64,
+    /// One-sided 95 % upper bound of the share that is lost (Clopper and Pearson).
+    pub loss_upper_bound_95: f64,
+    /// Answers that had come before.
+    pub duplicates: u64,
+    /// Answers that came after the answer to a later packet.
+    pub reordered: u64,
+    /// Answers that came after the timeout.
+    pub late: u64,
+    /// Most packets lost in a row.
+    pub longest_loss: u64,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InterfaceOutput {
+    /// Name.
+    pub name: String,
+    /// `loopback`, `wired`, `wireless`, `virtual`, ...
+    pub kind: Option<String>,
+    /// Driver.
+    pub driver: Option<String>,
+    /// Speed of the link in Mbit/s.
+    pub speed_mbit_s: Option<u32>,
+    /// Largest IP packet in bytes.
+    pub mtu_bytes: Option<u32>,
+}
+
+/// Packets lost on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LostHereOutput {
+    /// Dropped at the socket, its buffer being full.
+    pub socket: u64,
+    /// Dropped by the interface or its queue.
+    pub interface: u64,
+    /// Sends that the system refused.
+    pub unsent: u64,
+}
+
+impl NetworkOutput {
+    pub(super) fn new(network: &Network) -> Self {
+        Self {
+            payload_bytes: network.payload_bytes,
+            answer: packets::answer(network),
+            total: FlowOutput::new(&packets::total(network)),
+            flows: network.flows.iter().map(FlowOutput::new).collect(),
+            interface: network.interface.as_ref().map(InterfaceOutput::new),
+            here: network.here.map(LostHereOutput::new),
+            foreign: network.foreign,
+        }
+    }
+}
+
+impl FlowOutput {
+    fn new(flow: &Flow) -> Self {
+        Self {
+            device: flow.device.clone(),
+            address: flow.address.clone(),
+            sent: flow.sent,
+            answered: flow.answered,
+            lost: flow.lost,
+            loss_upper_bound_95: packets::loss_bound(flow),
+            duplicates: flow.duplicates,
+            reordered: flow.reordered,
+            late: flow.late,
+            longest_loss: flow.longest_loss,
+        }
+    }
+}
+
+impl InterfaceOutput {
+    fn new(interface: &Interface) -> Self {
+        let Interface {
+            name,
+            kind,
+            driver,
+            speed_mbit_s,
+            mtu_bytes,
+        } = interface.clone();
+        Self {
+            name,
+            kind,
+            driver,
+            speed_mbit_s,
+            mtu_bytes,
+        }
+    }
+}
+
+impl LostHereOutput {
+    fn new(lost: LostHere) -> Self {
+        let LostHere {
+            socket,
+            interface,
+            unsent,
+        } = lost;
+        Self {
+            socket,
+            interface,
+            unsent,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What may be said of packets: how many were lost, and how many may be.
+
+use kadenz_record::run::network::{Flow, LostHere, Network};
+
+use super::upper_bound;
+use crate::numbers;
+
+/// All flows as one.
+#[must_use]
+pub fn total(network: &Network) -> Flow {
+    let mut total = Flow {
+        device: "all".to_owned(),
+        ..Flow::default()
+    };
+    for flow in &network.flows {
+        total.sent += flow.sent;
+        total.answered += flow.answered;
+        total.lost += flow.lost;
+        total.duplicates += flow.duplicates;
+        total.reordered += flow.reordered;
+        total.late += flow.late;
+        total.longest_loss = total.longest_loss.max(flow.longest_loss);
+    }
+    total
+}
+
+/// One-sided 95 % upper bound of the share of packets that is lost, as [`upper_bound`].
+#[must_use]
+pub fn loss_bound(flow: &Flow) -> f64 {
+    upper_bound(flow.lost, flow.sent)
+}
+
+/// The counts in a sentence or two, as the blog's post puts them, with what they allow to claim.
+///
+/// ```
+/// use kadenz_record::run::network::{Flow, Network};
+/// use kadenz_report::verdict::packets;
+///
+/// let flow = Flow { sent: 8_500_000, answered: 8_500_000, ..Flow::default() };
+/// let network = Network { payload_bytes: 200, flows: vec![flow], ..Network::default() };
+/// assert_eq!(
+///     packets::answer(&network),
+///     "Of 8,500,000 packets none was lost, so fewer than 360 in a billion at 95 % confidence; \
+///      none came twice, none out of order."
+/// );
+/// ```
+#[must_use]
+pub fn answer(network: &Network) -> String {
+    let total = total(network);
+    if total.sent == 0 {
+        return "No packet was sent.".to_owned();
+    }
+    let bound = numbers::in_a_million(loss_bound(&total));
+    let lost = match total.lost {
+        0 => format!("none was lost, so fewer than {bound} at 95 % confidence"),
+        lost => format!(
+            "{} ({}) {} lost{}; fewer than {bound} at 95 % confidence",
+            numbers::thousands(lost),
+            numbers::percentage(lost as f64 / total.sent as f64),
+            if lost == 1 { "was" } else { "were" },
+            in_a_row(&total),
+        ),
+    };
+    let mut text = format!(
+        "Of {} packets {lost}; {} came twice, {} out of order",
+        numbers::thousands(total.sent),
+        or_none(total.duplicates),
+        or_none(total.reordered)
+    );
+    if total.late > 0 {
+        text += &format!(
+            "; {} of the lost were answered after the timeout",
+            numbers::thousands(total.late)
+        );
+    }
+    text.push('.');
+    text.extend(network.here.and_then(of_this_machine));
+    text
+}
+
+fn in_a_row(total: &Flow) -> String {
+    match total.longest_loss {
+        0 | 1 => String::new(),
+        row => format!(", at most {} in a row", numbers::thousands(row)),
+    }
+}
+
+fn or_none(count: u64) -> String {
+    match count {
+        0 => "none".to_owned(),
+        count => numbers::thousands(count),
+    }
+}
+
+/// What this machine lost itself, so that the network is not blamed for it.
+fn of_this_machine(here: LostHere) -> Option<String> {
+    let parts = [
+        (here.socket, "at the socket, its receive buffer being full"),
+        (here.interface, "at the interface"),
+        (here.unsent, "before it was sent"),
+    ];
+    let told: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, place)| format!("{} {place}", numbers::thousands(*count)))
+        .collect();
+    (!told.is_empty()).then(|| format!(" This machine itself lost {}.", told.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(flows: Vec<Flow>) -> Network {
+        Network {
+            payload_bytes: 200,
+            flows,
+            ..Network::default()
+        }
+    }
+
+    fn flow(sent: u64, lost: u64) -> Flow {
+        Flow {
+            sent,
+            lost,
+            answered: sent - lost,
+            ..Flow::default()
+        }
+    }
+
+    #[test]
+    fn losses_are_counted_over_all_devices() {
+        let mut worst = flow(1000, 3);
+        (worst.longest_loss, worst.duplicates) = (2, 7);
+        let answer = answer(&network(vec![flow(1000, 0), worst]));
+        assert_eq!(
+            answer,
+            "Of 2,000 packets 3 (0.15 %) were lost, at most 2 in a row; fewer than 3.9 in a \
+             thousand at 95 % confidence; 7 came twice, none out of order."
+        );
+    }
+
+    #[test]
+    fn what_this_machine_lost_is_not_the_network_s() {
+        let mut lossy = network(vec![flow(100, 1)]);
+        lossy.here = Some(LostHere {
+            socket: 1,
+            ..LostHere::default()
+        });
+        let answer = answer(&lossy);
+        assert!(
+            answer.ends_with(
+                "This machine itself lost 1 at the socket, its receive buffer being full."
+            ),
+            "{answer}"
+        );
+    }
+
+    #[test]
+    fn nothing_sent_claims_nothing() {
+        assert_eq!(answer(&network(Vec::new())), "No packet was sent.");
+    }
+}
