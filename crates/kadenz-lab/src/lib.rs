@@ -13,6 +13,7 @@
 //! | [`inversion`] | whom does a real-time task wait for, at a lock that lower ones share? |
 //! | [`load`] | what keeps the machine busy while something is measured? |
 //! | [`watch`] | how long do the threads of a running program wait for a CPU? |
+//! | [`udp`] | is plain Ethernet and UDP good enough for this robot? |
 //! | [`check`] | can this machine keep the robot's beat? |
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
 
@@ -27,4 +28,5 @@ pub mod measuring;
 pub mod session;
 pub mod stop;
 pub mod timer;
+pub mod udp;
 pub mod watch;

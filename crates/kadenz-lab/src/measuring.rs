@@ -6,6 +6,7 @@ use kadenz_record::run::folder::{
     AddSeriesError, FinishRunError, RunWriter, SeriesRecorder, SeriesSpec, StartRunError,
 };
 use kadenz_record::run::model::{Kind, Series};
+use kadenz_rt::net::port::OpenPortError;
 use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{CpuSet, Tuning};
 
@@ -52,6 +53,17 @@ pub enum ExperimentError {
     /// The load could not be started.
     #[error(transparent)]
     Load(#[from] StartLoadError),
+    /// The socket could not be had.
+    #[error(transparent)]
+    Port(#[from] OpenPortError),
+    /// A packet of this size cannot be made.
+    #[error("{0}")]
+    Payload(String),
+    /// There is nobody to send to.
+    #[error(
+        "there is no device to send to; name one, or see who is there with `kadenz udp discover`"
+    )]
+    NoDevices,
     /// A running program cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),

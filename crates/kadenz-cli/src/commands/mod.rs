@@ -18,6 +18,7 @@ mod run;
 mod show;
 mod timer;
 mod tune;
+mod udp;
 
 use clap::Subcommand;
 
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Hiccup(hiccup::Options),
     #[command(subcommand)]
     Timer(timer::Timer),
+    #[command(subcommand)]
+    Udp(udp::Udp),
     #[command(subcommand)]
     Experiment(experiment::Experiment),
     Load(load::Options),
@@ -53,6 +56,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Doctor(options) => doctor::run(&options),
         Command::Hiccup(options) => hiccup::run(&options),
         Command::Timer(timer) => timer::run(&timer),
+        Command::Udp(udp) => udp::run(&udp),
         Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Load(options) => load::run(&options),
         Command::Run(options) => run::run(&options),

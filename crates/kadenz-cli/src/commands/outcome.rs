@@ -8,6 +8,7 @@ use kadenz_report::json::Output;
 use kadenz_report::matrix::{self, Matrix};
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal::{self, Style};
+use kadenz_report::verdict::packets;
 use kadenz_report::{html, import, verdict};
 use serde::Serialize;
 
@@ -149,7 +150,13 @@ fn judge(runs: &[Summary], deciding: Option<&str>) -> Outcome {
         .filter(|series| deciding.is_none_or(|name| series.series.name == name))
         .filter_map(|series| series.verdict.as_ref())
         .any(|verdict| verdict.misses > 0);
-    if missed || no_cell_keeps {
+    // Where there is a deadline, an answer that never came has missed it.
+    let lost = runs.iter().any(|run| {
+        let network = run.run.network.as_ref();
+        let judged = run.series.iter().any(|series| series.verdict.is_some());
+        judged && network.is_some_and(|network| packets::total(network).lost > 0)
+    });
+    if missed || lost || no_cell_keeps {
         Outcome::Missed
     } else {
         Outcome::Kept

@@ -1,5 +1,6 @@
-//! Sizes of files with their unit: `1GiB`, `512MiB`, `100MB`.
+//! Sizes with their unit: `200B`, `512MiB`, `100MB`.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// A number of bytes.
@@ -7,6 +8,7 @@ use std::str::FromStr;
 pub(crate) struct Size(pub(crate) u64);
 
 const UNITS: &[(&str, u64)] = &[
+    ("B", 1),
     ("kB", 1_000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
@@ -42,6 +44,18 @@ impl FromStr for Size {
     }
 }
 
+/// In the unit that leaves a whole number, as [`FromStr`] reads it.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = UNITS[..5]
+            .iter()
+            .rev()
+            .find(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit));
+        let (name, unit) = whole.copied().unwrap_or(("B", 1));
+        write!(f, "{}{name}", self.0 / unit)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +66,14 @@ mod tests {
         assert_eq!(bytes("1GiB"), 1 << 30);
         assert_eq!(bytes("1.5kB"), 1500);
         assert_eq!(bytes("10 MB"), 10_000_000);
+        assert_eq!(bytes("200B"), 200);
+    }
+
+    #[test]
+    fn a_size_is_read_as_it_is_shown() {
+        for text in ["0B", "200B", "1500B", "64kB", "2MB"] {
+            assert_eq!(text.parse::<Size>().unwrap().to_string(), text);
+        }
     }
 
     #[test]

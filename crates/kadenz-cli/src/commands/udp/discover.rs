@@ -1,0 +1,111 @@
+//! `kadenz udp discover`: who is there.
+
+use clap::Args;
+use kadenz_lab::udp::ECHO_PORT;
+use kadenz_lab::udp::discover::{DiscoverPlan, discover};
+use kadenz_lab::udp::probe::Device;
+use kadenz_rt::net::interface;
+use kadenz_rt::net::port::PortOptions;
+use serde::Serialize;
+
+use super::address;
+use super::socket::{SocketOptions, any_like};
+use super::token::TokenOption;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// Which devices are there?
+///
+/// Asks a broadcast address, and lists who answers: name, address and port.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz udp discover                         on every network of this machine
+  kadenz udp discover --to 10.0.0.255         on that one
+  kadenz udp discover --to 10.0.0.255 --json  for a script")]
+pub(crate) struct Options {
+    /// Broadcast address, or a device's [default: the broadcast address of every interface]
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<String>,
+
+    /// How long to wait for answers
+    #[arg(long, value_name = "SPAN", default_value = "900ms")]
+    wait: Span,
+
+    #[command(flatten)]
+    socket: SocketOptions,
+
+    #[command(flatten)]
+    token: TokenOption,
+
+    /// Print the devices as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct DiscoverOutput {
+    version: u32,
+    devices: Vec<DeviceOutput>,
+}
+
+#[derive(Serialize)]
+struct DeviceOutput {
+    name: String,
+    address: String,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let everywhere = || {
+        interface::list_broadcast()
+            .into_iter()
+            .map(|it| it.broadcast.to_string())
+    };
+    let to: Vec<String> = match &options.to {
+        Some(to) => vec![to.clone()],
+        None => everywhere().collect(),
+    };
+    anyhow::ensure!(
+        !to.is_empty(),
+        "no interface has a broadcast address; name one with `--to`, for example --to 127.0.0.1"
+    );
+    let stop = interrupt::stop_on_interrupt()?;
+    let mut devices = Vec::new();
+    for to in &to {
+        let to = address::resolve(to, ECHO_PORT)?;
+        let plan = DiscoverPlan {
+            to,
+            wait: options.wait.0,
+            most: 1024,
+            token: options.token.token()?,
+            port: PortOptions {
+                broadcast: true,
+                ..options.socket.port(any_like(to))
+            },
+        };
+        devices.extend(discover(&plan, &stop)?);
+    }
+    tell(options, &devices)?;
+    Ok(Outcome::Kept)
+}
+
+fn tell(options: &Options, devices: &[Device]) -> anyhow::Result<()> {
+    if options.json {
+        let devices = devices.iter().map(|device| DeviceOutput {
+            name: device.name.clone(),
+            address: device.address.to_string(),
+        });
+        return output::json(&DiscoverOutput {
+            version: 1,
+            devices: devices.collect(),
+        });
+    }
+    if devices.is_empty() {
+        output::say("nobody answered; does `kadenz udp echo --bind 0.0.0.0` run there?");
+    }
+    for device in devices {
+        output::say(&format!("{}\t{}", device.address, device.name));
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! `kadenz udp echo`: the device's side.
+
+use std::num::NonZeroU32;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::stop::Stop;
+use kadenz_lab::udp::ECHO_PORT;
+use kadenz_lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening};
+use kadenz_report::numbers;
+use kadenz_rt::beat::Rate;
+use kadenz_rt::tuning::{self, Policy, Tuning};
+use kadenz_udp::device::{PerSecond, Policy as EchoPolicy};
+use kadenz_udp::wire::Name;
+use serde::Serialize;
+
+use super::address;
+use super::socket::SocketOptions;
+use super::token::TokenOption;
+use crate::commands::interrupt;
+use crate::options::{CpuList, Span};
+use crate::output::{self, Outcome};
+
+/// Answer the packets of a controller, as a robot's device does.
+///
+/// Listens on the loopback address unless told otherwise. Sends back what it gets, to whom it came
+/// from, and never more bytes than it got; answers no answers.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz udp echo                                       for a controller on this machine
+  kadenz udp echo --bind 0.0.0.0 --policy fifo:50       for the robot's network, at real-time priority
+  kadenz udp echo --bind 10.0.0.5 --token-file token    for who knows the token
+  kadenz udp echo --bind 0.0.0.0 --name left-foot       as a device of that name")]
+pub(crate) struct Options {
+    /// Address to listen on, with a port or without
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6176")]
+    bind: String,
+
+    /// Name that is told to who looks for devices [default: the host's]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// The most answers a second, over all who ask
+    #[arg(long, value_name = "RATE", default_value = "200kHz")]
+    limit: Rate,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Scheduling policy: other, fifo:1..99, rr:1..99; with a real-time policy memory is locked
+    #[arg(
+        long,
+        value_name = "POLICY",
+        default_value = "other",
+        help_heading = "Tuning"
+    )]
+    policy: Policy,
+
+    /// CPUs it may run on, for example 0,2-3
+    #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
+    cpus: Option<CpuList>,
+
+    #[command(flatten)]
+    socket: SocketOptions,
+
+    #[command(flatten)]
+    token: TokenOption,
+
+    /// Print at the end what was answered, as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// End when standard input closes
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+/// What was answered, as JSON.
+#[derive(Serialize)]
+struct EchoOutput {
+    version: u32,
+    address: String,
+    answered: u64,
+    malformed: u64,
+    not_a_question: u64,
+    wrong_token: u64,
+    too_fast: u64,
+    unsent: u64,
+    dropped: u64,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let local = address::resolve(&options.bind, ECHO_PORT)?;
+    let plan = EchoPlan {
+        port: options.socket.port(local),
+        policy: EchoPolicy {
+            token: options.token.token()?,
+            rate: limit(options.limit),
+            name: name(options)?,
+        },
+        listening: match options.socket.busy_poll {
+            true => Listening::BusyPoll,
+            false => Listening::Blocking,
+        },
+    };
+    let mut device = EchoDevice::open(&plan)?;
+    let stop = stop(options)?;
+    let applied = tuning::apply(&Tuning {
+        policy: options.policy,
+        lock_memory: options.policy != Policy::Other,
+        cpus: options.cpus.as_ref().map(CpuList::set),
+        ..Tuning::default()
+    });
+    let measures = device
+        .port()
+        .granted()
+        .measures
+        .iter()
+        .chain(&applied.measures);
+    for refused in measures.filter(|measure| !measure.ok) {
+        let reason = refused.reason.as_deref().unwrap_or("no reason was given");
+        let remedy = refused.remedy.as_ref();
+        let remedy = remedy.map_or_else(String::new, |it| format!("; remedy: {it}"));
+        let (asked, granted) = (&refused.requested, &refused.granted);
+        output::note(&format!(
+            "{asked} not granted, {granted} in force ({reason}){remedy}"
+        ));
+    }
+    let address = device.port().local_address();
+    output::note(&format!("answering on {address}; Ctrl-C ends it"));
+    device.run(&stop);
+    tell(options, &address.to_string(), &device.echoed())?;
+    Ok(Outcome::Kept)
+}
+
+fn stop(options: &Options) -> anyhow::Result<Stop> {
+    let stop = interrupt::stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
+    if let Some(duration) = options.duration {
+        let ends = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(duration.0);
+            ends.request();
+        });
+    }
+    Ok(stop)
+}
+
+fn limit(rate: Rate) -> Option<PerSecond> {
+    let per_second = 1e9 / rate.interval().as_duration().as_nanos().max(1) as f64;
+    NonZeroU32::new(per_second.round() as u32).map(PerSecond::new)
+}
+
+fn name(options: &Options) -> anyhow::Result<Name> {
+    match &options.name {
+        Some(name) => Name::new(name).with_context(|| {
+            format!("`{name}` cannot be a device's name: up to 49 printable ASCII characters can")
+        }),
+        None => {
+            let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            Ok(Name::new(host.trim()).unwrap_or_default())
+        }
+    }
+}
+
+fn tell(options: &Options, address: &str, echoed: &Echoed) -> anyhow::Result<()> {
+    let counts = echoed.counts;
+    let output = EchoOutput {
+        version: 1,
+        address: address.to_owned(),
+        answered: counts.answered,
+        malformed: counts.malformed,
+        not_a_question: counts.not_a_question,
+        wrong_token: counts.wrong_token,
+        too_fast: counts.too_fast,
+        unsent: echoed.unsent,
+        dropped: echoed.dropped,
+    };
+    if options.json {
+        return output::json(&output);
+    }
+    let parts = [
+        (counts.answered, "answered"),
+        (counts.malformed, "of other programs or broken"),
+        (counts.not_a_question, "answers, and not answered"),
+        (counts.wrong_token, "without the right token"),
+        (counts.too_fast, "beyond the limit"),
+        (echoed.unsent, "answers that the system refused to send"),
+        (
+            echoed.dropped,
+            "dropped because the receive buffer was full",
+        ),
+    ];
+    let told: Vec<String> = parts
+        .iter()
+        .enumerate()
+        .filter(|(at, (count, _))| *at == 0 || *count > 0)
+        .map(|(_, (count, words))| format!("{} {words}", numbers::thousands(*count)))
+        .collect();
+    output::say(&told.join(", "));
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! `kadenz udp log`: the logging server.
+
+use std::num::NonZeroU32;
+
+use clap::Args;
+use kadenz_lab::udp::LOG_PORT;
+use kadenz_lab::udp::log::{LogPlan, log};
+use kadenz_rt::beat::Rate;
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::tuning::Policy;
+use kadenz_udp::device::PerSecond;
+
+use super::address;
+use super::socket::SocketOptions;
+use super::token::TokenOption;
+use crate::commands::outcome::{self, Telling};
+use crate::options::{Defaults, MeasureOptions, Progress, Span};
+use crate::output::{self, Outcome};
+
+/// Take the measurements of many controllers into one run.
+///
+/// The logging server of the post, for controllers that have no disk: `kadenz udp send --log` and
+/// firmware send what they measured in batches (docs/udp-protocol.md). Receiving waits for no disk.
+/// Listens on the loopback address unless told otherwise.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz udp log --bind 0.0.0.0 --out night               until Ctrl-C
+  kadenz udp log --bind 10.0.0.9 --token-file token       of who knows the token
+  kadenz udp log --controllers 2                          until two controllers have ended")]
+pub(crate) struct Options {
+    /// Address to listen on, with a port or without
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6177")]
+    bind: String,
+
+    /// End when so many controllers have told their end [default: at Ctrl-C]
+    #[arg(long, value_name = "N")]
+    controllers: Option<usize>,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// The most batches a second that are taken, of all controllers
+    #[arg(long, value_name = "RATE", default_value = "100kHz")]
+    limit: Rate,
+
+    /// The most controllers, a run of one each
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
+    most_controllers: u16,
+
+    /// The most devices that get a series of their own
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u16).range(1..))]
+    most_devices: u16,
+
+    #[command(flatten)]
+    token: TokenOption,
+
+    #[command(flatten)]
+    socket: SocketOptions,
+
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let local = address::resolve(&options.bind, LOG_PORT)?;
+    let mut measuring = options.measure.measuring(&Defaults {
+        experiment: "udp-log",
+        policy: Policy::Other,
+        samples: true,
+        deadline: None,
+        clock: ClockKind::Monotonic,
+    })?;
+    let parameters = &mut measuring.session.parameters;
+    parameters.insert("bind".to_owned(), local.to_string().into());
+    let per_second = 1e9 / options.limit.interval().as_duration().as_nanos().max(1) as f64;
+    let plan = LogPlan {
+        port: options.socket.port(local),
+        token: options.token.token()?,
+        limit: NonZeroU32::new(per_second.round() as u32).map(PerSecond::new),
+        most_streams: options.most_controllers.into(),
+        most_devices: options.most_devices.into(),
+        until_ended: options.controllers,
+    };
+    let stop = options.measure.stop()?;
+    if let Some(duration) = options.duration {
+        let ends = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(duration.0);
+            ends.request();
+        });
+    }
+    let folder = measuring.session.out.clone();
+    let ready = |address| output::note(&format!("logging on {address}; Ctrl-C ends it"));
+    let result = {
+        let mut progress = Progress::new("logging", options.duration.map(|span| span.0));
+        log(&measuring, &plan, ready, &stop, &mut progress)
+    };
+    outcome::finished(result, &folder)?;
+    outcome::tell(&Telling {
+        folder: &folder,
+        json: options.measure.json,
+        report: false,
+        also: &[],
+        deciding: None,
+        cheapest: None,
+    })
+}

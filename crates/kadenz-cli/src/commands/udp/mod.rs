@@ -1,0 +1,36 @@
+//! `kadenz udp`, a file a command.
+
+mod address;
+mod discover;
+mod echo;
+mod log;
+mod probe;
+mod socket;
+mod token;
+
+use clap::Subcommand;
+
+use crate::output::Outcome;
+
+/// Is plain Ethernet and UDP good enough for this robot?
+///
+/// On each device runs `kadenz udp echo`, or firmware that answers the same protocol
+/// (docs/udp-protocol.md); on the controller `kadenz udp send`, or `burst` for all devices at once.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Udp {
+    Send(Box<probe::Send>),
+    Burst(Box<probe::Burst>),
+    Echo(Box<echo::Options>),
+    Log(Box<log::Options>),
+    Discover(discover::Options),
+}
+
+pub(crate) fn run(udp: &Udp) -> anyhow::Result<Outcome> {
+    match udp {
+        Udp::Send(options) => probe::send(options),
+        Udp::Burst(options) => probe::burst(options),
+        Udp::Echo(options) => echo::run(options),
+        Udp::Log(options) => log::run(options),
+        Udp::Discover(options) => discover::run(options),
+    }
+}

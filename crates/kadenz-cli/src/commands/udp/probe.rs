@@ -1,0 +1,312 @@
+//! `kadenz udp send` and `kadenz udp burst`: the controller's side.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use kadenz_lab::measuring::Measuring;
+use kadenz_lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_apart};
+use kadenz_lab::udp::probe::{Destination, Device, Loop, ProbePlan, Receiving, probe};
+use kadenz_lab::udp::{ECHO_PORT, LOG_PORT};
+use kadenz_rt::beat::Rate;
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::net::port::PortOptions;
+use kadenz_rt::tuning::Policy;
+
+use super::address;
+use super::socket::{DISCOVERY, SocketOptions, Stamps, any_like};
+use super::token::TokenOption;
+use crate::commands::outcome::{self, Telling};
+use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
+use crate::output::{self, Outcome};
+
+/// How long does a packet to a device and back take, and how many are lost?
+///
+/// Sends a packet on every beat, to each device its own, and records when it was handed over
+/// against its beat (series `lateness`), when its answer was there against the beat (`response`, which
+/// the deadline is held against) and against the handing over (`rtt`), and, with stamps, where the
+/// time went. A beat that comes late is sent late and measured against its own time.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz udp send --to 127.0.0.1                                     this machine's own stack
+  kadenz udp send --to 10.0.0.5 --rate 100Hz --payload 200B --duration 24h   the post's baseline
+  kadenz udp send --to 10.0.0.5,10.0.0.6 --rate 1kHz --deadline 1ms  a packet to each of two devices
+  kadenz udp send --to 10.0.0.5 --policy fifo:80 --sleeper spin --busy-poll   the least jitter
+  kadenz udp send --to 10.0.0.5 --loop closed                        ping-pong, on one thread
+
+On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).")]
+pub(crate) struct Send {
+    /// Devices, with a port or without, parted by commas
+    #[arg(long, value_name = "ADDRESS", required = true, value_delimiter = ',')]
+    to: Vec<String>,
+
+    #[command(flatten)]
+    probe: ProbeOptions,
+}
+
+/// How long does a whole robot take to answer one broadcast?
+///
+/// Finds the devices first, then sends one broadcast on every beat that all of them answer: the
+/// microburst of the post. Records what `kadenz udp send` does, for each device as well, and when the
+/// last answer was there (`last-reply`).
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz udp burst --to 10.0.0.255 --devices 40 --rate 100Hz --duration 90min   the post's robot
+  kadenz udp burst --to 10.0.0.255 --rate 1kHz --no-samples    whoever is there, histograms only")]
+pub(crate) struct Burst {
+    /// Broadcast address of the robot's network, with a port or without
+    #[arg(long, value_name = "ADDRESS")]
+    to: String,
+
+    /// How many devices there must be [default: as many as answer]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    devices: Option<u16>,
+
+    #[command(flatten)]
+    probe: ProbeOptions,
+}
+
+/// What both take.
+#[derive(Debug, Args)]
+struct ProbeOptions {
+    /// Rate of the beat
+    #[arg(long, value_name = "RATE", default_value = "100Hz")]
+    rate: Rate,
+
+    /// UDP payload of a packet, 18B to 65507B; 200B is an actuator's feedback
+    #[arg(long, value_name = "SIZE", default_value = "200B")]
+    payload: Size,
+
+    /// How long to measure [default: 10s]
+    #[arg(long, value_name = "SPAN", conflicts_with = "count")]
+    duration: Option<Span>,
+
+    /// How many beats, instead of a duration
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// An answer that takes longer is late, and its packet counts as lost
+    #[arg(long, value_name = "SPAN", default_value = "1s")]
+    timeout: Span,
+
+    /// Beats before the first that is measured: the first packet waits for ARP
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    warm_up: u32,
+
+    /// Whether the next packet waits for the last answer
+    #[arg(long = "loop", value_name = "LOOP", default_value = "open")]
+    looping: LoopOption,
+
+    /// Who stamps packets on their way
+    #[arg(
+        long,
+        value_name = "WHO",
+        default_value = "software",
+        help_heading = "Socket"
+    )]
+    stamps: Stamps,
+
+    /// Ask devices for their own stamps: series `device`, how long they held the packet
+    #[arg(long)]
+    device_stamps: bool,
+
+    /// Logging server that gets every measurement, with a port or without
+    #[arg(long, value_name = "ADDRESS")]
+    log: Option<String>,
+
+    #[command(flatten)]
+    token: TokenOption,
+
+    #[command(flatten)]
+    socket: SocketOptions,
+
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LoopOption {
+    /// Packets go out on the beat whatever happens to the answers
+    Open,
+    /// The next packet waits for the last answer, until its beat has come
+    Closed,
+}
+
+pub(crate) fn send(options: &Send) -> anyhow::Result<Outcome> {
+    let addresses = options.to.iter().map(|to| address::resolve(to, ECHO_PORT));
+    let addresses = addresses.collect::<anyhow::Result<Vec<SocketAddr>>>()?;
+    let mut devices: Vec<Device> = addresses
+        .iter()
+        .map(|&address| Device {
+            name: address_as_name(address),
+            address,
+        })
+        .collect();
+    devices.sort_by_key(|device| device.address);
+    devices.dedup_by_key(|device| device.address);
+    anyhow::ensure!(
+        devices.len() == addresses.len(),
+        "`--to` names a device twice; name each once"
+    );
+    name_apart(&mut devices);
+    let families = addresses.iter().map(SocketAddr::is_ipv4);
+    anyhow::ensure!(
+        families.clone().all(|it| it) || families.clone().all(|it| !it),
+        "`--to` mixes IPv4 and IPv6; name devices of one family"
+    );
+    let to = addresses[0];
+    let plan = options.probe.plan(devices, Destination::Each, to)?;
+    measure("udp-send", &plan, &options.probe)
+}
+
+pub(crate) fn burst(options: &Burst) -> anyhow::Result<Outcome> {
+    let to = address::resolve(&options.to, ECHO_PORT)?;
+    let devices = find(options, to)?;
+    let broadcast = Destination::Broadcast(to);
+    let mut plan = options.probe.plan(devices, broadcast, to)?;
+    plan.port.broadcast = true;
+    measure("udp-burst", &plan, &options.probe)
+}
+
+/// The devices that answer the question who is there.
+fn find(options: &Burst, to: SocketAddr) -> anyhow::Result<Vec<Device>> {
+    let stop = kadenz_lab::stop::Stop::default();
+    let found = discover(
+        &DiscoverPlan {
+            to,
+            wait: DISCOVERY,
+            most: usize::from(options.devices.unwrap_or(1024)),
+            token: options.probe.token.token()?,
+            port: PortOptions {
+                broadcast: true,
+                ..options.probe.socket.port(any_like(to))
+            },
+        },
+        &stop,
+    )?;
+    let wanted = options.devices.map_or(1, usize::from);
+    anyhow::ensure!(
+        found.len() >= wanted,
+        "{} of {wanted} devices answered on {to}; on each must run `kadenz udp echo --bind 0.0.0.0`, \
+         see `kadenz udp discover --to {to}`",
+        found.len()
+    );
+    output::note(&format!("{} devices answer on {to}", found.len()));
+    Ok(found)
+}
+
+fn measure(
+    experiment: &'static str,
+    plan: &ProbePlan,
+    options: &ProbeOptions,
+) -> anyhow::Result<Outcome> {
+    let measuring = options.measuring(experiment, plan)?;
+    let folder = measuring.session.out.clone();
+    let stop = options.measure.stop()?;
+    let result = {
+        let mut progress = Progress::new("sending", plan.total());
+        probe(&measuring, plan, &stop, &mut progress)
+    };
+    outcome::finished(result, &folder)?;
+    outcome::tell(&Telling {
+        folder: &folder,
+        json: options.measure.json,
+        report: false,
+        also: &[],
+        deciding: None,
+        cheapest: None,
+    })
+}
+
+impl ProbeOptions {
+    fn plan(
+        &self,
+        devices: Vec<Device>,
+        destination: Destination,
+        to: SocketAddr,
+    ) -> anyhow::Result<ProbePlan> {
+        let log = self.log.as_ref();
+        let log = log.map(|log| address::resolve(log, LOG_PORT)).transpose()?;
+        let stamping = self.stamps.into();
+        Ok(ProbePlan {
+            devices,
+            destination,
+            interval: self.rate.interval(),
+            count: Some(self.beats()?),
+            warm_up: self.warm_up,
+            payload_bytes: usize::try_from(self.payload.0)?,
+            timeout: self.timeout.0,
+            looping: match self.looping {
+                LoopOption::Open => Loop::Open,
+                LoopOption::Closed => Loop::Closed,
+            },
+            receiving: match self.socket.busy_poll {
+                true => Receiving::BusyPoll,
+                false => Receiving::Blocking,
+            },
+            device_stamps: self.device_stamps,
+            token: self.token.token()?,
+            port: PortOptions {
+                receive_stamps: stamping,
+                transmit_stamps: stamping,
+                ..self.socket.port(any_like(to))
+            },
+            log,
+        })
+    }
+
+    fn beats(&self) -> anyhow::Result<u64> {
+        let duration = self.duration.map_or(Duration::from_secs(10), |span| span.0);
+        let interval = self.rate.interval().as_duration().as_nanos().max(1);
+        let in_duration = u64::try_from(duration.as_nanos() / interval)?;
+        let beats = self.count.unwrap_or(in_duration);
+        anyhow::ensure!(
+            beats > 0,
+            "the duration is shorter than one beat of {}",
+            self.rate
+        );
+        Ok(beats)
+    }
+
+    fn measuring(&self, experiment: &'static str, plan: &ProbePlan) -> anyhow::Result<Measuring> {
+        let mut measuring = self.measure.measuring(&Defaults {
+            experiment,
+            policy: Policy::Other,
+            samples: true,
+            deadline: None,
+            clock: ClockKind::Monotonic,
+        })?;
+        let parameters = &mut measuring.session.parameters;
+        let mut set = |name: &str, value: serde_json::Value| {
+            parameters.insert(name.to_owned(), value);
+        };
+        let to: Vec<String> = match plan.destination {
+            Destination::Broadcast(to) => vec![to.to_string()],
+            Destination::Each => plan
+                .devices
+                .iter()
+                .map(|it| it.address.to_string())
+                .collect(),
+        };
+        set("to", to.join(",").into());
+        set("devices", plan.devices.len().into());
+        set("rate", self.rate.to_string().replace(' ', "").into());
+        set("payload", self.payload.to_string().into());
+        set("count", plan.count.into());
+        set("warm_up", plan.warm_up.into());
+        set("timeout", self.timeout.to_string().into());
+        set("loop", format!("{:?}", plan.looping).to_lowercase().into());
+        set("busy_poll", self.socket.busy_poll.into());
+        set("stamps", format!("{:?}", self.stamps).to_lowercase().into());
+        set("device_stamps", plan.device_stamps.into());
+        if let Some(file) = self.token.file() {
+            set("token_file", file.into());
+        }
+        if let Some(log) = plan.log {
+            set("log", log.to_string().into());
+        }
+        Ok(measuring)
+    }
+}

@@ -1,0 +1,412 @@
+//! `kadenz udp`: devices, controllers and the logging server, as a user types them.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader};
+use std::net::UdpSocket;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use common::{Said, folder, kadenz, run, run_json, series, text};
+use serde_json::Value;
+
+/// A command of `kadenz udp` that waits for packets, on a port of its own.
+struct Listener {
+    child: Child,
+    notes: BufReader<std::process::ChildStderr>,
+    address: String,
+}
+
+impl Listener {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = kadenz(arguments)
+            .arg("--until-stdin-closes")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut notes = BufReader::new(child.stderr.take().unwrap());
+        let mut address = None;
+        while address.is_none() {
+            let mut line = String::new();
+            assert!(
+                notes.read_line(&mut line).unwrap() > 0,
+                "it ended: {arguments:?}"
+            );
+            let told = line.split(" on ").nth(1);
+            address = told.and_then(|it| it.split(';').next()).map(str::to_owned);
+        }
+        Self {
+            child,
+            notes,
+            address: address.unwrap(),
+        }
+    }
+
+    fn echo(more: &[&str]) -> Self {
+        let mut arguments = vec!["udp", "echo", "--bind", "127.0.0.1:0", "--json"];
+        arguments.extend(more);
+        Self::start(&arguments)
+    }
+
+    /// Ends it as Ctrl-C does; what it said.
+    fn end(mut self) -> Said {
+        drop(self.child.stdin.take());
+        std::io::copy(&mut self.notes, &mut std::io::sink()).unwrap();
+        Said::of(self.child.wait_with_output().unwrap())
+    }
+
+    /// Ends it and takes what it printed as JSON.
+    fn told(self) -> Value {
+        self.end().json()
+    }
+}
+
+/// Sends to these addresses, at a rate that a busy machine keeps up with.
+fn send(to: &str, more: &[&str]) -> Said {
+    let mut arguments = vec!["udp", "send", "--to", to, "--rate", "200Hz", "--json"];
+    arguments.extend(more);
+    run(&arguments)
+}
+
+#[test]
+fn every_packet_is_answered_and_told() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let echo = Listener::echo(&[]);
+    let said = send(
+        &echo.address,
+        &["--count", "100", "--device-stamps", "--out", text(&out)],
+    );
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    let network = &json["runs"][0]["network"];
+    assert_eq!(network["total"]["sent"], 100);
+    assert_eq!(network["total"]["answered"], 100);
+    assert_eq!(network["flows"][0]["address"], echo.address.as_str());
+    for name in ["lateness", "response", "rtt", "device"] {
+        assert_eq!(series(&json, name)["count"], 100, "{name}");
+    }
+    let (response, rtt) = (series(&json, "response"), series(&json, "rtt"));
+    assert!(response["max_ns"].as_i64() >= rtt["min_ns"].as_i64());
+    assert_eq!(run_json(&out)["network"]["payload_bytes"], 200);
+    let told = echo.told();
+    assert_eq!(told["answered"], 105, "and those that warmed up: {told}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_round_trip_splits_into_its_parts() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let echo = Listener::echo(&[]);
+    let json = send(&echo.address, &["--count", "50", "--out", text(&out)]).json();
+    let mean = |name: &str| series(&json, name)["mean_ns"].as_f64().unwrap();
+    let parts = ["send-stack", "wire-and-device", "receive-stack"].map(mean);
+    let counts = series(&json, "wire-and-device")["count"].as_u64().unwrap();
+    assert_eq!(counts, 50);
+    let (sum, whole) = (parts.iter().sum::<f64>(), mean("rtt"));
+    assert!(
+        (sum - whole).abs() < 0.02 * whole,
+        "{parts:?} make {sum}, not {whole}"
+    );
+}
+
+#[test]
+fn the_closed_loop_and_the_busy_one_answer_as_well() {
+    let echo = Listener::echo(&[]);
+    for more in [
+        &["--loop", "closed"][..],
+        &["--loop", "closed", "--busy-poll"],
+        &["--busy-poll"],
+        &["--stamps", "off", "--payload", "18B"],
+        &["--payload", "65507B"],
+    ] {
+        let folder = folder();
+        let out = folder.path().join("run");
+        let mut arguments = vec!["--count", "20", "--out", text(&out)];
+        arguments.extend(more);
+        let said = send(&echo.address, &arguments);
+        assert_eq!(said.code, 0, "{more:?}: {}", said.err);
+        let total = &said.json()["runs"][0]["network"]["total"];
+        assert_eq!(
+            (&total["sent"], &total["lost"]),
+            (&20.into(), &0.into()),
+            "{more:?}"
+        );
+    }
+}
+
+#[test]
+fn a_packet_to_each_of_several_devices() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let echoes = [
+        Listener::echo(&[]),
+        Listener::echo(&[]),
+        Listener::echo(&[]),
+    ];
+    let addresses: Vec<&str> = echoes.iter().map(|it| it.address.as_str()).collect();
+    let said = send(
+        &addresses.join(","),
+        &["--count", "40", "--out", text(&out)],
+    );
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(series(&json, "rtt")["count"], 120);
+    let flows = json["runs"][0]["network"]["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 3);
+    for flow in flows {
+        assert_eq!(flow["answered"], 40);
+        let own = format!("{}.rtt", flow["device"].as_str().unwrap());
+        assert_eq!(series(&json, &own)["count"], 40);
+    }
+}
+
+#[test]
+fn where_nobody_answers_all_is_lost_and_the_deadline_missed() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = silent.local_addr().unwrap().to_string();
+    let all = ["--count", "10", "--timeout", "50ms", "--out", text(&out)];
+    let said = send(&to, &[&all[..], &["--deadline", "10ms"]].concat());
+    assert_eq!(said.code, 1, "{}", said.err);
+    let total = said.json()["runs"][0]["network"]["total"].clone();
+    assert_eq!(
+        (&total["lost"], &total["longest_loss"]),
+        (&10.into(), &10.into())
+    );
+}
+
+#[test]
+fn only_who_knows_the_token_is_answered() {
+    let folder = folder();
+    let file = |name: &str, token: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, token).unwrap();
+        path
+    };
+    let (right, wrong) = (
+        file("right", "arm of robot 3\n"),
+        file("wrong", "arm of robot 4\n"),
+    );
+    let short = file("short", "abc\n");
+    let echo = Listener::echo(&["--token-file", text(&right)]);
+    let lost = |name: &str, token: &[&str]| {
+        let out = folder.path().join(name);
+        let options = [
+            "--count",
+            "5",
+            "--warm-up",
+            "0",
+            "--timeout",
+            "50ms",
+            "--out",
+            text(&out),
+        ];
+        let said = send(&echo.address, &[&options[..], token].concat());
+        said.json()["runs"][0]["network"]["total"]["lost"].clone()
+    };
+    assert_eq!(lost("a", &["--token-file", text(&right)]), 0);
+    assert_eq!(lost("b", &["--token-file", text(&wrong)]), 5);
+    assert_eq!(lost("c", &[]), 5);
+    let said = send(&echo.address, &["--token-file", text(&short)]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("/dev/urandom"), "{}", said.err);
+    let told = echo.told();
+    assert_eq!(
+        (&told["answered"], &told["wrong_token"]),
+        (&5.into(), &10.into())
+    );
+}
+
+#[test]
+fn garbage_at_the_echo_is_counted_and_answered_by_nothing() {
+    let echo = Listener::echo(&[]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
+    for garbage in [
+        &b""[..],
+        b"x",
+        b"GET / HTTP/1.1\r\n\r\n",
+        &[0xA2; 200],
+        &[0xFF; 65_000],
+    ] {
+        socket.send_to(garbage, &echo.address).unwrap();
+    }
+    assert!(
+        socket.recv_from(&mut [0; 100]).is_err(),
+        "nothing is answered"
+    );
+    let told = echo.told();
+    assert_eq!(told["answered"], 0);
+    let refused = ["malformed", "not_a_question"].map(|name| told[name].as_u64().unwrap());
+    assert_eq!(refused.iter().sum::<u64>(), 5, "{told}");
+}
+
+#[test]
+fn the_limit_of_an_echo_holds() {
+    let echo = Listener::echo(&["--limit", "10Hz"]);
+    let folder = folder();
+    let out = folder.path().join("run");
+    let options = [
+        "--count",
+        "100",
+        "--warm-up",
+        "0",
+        "--timeout",
+        "50ms",
+        "--out",
+        text(&out),
+    ];
+    send(&echo.address, &options);
+    let told = echo.told();
+    let (answered, refused) = (
+        told["answered"].as_u64().unwrap(),
+        told["too_fast"].as_u64().unwrap(),
+    );
+    assert_eq!(answered + refused, 100, "{told}");
+    assert!(refused > 0, "{told}");
+}
+
+#[test]
+fn the_logging_server_has_what_the_controllers_measured() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let (log_out, first, second) = (path("log"), path("first"), path("second"));
+    let log = Listener::start(&[
+        "udp",
+        "log",
+        "--bind",
+        "127.0.0.1:0",
+        "--controllers",
+        "2",
+        "--json",
+        "--out",
+        text(&log_out),
+    ]);
+    let echo = Listener::echo(&[]);
+    for out in [&first, &second] {
+        let options = ["--count", "60", "--log", &log.address, "--out", text(out)];
+        let said = send(&echo.address, &options);
+        assert_eq!(said.code, 0, "{}", said.err);
+    }
+    let said = Said::of(log.child.wait_with_output().unwrap());
+    let json = said.json();
+    assert_eq!(json["runs"][0]["complete"], true);
+    assert_eq!(series(&json, "rtt")["count"], 120);
+    let flows = json["runs"][0]["network"]["flows"]
+        .as_array()
+        .unwrap()
+        .clone();
+    assert_eq!(flows.len(), 2, "a device of each controller");
+    for (flow, own) in flows.iter().zip([&first, &second]) {
+        assert_eq!((&flow["sent"], &flow["lost"]), (&60.into(), &0.into()));
+        let logged = series(&json, &format!("{}.rtt", flow["device"].as_str().unwrap()));
+        let counts = &run_json(own)["series"];
+        let measured = counts
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|it| it["name"] == "rtt")
+            .unwrap();
+        assert_eq!(logged["count"], measured["counts"]["recorded"]);
+        assert_eq!(logged["max_ns"], measured["counts"]["max_ns"]);
+        assert_eq!(logged["min_ns"], measured["counts"]["min_ns"]);
+    }
+}
+
+#[test]
+fn garbage_at_the_logging_server_is_refused() {
+    let folder = folder();
+    let out = folder.path().join("log");
+    let log = Listener::start(&[
+        "udp",
+        "log",
+        "--bind",
+        "127.0.0.1:0",
+        "--json",
+        "--out",
+        text(&out),
+    ]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_millis(100)))
+        .unwrap();
+    for length in 0..200 {
+        let bytes: Vec<u8> = (0..length).map(|at| (at * 37 + length) as u8).collect();
+        socket.send_to(&bytes, &log.address).unwrap();
+    }
+    socket.send_to(&[0xA5; 60_000], &log.address).unwrap();
+    assert!(
+        socket.recv_from(&mut [0; 100]).is_err(),
+        "nothing is answered"
+    );
+    let json = log.told();
+    assert_eq!(json["runs"][0]["complete"], true);
+    assert_eq!(json["runs"][0]["network"]["foreign"], 201);
+}
+
+#[test]
+fn devices_tell_their_names() {
+    let echo = Listener::echo(&["--name", "left-foot"]);
+    let json = run(&[
+        "udp",
+        "discover",
+        "--to",
+        &echo.address,
+        "--wait",
+        "300ms",
+        "--json",
+    ])
+    .json();
+    let devices = json["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 1);
+    assert_eq!(devices[0]["name"], "left-foot");
+    assert_eq!(devices[0]["address"], echo.address.as_str());
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_a_remedy() {
+    let empty = folder();
+    let refused = |arguments: &[&str], words: &str| {
+        let said = Said::of(kadenz(arguments).current_dir(&empty).output().unwrap());
+        assert_eq!(said.code, 2, "{arguments:?}");
+        assert!(said.err.contains(words), "{arguments:?}: {}", said.err);
+    };
+    refused(&["udp", "send"], "--to");
+    refused(&["udp", "send", "--to", "10.0.0.5:99999"], "is no address");
+    refused(&["udp", "send", "--to", "127.0.0.1,127.0.0.1"], "twice");
+    refused(&["udp", "send", "--to", "127.0.0.1,::1"], "IPv4");
+    refused(
+        &["udp", "send", "--to", "127.0.0.1", "--payload", "17B"],
+        "18",
+    );
+    refused(
+        &["udp", "send", "--to", "127.0.0.1", "--payload", "65508B"],
+        "65507",
+    );
+    refused(
+        &["udp", "send", "--to", "127.0.0.1", "--payload", "200"],
+        "200",
+    );
+    refused(
+        &["udp", "send", "--to", "127.0.0.1", "--duration", "1us"],
+        "shorter",
+    );
+    refused(
+        &["udp", "burst", "--to", "127.0.0.1:9", "--devices", "3"],
+        "0 of 3",
+    );
+    refused(&["udp", "echo", "--bind", "192.0.2.1"], "ip address");
+    refused(&["udp", "echo", "--name", "\u{e4}"], "ASCII");
+    let echo = Listener::echo(&[]);
+    refused(&["udp", "echo", "--bind", &echo.address], "ss -ulpn");
+    let left = std::fs::read_dir(&empty).unwrap().count();
+    assert_eq!(left, 0, "what cannot begin leaves no run folder");
+}

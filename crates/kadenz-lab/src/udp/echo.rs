@@ -1,0 +1,120 @@
+//! A device: answers what it is asked, and no more.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::port::{Inbox, OpenPortError, PortOptions, Reception, UdpPort, Wait};
+use kadenz_udp::device::{Answer, Counts, Echo, Policy};
+use kadenz_udp::wire::MAX_PAYLOAD_BYTES;
+
+use crate::stop::Stop;
+
+/// How a device waits for questions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listening {
+    /// The kernel wakes the thread.
+    #[default]
+    Blocking,
+    /// The thread asks again and again, and takes a whole CPU.
+    BusyPoll,
+}
+
+/// What a device is.
+#[derive(Clone, Debug, Default)]
+pub struct EchoPlan {
+    /// The socket.
+    pub port: PortOptions,
+    /// Whom it answers, how often, and its name.
+    pub policy: Policy,
+    /// How it waits.
+    pub listening: Listening,
+}
+
+/// What a device did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echoed {
+    /// By the protocol.
+    pub counts: Counts,
+    /// Answers that the system refused to send.
+    pub unsent: u64,
+    /// Questions that the kernel threw away, the receive buffer being full.
+    pub dropped: u64,
+}
+
+/// Datagrams that one call takes.
+const SLOTS: usize = 64;
+/// A blocked device looks this often whether it shall stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A device that is ready to answer.
+pub struct EchoDevice {
+    port: UdpPort,
+    inbox: Inbox,
+    echo: Echo,
+    listening: Listening,
+    unsent: u64,
+}
+
+impl EchoDevice {
+    /// Opens the port.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub fn open(plan: &EchoPlan) -> Result<Self, OpenPortError> {
+        Ok(Self {
+            port: UdpPort::open(&plan.port)?,
+            inbox: Inbox::new(SLOTS, MAX_PAYLOAD_BYTES),
+            echo: Echo::new(plan.policy.clone()),
+            listening: plan.listening,
+            unsent: 0,
+        })
+    }
+
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> &UdpPort {
+        &self.port
+    }
+
+    /// Answers until somebody stops it.
+    ///
+    /// Real-time safe: allocates nothing and takes no lock; two system calls a question, or fewer.
+    pub fn run(&mut self, stop: &Stop) {
+        while !stop.requested() {
+            let wait = match self.listening {
+                Listening::Blocking => Wait::Until(clock::now() + LOOK_EVERY),
+                Listening::BusyPoll => Wait::Poll,
+            };
+            // An error tells of an answer that nobody waited for; the next question may come.
+            if let Ok(Reception::Datagrams(_)) = self.port.receive_batch(&mut self.inbox, wait) {
+                self.answer(clock::now());
+            }
+        }
+    }
+
+    /// What it did so far.
+    pub fn echoed(&mut self) -> Echoed {
+        Echoed {
+            counts: self.echo.counts(),
+            unsent: self.unsent,
+            dropped: self.port.dropped().unwrap_or(0),
+        }
+    }
+
+    fn answer(&mut self, received: MonotonicTime) {
+        for datagram in self.inbox.datagrams() {
+            if datagram.truncated() {
+                continue;
+            }
+            let answer = self.echo.on_datagram(received.as_ns(), datagram.bytes);
+            let Answer::Reply(length) = answer else {
+                continue;
+            };
+            let Some(reply) = datagram.bytes.get_mut(..length) else {
+                continue;
+            };
+            self.echo.stamp_departure(clock::now().as_ns(), reply);
+            self.unsent += u64::from(self.port.send_to(reply, datagram.from).is_err());
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The logging server as an experiment: run folder in, completed run out.
+
+use std::sync::mpsc::{self, SyncSender};
+use std::thread;
+
+use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::model::{Kind, Run, Warning};
+use kadenz_record::run::network::{LostHere, Network};
+use kadenz_rt::net::port::{PortOptions, UdpPort};
+use kadenz_udp::device::{PerSecond, RateLimit};
+use kadenz_udp::wire::Token;
+
+use super::registrar;
+use super::server::{Counts, Desk, Server};
+use super::streams::{Bounds, Streams};
+use crate::crew::{self, Watch};
+use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::session;
+use crate::stop::Stop;
+
+/// What a logging server takes.
+#[derive(Clone, Debug)]
+pub struct LogPlan {
+    /// The socket.
+    pub port: PortOptions,
+    /// The token that controllers must know.
+    pub token: Option<Token>,
+    /// The most batches a second, of all controllers.
+    pub limit: Option<PerSecond>,
+    /// The most streams, a controller's run each.
+    pub most_streams: usize,
+    /// The most devices that get a series of their own.
+    pub most_devices: usize,
+    /// Ends when so many streams have told their end; with `None` when stopped.
+    pub until_ended: Option<usize>,
+}
+
+/// Takes measurements until somebody stops it; calls `ready` with the address when it listens.
+///
+/// # Errors
+/// [`ExperimentError`]; where the port cannot be opened no run folder is made.
+pub fn log(
+    measuring: &Measuring,
+    plan: &LogPlan,
+    ready: impl FnOnce(std::net::SocketAddr),
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<Run, ExperimentError> {
+    let port = UdpPort::open(&plan.port)?;
+    let address = port.local_address();
+    let mut run = session::begin(&measuring.session)?;
+    let (requests, to_serve) = mpsc::sync_channel(plan.most_devices.max(1));
+    let (grants, granted) = mpsc::sync_channel(plan.most_devices.max(1));
+    let mut server = server(measuring, &mut run, plan, port, (requests, granted))?;
+    let ongoing = measuring.start(run)?;
+    let (result, results) = mpsc::sync_channel(1);
+    let member = measuring.member(
+        &["response", "rtt"],
+        Box::new(move |station| {
+            server.run(station);
+            give(&result, server);
+        }),
+    );
+    ready(address);
+    let ended_by = thread::scope(|scope| {
+        let running = &ongoing.running;
+        let raw = measuring.session.raw;
+        scope.spawn(move || registrar::serve(running, &to_serve, &grants, raw));
+        crew::work(&ongoing, vec![member], stop, watch)
+    })?;
+    let (mut ended, counts) = results.recv().map_err(|_| crew::CrewError::Lost)?;
+    for warning in warnings(&ended.streams, &counts) {
+        ongoing.running.add_warning(warning);
+    }
+    let network = Network {
+        flows: ended.streams.flows(),
+        here: Some(LostHere {
+            socket: ended.port.dropped().unwrap_or(0),
+            ..LostHere::default()
+        }),
+        foreign: counts.malformed + counts.wrong_token + counts.too_fast,
+        ..Network::default()
+    };
+    ongoing.running.update(|run| run.network = Some(network));
+    Ok(ongoing.finish(ended_by)?)
+}
+
+/// What is left of a server when it has ended: its end of the requests is gone, so that the
+/// registrar ends too.
+struct Ended {
+    streams: Streams,
+    port: UdpPort,
+}
+
+fn give(result: &SyncSender<(Ended, Counts)>, server: Server) {
+    let ended = Ended {
+        streams: server.desk.streams,
+        port: server.port,
+    };
+    // Gone only if the main thread has failed.
+    let _ = result.send((ended, server.desk.counts));
+}
+
+fn server(
+    measuring: &Measuring,
+    run: &mut RunWriter,
+    plan: &LogPlan,
+    port: UdpPort,
+    (requests, granted): (
+        SyncSender<registrar::Request>,
+        mpsc::Receiver<registrar::Granted>,
+    ),
+) -> Result<Server, ExperimentError> {
+    let mut all = |name: &str, words: &str| {
+        let sketch = SeriesSketch {
+            name,
+            description: format!("{words}, of all devices"),
+            kind: Kind::Latency,
+            interval: None,
+            deadline: measuring.deadline.filter(|_| name == "response"),
+            raw: true,
+        };
+        measuring.series(run, sketch)
+    };
+    let response = all("response", "the answer was there, less the packet's beat")?;
+    let rtt = all(
+        "rtt",
+        "the answer was there, less the packet's handing over",
+    )?;
+    let (inbox, waiting) = Server::rooms();
+    Ok(Server {
+        port,
+        inbox,
+        until_ended: plan.until_ended,
+        desk: Desk {
+            token: plan.token.clone(),
+            limit: plan.limit.map(RateLimit::new),
+            streams: Streams::new(Bounds {
+                streams: plan.most_streams,
+                devices: plan.most_devices,
+            }),
+            all: [response, rtt],
+            each: (0..plan.most_devices).map(|_| None).collect(),
+            waiting,
+            requests,
+            granted,
+            counts: Counts::default(),
+        },
+    })
+}
+
+fn warnings(streams: &Streams, counts: &Counts) -> Vec<Warning> {
+    let told = [
+        (
+            "batches_lost",
+            streams.lost_batches(),
+            "batches of measurements never came: their packets count as lost here",
+            "the controllers' own runs have them",
+        ),
+        (
+            "crowded_out",
+            streams.crowded_out,
+            "batches came of more controllers than there is room for",
+            "take more with --most-controllers",
+        ),
+        (
+            "without_place",
+            counts.without_place,
+            "values stand in the series of all devices only: there was no room for one of their own",
+            "take more with --most-devices",
+        ),
+        (
+            "refused",
+            counts.malformed + counts.wrong_token,
+            "datagrams were refused: of other programs, broken, or without the right token",
+            "give controllers and server the same --token-file",
+        ),
+        (
+            "too_fast",
+            counts.too_fast,
+            "batches came faster than the limit and were refused",
+            "raise --limit",
+        ),
+    ];
+    let warning = |(id, count, words, remedy): (&str, u64, &str, &str)| Warning {
+        id: id.to_owned(),
+        text: format!("{count} {words}"),
+        remedy: Some(remedy.to_owned()),
+    };
+    let told = told.into_iter().filter(|(_, count, _, _)| *count > 0);
+    told.map(warning).collect()
+}

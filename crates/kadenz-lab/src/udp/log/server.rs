@@ -1,0 +1,186 @@
+//! The receiving thread of the logging server.
+
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::Duration;
+
+use kadenz_record::run::folder::SeriesRecorder;
+use kadenz_record::samples::Sample;
+use kadenz_rt::net::port::{Datagram, Inbox, UdpPort, Wait};
+use kadenz_udp::device::RateLimit;
+use kadenz_udp::record::Batch;
+use kadenz_udp::wire::{Packet, Refused, Token};
+
+use super::registrar::{Granted, Request};
+use super::streams::{Streams, Taken};
+use crate::crew::Station;
+
+/// Datagrams that one call takes.
+const SLOTS: usize = 256;
+/// The longest batch that is taken; what is longer is of no sender of ours.
+const LONGEST_BATCH: usize = 9_000;
+/// Values of new devices that may wait for their series.
+const WAITING: usize = 1 << 15;
+/// It is looked this often whether to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What was refused, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Batches that were taken.
+    pub(super) batches: u64,
+    /// Measurements that were taken.
+    pub(super) measurements: u64,
+    /// Datagrams of other programs, truncated or broken ones.
+    pub(super) malformed: u64,
+    /// Batches of who does not know the token.
+    pub(super) wrong_token: u64,
+    /// Datagrams beyond the rate limit.
+    pub(super) too_fast: u64,
+    /// Values that stand in the series of all devices only: no room for their own.
+    pub(super) without_place: u64,
+}
+
+/// The receiving side.
+pub(super) struct Server {
+    pub(super) port: UdpPort,
+    pub(super) inbox: Inbox,
+    pub(super) desk: Desk,
+    /// Ends when so many streams have told their end.
+    pub(super) until_ended: Option<usize>,
+}
+
+/// What takes datagrams apart and records what they hold.
+pub(super) struct Desk {
+    pub(super) token: Option<Token>,
+    pub(super) limit: Option<RateLimit>,
+    pub(super) streams: Streams,
+    pub(super) all: [SeriesRecorder; 2],
+    pub(super) each: Vec<Option<SeriesRecorder>>,
+    pub(super) waiting: Vec<(usize, Sample)>,
+    pub(super) requests: SyncSender<Request>,
+    pub(super) granted: Receiver<Granted>,
+    pub(super) counts: Counts,
+}
+
+impl Server {
+    /// An inbox that holds any batch, and an empty waiting place.
+    pub(super) fn rooms() -> (Inbox, Vec<(usize, Sample)>) {
+        (
+            Inbox::new(SLOTS, LONGEST_BATCH),
+            Vec::with_capacity(WAITING),
+        )
+    }
+
+    /// Receives until somebody stops it, or all streams that are waited for have ended.
+    ///
+    /// Real-time safety: waits for no disk and takes no lock. It allocates for a device or a stream
+    /// that is heard for the first time, and for nothing else.
+    pub(super) fn run(&mut self, station: &mut Station<'_>) {
+        while !station.stop.requested() && !self.is_done() {
+            let until = station.clock.now() + LOOK_EVERY;
+            // What the network says of an earlier datagram concerns no later one.
+            let _ = self.port.receive_batch(&mut self.inbox, Wait::Until(until));
+            self.desk.welcome();
+            let now_ns = station.clock.now().since(station.origin);
+            for datagram in self.inbox.datagrams() {
+                self.desk.take(&datagram, now_ns);
+            }
+        }
+        self.desk.wait_for_series(station);
+    }
+
+    fn is_done(&self) -> bool {
+        self.until_ended
+            .is_some_and(|wanted| self.desk.streams.ended() >= wanted)
+    }
+}
+
+impl Desk {
+    fn take(&mut self, datagram: &Datagram<'_>, now_ns: i64) {
+        if datagram.truncated() {
+            return self.counts.malformed += 1;
+        }
+        let packet = match Packet::open(datagram.bytes, self.token.as_ref()) {
+            Ok(packet) => packet,
+            Err(Refused::WrongToken) => return self.counts.wrong_token += 1,
+            Err(Refused::Malformed(_)) => return self.counts.malformed += 1,
+        };
+        let Ok(batch) = Batch::read(&packet) else {
+            return self.counts.malformed += 1;
+        };
+        // After the token: who does not know it cannot use up the rate of those who do.
+        let now = now_ns.cast_unsigned();
+        if self.limit.as_mut().is_some_and(|limit| !limit.passes(now)) {
+            return self.counts.too_fast += 1;
+        }
+        let Some(place) = self.streams.enter(datagram.from, &batch, now_ns) else {
+            return;
+        };
+        self.counts.batches += 1;
+        for measured in batch.measurements() {
+            if let Some(taken) = self.streams.take(place, &measured) {
+                self.record(&taken);
+            }
+        }
+    }
+
+    fn record(&mut self, taken: &Taken) {
+        self.counts.measurements += 1;
+        let [response, rtt] = &mut self.all;
+        response.record(taken.response);
+        rtt.record(taken.rtt);
+        let Some(place) = taken.place else {
+            self.counts.without_place += 1;
+            return;
+        };
+        if taken.new {
+            self.ask_for(place);
+        }
+        match self.each.get_mut(place) {
+            Some(Some(recorder)) => recorder.record(taken.rtt),
+            _ if self.waiting.len() < WAITING => self.waiting.push((place, taken.rtt)),
+            _ => self.counts.without_place += 1,
+        }
+    }
+
+    fn ask_for(&mut self, place: usize) {
+        let name = self.streams.name(place);
+        let request = Request {
+            place,
+            description: format!("round trip to {name} and back"),
+            name: format!("{name}.rtt"),
+        };
+        // There is room for a request of each device.
+        let _ = self.requests.try_send(request);
+    }
+
+    /// Takes the series that were made meanwhile, and gives them what waited for them.
+    fn welcome(&mut self) {
+        while let Ok(Granted {
+            place,
+            mut recorder,
+        }) = self.granted.try_recv()
+        {
+            self.waiting.retain(|(of, sample)| {
+                if *of == place {
+                    recorder.record(*sample);
+                }
+                *of != place
+            });
+            if let Some(slot) = self.each.get_mut(place) {
+                *slot = Some(recorder);
+            }
+        }
+    }
+
+    /// At the end: what waits for its series shall have it.
+    fn wait_for_series(&mut self, station: &Station<'_>) {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let until = station.clock.now() + PATIENCE;
+        while !self.waiting.is_empty() && station.clock.now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+            self.welcome();
+        }
+        self.counts.without_place += self.waiting.len() as u64;
+    }
+}

@@ -1,0 +1,164 @@
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::time::Duration;
+
+use kadenz_rt::beat::Interval;
+use kadenz_udp::device::{Answer, Echo, Policy};
+use kadenz_udp::wire::Probe;
+use proptest::prelude::*;
+
+use super::super::plan::{Destination, Loop, Receiving};
+use super::*;
+
+const RUN: RunId = RunId(0xCAFE);
+
+fn device(number: u8) -> Device {
+    Device {
+        name: format!("d{number}"),
+        address: SocketAddr::from(([10, 0, 0, number], 6176)),
+    }
+}
+
+fn plan(devices: u8, warm_up: u32) -> ProbePlan {
+    ProbePlan {
+        devices: (1..=devices).map(device).collect(),
+        destination: Destination::Each,
+        interval: Interval::try_from(Duration::from_millis(10)).unwrap(),
+        count: None,
+        warm_up,
+        payload_bytes: 200,
+        timeout: Duration::from_millis(100),
+        looping: Loop::Open,
+        receiving: Receiving::Blocking,
+        device_stamps: true,
+        token: None,
+        port: kadenz_rt::net::port::PortOptions::default(),
+        log: None,
+    }
+}
+
+/// What an honest device makes of the packet of this number.
+fn answer(sequence: u32, sent_ns: i64) -> Vec<u8> {
+    let probe = Probe {
+        run: RUN,
+        sequence: Sequence(sequence),
+        stamp: Stamp(sent_ns.cast_unsigned()),
+        stamps: true,
+        token: None,
+    };
+    let mut bytes = vec![0; 200];
+    probe.write(&mut bytes).unwrap();
+    let mut echo = Echo::new(Policy::default());
+    assert_eq!(echo.on_datagram(5_000, &mut bytes), Answer::Reply(200));
+    echo.stamp_departure(6_000, &mut bytes);
+    bytes
+}
+
+#[test]
+fn an_answer_is_measured_against_beat_and_departure() {
+    let plan = plan(2, 0);
+    let mut books = Books::new(&plan, RUN);
+    books.leaving(0, 10_000_000, 10_004_000);
+    let first = books.answered(plan.devices[1].address, &answer(0, 10_004_000), 10_200_000);
+    let first = first.unwrap();
+    assert_eq!(
+        (first.device, first.intended_ns, first.sent_ns),
+        (1, 10_000_000, 10_004_000)
+    );
+    assert_eq!(first.device_stamps.unwrap().held_ns(), 1_000);
+    assert!(!first.completes && !books.is_complete(0));
+    let second = books.answered(plan.devices[0].address, &answer(0, 10_004_000), 10_202_000);
+    assert!(second.unwrap().completes && books.is_complete(0) && books.is_settled());
+}
+
+#[test]
+fn what_is_not_believed_is_foreign_and_changes_nothing() {
+    let plan = plan(1, 0);
+    let mut books = Books::new(&plan, RUN);
+    books.leaving(0, 0, 4_000);
+    let (known, stranger) = (plan.devices[0].address, device(9).address);
+    let good = answer(0, 4_000);
+    let mut question = good.clone();
+    question[0] = 0xA1;
+    let of_another_run = {
+        let mut bytes = good.clone();
+        bytes[5] ^= 1;
+        bytes
+    };
+    for (from, bytes) in [
+        (stranger, &good),
+        (known, &question),
+        (known, &of_another_run),
+        (known, &answer(0, 4_001)),
+        (known, &answer(1, 4_000)),
+        (known, &b"GET /".to_vec()),
+    ] {
+        assert_eq!(books.answered(from, bytes, 90_000), None);
+    }
+    assert_eq!(books.foreign(), 6);
+    assert!(books.answered(known, &good, 90_000).is_some());
+}
+
+#[test]
+fn packets_that_warm_up_are_nobody_s_loss() {
+    let plan = plan(1, 2);
+    let mut books = Books::new(&plan, RUN);
+    for sequence in 0..3 {
+        books.leaving(sequence, 0, i64::from(sequence));
+    }
+    let from = plan.devices[0].address;
+    assert_eq!(books.answered(from, &answer(1, 1), 90_000), None);
+    assert!(books.answered(from, &answer(2, 2), 90_000).is_some());
+    let flow = &books.close(&plan.devices)[0];
+    assert_eq!((flow.sent, flow.answered, flow.lost), (1, 1, 0));
+}
+
+#[test]
+fn an_answer_after_the_timeout_is_late_and_its_packet_lost() {
+    let plan = plan(1, 0);
+    let mut books = Books::new(&plan, RUN);
+    books.leaving(0, 0, 0);
+    let late = books.answered(plan.devices[0].address, &answer(0, 0), 100_000_001);
+    assert_eq!(late.unwrap().timing, Timing::Late);
+    let flow = &books.close(&plan.devices)[0];
+    assert_eq!(
+        (flow.sent, flow.answered, flow.lost, flow.late),
+        (1, 0, 1, 1)
+    );
+}
+
+proptest! {
+    /// Whatever is lost, doubled and mixed up: every packet is counted once, as what it was.
+    #[test]
+    fn every_packet_is_counted_once(
+        copies in proptest::collection::vec(0_usize..3, 1..200),
+        shuffle in any::<u64>(),
+    ) {
+        let plan = plan(1, 0);
+        let mut books = Books::new(&plan, RUN);
+        let mut answers: Vec<u32> = Vec::new();
+        for (sequence, copies) in copies.iter().enumerate() {
+            books.leaving(sequence as u32, 0, 0);
+            answers.extend(std::iter::repeat_n(sequence as u32, *copies));
+        }
+        let mixed = |at: &u32| (u64::from(*at) ^ shuffle).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        answers.sort_by_key(mixed);
+        let (mut told, mut reordered, mut highest) = (0, 0, None);
+        let mut seen = std::collections::BTreeSet::new();
+        for sequence in &answers {
+            let reply = books.answered(plan.devices[0].address, &answer(*sequence, 0), 1000);
+            let new = seen.insert(*sequence);
+            prop_assert_eq!(reply.is_some(), new);
+            told += u64::from(new);
+            let behind = highest.is_some_and(|it| *sequence < it);
+            reordered += u64::from(new && behind);
+            highest = highest.max(Some(*sequence));
+        }
+        let flow = &books.close(&plan.devices)[0];
+        prop_assert_eq!(flow.sent, copies.len() as u64);
+        prop_assert_eq!(flow.answered, told);
+        prop_assert_eq!(flow.lost, flow.sent - told);
+        prop_assert_eq!(flow.duplicates, answers.len() as u64 - told);
+        prop_assert_eq!(flow.reordered, reordered);
+    }
+}

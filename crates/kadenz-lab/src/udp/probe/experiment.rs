@@ -1,0 +1,283 @@
+//! The measurement as an experiment: run folder in, completed run out.
+
+use std::sync::mpsc::{self, SyncSender};
+
+use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::model::{Run, Warning};
+use kadenz_record::run::network::{Interface, LostHere, Network};
+use kadenz_rt::clock;
+use kadenz_rt::host::Root;
+use kadenz_rt::net::counters::Snapshot;
+use kadenz_rt::net::interface;
+use kadenz_rt::net::port::{PortOptions, UdpPort};
+use kadenz_udp::wire::RunId;
+
+use super::books::Books;
+use super::departures::departures;
+use super::hand_on::HandOn;
+use super::plan::{Loop, ProbePlan};
+use super::receiver::Receiver;
+use super::recorders::{LATENESS, Series};
+use super::sender::{self, CannotPack, Sender};
+use crate::crew::{self, Member, Station, Watch};
+use crate::measuring::{ExperimentError, Measuring};
+use crate::session::{self, Ongoing};
+use crate::stop::Stop;
+
+/// Measures round trips to devices.
+///
+/// # Errors
+/// [`ExperimentError`]; rights that are missing are no error but a warning in the run. Where the
+/// port cannot be opened or the packets not made, no run folder is made.
+pub fn probe(
+    measuring: &Measuring,
+    plan: &ProbePlan,
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<Run, ExperimentError> {
+    if plan.devices.is_empty() {
+        return Err(ExperimentError::NoDevices);
+    }
+    let unfit = |error: CannotPack| ExperimentError::Payload(error.to_string());
+    sender::packet(plan, RunId(0)).map_err(unfit)?;
+    let port = UdpPort::open(&plan.port)?;
+    let mut run = session::begin(&measuring.session)?;
+    let series = Series::create(measuring, &mut run, plan, &port)?;
+    let before = Surroundings::look(plan);
+    let (result, results) = mpsc::sync_channel(1);
+    let (ongoing, members) = prepare(measuring, plan, run, port, series, &result)?;
+    let ended_by = crew::work(&ongoing, members, stop, watch)?;
+    let mut receiver = results.recv().map_err(|_| crew::CrewError::Lost)?;
+    for warning in warnings(&receiver) {
+        ongoing.running.add_warning(warning);
+    }
+    let here = before.lost_since(&mut receiver);
+    let network = Network {
+        payload_bytes: u32::try_from(plan.payload_bytes).unwrap_or(u32::MAX),
+        interface: before.interface,
+        here: Some(here),
+        foreign: receiver.books.foreign(),
+        flows: receiver.books.close(&plan.devices),
+    };
+    ongoing.running.update(|run| run.network = Some(network));
+    Ok(ongoing.finish(ended_by)?)
+}
+
+/// Starts the run, and makes the threads that will work in it.
+fn prepare(
+    measuring: &Measuring,
+    plan: &ProbePlan,
+    run: RunWriter,
+    port: UdpPort,
+    series: Series,
+    result: &SyncSender<Receiver>,
+) -> Result<(Ongoing, Vec<Member>), ExperimentError> {
+    let id = run_id();
+    let (announcer, announced) = departures();
+    let second = port.try_clone()?;
+    let port_measures: Vec<_> = port
+        .granted()
+        .measures
+        .iter()
+        .map(session::measure_of)
+        .collect();
+    let sender = Sender::new(plan, id, port, announcer, series.lateness);
+    let sender = sender.map_err(|error| ExperimentError::Payload(error.to_string()))?;
+    let hand_on = hand_on(plan, id)?;
+    let ongoing = measuring.start(run)?;
+    let books = Books::new(plan, id);
+    let recorders = series.recorders;
+    let mut receiver = Receiver::new(plan, second, announced, books, recorders, ongoing.origin);
+    if let Some(hand_on) = hand_on {
+        receiver.hand_on(hand_on);
+    }
+    for warning in crew::refusals(&port_measures) {
+        ongoing.running.add_warning(warning);
+    }
+    for name in &series.received {
+        ongoing
+            .running
+            .add_series_tuning(name, port_measures.clone());
+    }
+    let received: Vec<&str> = series.received.iter().map(String::as_str).collect();
+    let members = members(measuring, plan, (sender, receiver), &received, result);
+    Ok((ongoing, members))
+}
+
+fn members(
+    measuring: &Measuring,
+    plan: &ProbePlan,
+    (mut sender, mut receiver): (Sender, Receiver),
+    received: &[&str],
+    result: &SyncSender<Receiver>,
+) -> Vec<Member> {
+    let result = result.clone();
+    let plan = plan.clone();
+    match plan.looping {
+        Loop::Open => {
+            let send = move |station: &mut Station<'_>| {
+                sender.run(&plan, station);
+                sender.over();
+            };
+            let receive = move |station: &mut Station<'_>| {
+                receiver.run(station.clock);
+                // Gone only if the main thread has failed.
+                let _ = result.send(receiver);
+            };
+            vec![
+                measuring.member(&[LATENESS], Box::new(send)),
+                measuring.member(received, Box::new(receive)),
+            ]
+        }
+        Loop::Closed => {
+            let both = move |station: &mut Station<'_>| {
+                one_after_the_other(&plan, &mut sender, &mut receiver, station);
+                let _ = result.send(receiver);
+            };
+            let mut all = vec![LATENESS];
+            all.extend(received);
+            vec![measuring.member(&all, Box::new(both))]
+        }
+    }
+}
+
+/// The closed loop: a packet, its answers, the next beat.
+pub(super) fn one_after_the_other(
+    plan: &ProbePlan,
+    sender: &mut Sender,
+    receiver: &mut Receiver,
+    station: &mut Station<'_>,
+) {
+    while let Some(intended) = sender.next_beat(plan, station.start) {
+        station.sleeper.sleep_until(intended);
+        let sequence = sender.send(intended, station);
+        let until =
+            intended.max(station.clock.now()) + plan.interval.as_duration().min(plan.timeout);
+        receiver.await_answers(sequence, until, station.clock);
+        if station.stop.requested() {
+            break;
+        }
+    }
+    sender.over();
+    receiver.run(station.clock);
+}
+
+/// A way to the logging server, where there is one.
+fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentError> {
+    let Some(server) = plan.log else {
+        return Ok(None);
+    };
+    let any = if server.is_ipv4() {
+        "0.0.0.0:0"
+    } else {
+        "[::]:0"
+    };
+    let port = UdpPort::open(&PortOptions {
+        local: any.parse().unwrap_or(server),
+        peer: Some(server),
+        ..PortOptions::default()
+    })?;
+    let hand_on = HandOn::new(port, id, plan.token.clone());
+    let hand_on = hand_on.map_err(|error| ExperimentError::Payload(error.to_string()))?;
+    Ok(Some(hand_on))
+}
+
+/// A number that no run of today has: answers to an earlier run are no answers to this one.
+fn run_id() -> RunId {
+    let time = clock::now().as_ns();
+    let mixed = (time ^ (u64::from(std::process::id()) << 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    RunId((mixed >> 32) as u32)
+}
+
+/// What the receiving side noticed beside its measurements.
+fn warnings(receiver: &Receiver) -> Vec<Warning> {
+    let of = |id: &str, text: String, remedy: &str| Warning {
+        id: id.to_owned(),
+        text,
+        remedy: Some(remedy.to_owned()),
+    };
+    let mut warnings = Vec::new();
+    if let Some((error, count)) = receiver.trouble {
+        let text = format!("the network said {count} times, at last: {error}");
+        warnings.push(of(
+            "network_errors",
+            text,
+            "see that every device runs `kadenz udp echo` or its firmware",
+        ));
+    }
+    if receiver.books.damaged() > 0 {
+        let text = format!(
+            "{} answers did not hold what was sent: bytes were changed on the way or in the device",
+            receiver.books.damaged()
+        );
+        warnings.push(of(
+            "damaged",
+            text,
+            "look for a device that writes into its answers",
+        ));
+    }
+    if receiver.not_handed_on() > 0 {
+        let text = format!(
+            "{} measurements could not be sent to the logging server",
+            receiver.not_handed_on()
+        );
+        warnings.push(of(
+            "not_handed_on",
+            text,
+            "see that `kadenz udp log` runs there; this run folder has them all the same",
+        ));
+    }
+    if let Some(stack) = receiver.stack.as_ref().filter(|stack| stack.unsplit > 0) {
+        let text = format!(
+            "of {} answers nobody knows where the time went: their stamps were missing, or the wall \
+             clock was set meanwhile",
+            stack.unsplit
+        );
+        warnings.push(of(
+            "unsplit",
+            text,
+            "their round trips were recorded all the same",
+        ));
+    }
+    warnings
+}
+
+/// The interface on the way, and what it had lost before.
+struct Surroundings {
+    interface: Option<Interface>,
+    counters: Snapshot,
+}
+
+impl Surroundings {
+    fn look(plan: &ProbePlan) -> Self {
+        let first = plan.devices.first().map(|device| device.address.ip());
+        let route = first.and_then(|address| interface::route_to(address).ok());
+        let name = route.and_then(|route| route.interface);
+        Self {
+            counters: Snapshot::read(&Root::system(), name.as_deref()),
+            interface: name.map(described),
+        }
+    }
+
+    fn lost_since(&self, receiver: &mut Receiver) -> LostHere {
+        let name = self.interface.as_ref().map(|it| it.name.as_str());
+        let meanwhile = Snapshot::read(&Root::system(), name).since(&self.counters);
+        let interface = meanwhile.interface.unwrap_or_default();
+        LostHere {
+            socket: receiver.dropped().unwrap_or(0),
+            interface: interface.lost(),
+            unsent: receiver.books.unsent(),
+        }
+    }
+}
+
+fn described(name: String) -> Interface {
+    let facts = interface::facts(&name).ok();
+    Interface {
+        kind: facts.as_ref().map(|it| it.kind.to_string()),
+        driver: facts.as_ref().and_then(|it| it.driver.clone()),
+        speed_mbit_s: facts.as_ref().and_then(|it| it.speed_mbit_s),
+        mtu_bytes: facts.as_ref().and_then(|it| it.mtu),
+        name,
+    }
+}

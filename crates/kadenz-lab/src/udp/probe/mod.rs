@@ -1,0 +1,33 @@
+//! The controller: a packet on every beat, and what came back of it.
+//!
+//! # Series
+//!
+//! | series | value |
+//! |---|---|
+//! | `lateness` | when a packet was handed to the system, less its beat: the sender's own jitter |
+//! | `response` | when its answer was there, less its beat: what the robot waits, no stall hidden |
+//! | `rtt` | when its answer was there, less when it was handed to the system |
+//! | `send-stack` | from handing over to the driver, or to the card (transmit stamp) |
+//! | `wire-and-device` | from the transmit stamp to the stamp of the answer |
+//! | `receive-stack` | from the answer's stamp to when it was there |
+//! | `device` | how long the device held the packet, by its own clock |
+//! | `last-reply` | of a broadcast: when the last device's answer was there, less the handing over |
+//!
+//! With several devices `rtt` holds all of them, and `<device>.rtt` each.
+
+mod books;
+mod departures;
+mod experiment;
+mod hand_on;
+mod plan;
+mod receiver;
+mod recorders;
+mod sender;
+mod stack;
+
+pub use books::{Books, Reply};
+pub use experiment::probe;
+pub use plan::{Destination, Device, Loop, ProbePlan, Receiving};
+
+#[cfg(test)]
+mod tests;

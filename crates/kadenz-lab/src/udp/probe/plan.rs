@@ -1,0 +1,89 @@
+//! What is sent to whom, and how.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use kadenz_rt::beat::Interval;
+use kadenz_rt::net::port::PortOptions;
+use kadenz_udp::wire::Token;
+
+/// A device that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name, which becomes the prefix of its series.
+    pub name: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// Where the packet of a beat goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// A packet to each device.
+    Each,
+    /// One packet to all of them, to this address.
+    Broadcast(SocketAddr),
+}
+
+/// Whether the next packet waits for the last answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loop {
+    /// It does not: packets go out on the beat whatever happens to the answers.
+    #[default]
+    Open,
+    /// It does, until the next beat: one thread sends and receives. A late answer delays the packets
+    /// after it, which are measured against their beat all the same.
+    Closed,
+}
+
+/// How an answer is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Receiving {
+    /// The kernel wakes the thread.
+    #[default]
+    Blocking,
+    /// The thread asks again and again: no wake-up, and a whole CPU.
+    BusyPoll,
+}
+
+/// A measurement of round trips.
+#[derive(Clone, Debug)]
+pub struct ProbePlan {
+    /// Who answers; at least one.
+    pub devices: Vec<Device>,
+    /// Where the packets go.
+    pub destination: Destination,
+    /// Time between two packets.
+    pub interval: Interval,
+    /// How many beats are measured; with `None` until stopped.
+    pub count: Option<u64>,
+    /// Beats before them: their packets are sent and answered, and measured by nobody. The first
+    /// packet waits until the address of its device was found (RFC 826).
+    pub warm_up: u32,
+    /// UDP payload of a packet in bytes.
+    pub payload_bytes: usize,
+    /// An answer that takes longer is late, and its packet lost.
+    pub timeout: Duration,
+    /// Open or closed loop.
+    pub looping: Loop,
+    /// How answers are waited for.
+    pub receiving: Receiving,
+    /// Whether the devices' own stamps are asked for.
+    pub device_stamps: bool,
+    /// The token that the devices know.
+    pub token: Option<Token>,
+    /// The socket.
+    pub port: PortOptions,
+    /// The logging server that gets every measurement.
+    pub log: Option<SocketAddr>,
+}
+
+impl ProbePlan {
+    /// How long the plan takes; `None` for one without end.
+    #[must_use]
+    pub fn total(&self) -> Option<Duration> {
+        let beats = self.count?.saturating_add(self.warm_up.into());
+        let beats = u32::try_from(beats).unwrap_or(u32::MAX);
+        Some(self.interval.as_duration().saturating_mul(beats))
+    }
+}

@@ -1,0 +1,180 @@
+//! Receives answers and writes them down.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::{Clock, MonotonicTime};
+use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
+
+use super::books::Books;
+use super::departures::{Announced, Departure};
+use super::hand_on::HandOn;
+use super::plan::{ProbePlan, Receiving};
+use super::recorders::Recorders;
+use super::stack::Stack;
+
+/// Datagrams that one call takes: all answers to a broadcast to a whole robot.
+const SLOTS: usize = 64;
+/// A blocked receiver looks at the departures this often.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The receiving side.
+pub(super) struct Receiver {
+    port: UdpPort,
+    inbox: Inbox,
+    announced: Announced,
+    pub(super) books: Books,
+    recorders: Recorders,
+    pub(super) stack: Option<Stack>,
+    hand_on: Option<HandOn>,
+    origin: MonotonicTime,
+    receiving: Receiving,
+    timeout: Duration,
+    last_departure: MonotonicTime,
+    over: bool,
+    /// The last error that the network told, and how many there were.
+    pub(super) trouble: Option<(ReceiveError, u64)>,
+}
+
+impl Receiver {
+    pub(super) fn new(
+        plan: &ProbePlan,
+        port: UdpPort,
+        announced: Announced,
+        books: Books,
+        recorders: Recorders,
+        origin: MonotonicTime,
+    ) -> Self {
+        let granted = port.granted();
+        let stamped = granted.receive_stamps.is_some() && granted.transmit_stamps.is_some();
+        let each = matches!(plan.destination, super::plan::Destination::Each);
+        Self {
+            port,
+            inbox: Inbox::new(SLOTS, plan.payload_bytes + 1),
+            announced,
+            books,
+            recorders,
+            stack: stamped.then(|| Stack::new(origin, each)),
+            hand_on: None,
+            origin,
+            receiving: plan.receiving,
+            timeout: plan.timeout,
+            last_departure: origin,
+            over: false,
+            trouble: None,
+        }
+    }
+
+    /// Hands measurements on to a logging server, too.
+    pub(super) fn hand_on(&mut self, hand_on: HandOn) {
+        self.hand_on = Some(hand_on);
+    }
+
+    /// Receives until nothing more is sent and nothing more is waited for.
+    ///
+    /// Real-time safety: no allocation and no lock; its system calls are the port's.
+    pub(super) fn run(&mut self, clock: &dyn Clock) {
+        while !self.is_done(clock) {
+            self.receive(clock, clock.now() + LOOK_EVERY);
+        }
+        self.end(clock);
+    }
+
+    /// Receives what answers the packet of this number, until all have or `until` has come.
+    pub(super) fn await_answers(&mut self, sequence: u32, until: MonotonicTime, clock: &dyn Clock) {
+        while !self.books.is_complete(sequence) && clock.now() < until {
+            self.receive(clock, until);
+        }
+    }
+
+    /// Hands on what is left to be.
+    pub(super) fn end(&mut self, clock: &dyn Clock) {
+        if let Some(hand_on) = &mut self.hand_on {
+            hand_on.finish(clock.now().since(self.origin));
+        }
+    }
+
+    /// Takes what is there or comes until `until`, and writes it down.
+    fn receive(&mut self, clock: &dyn Clock, until: MonotonicTime) {
+        let wait = match self.receiving {
+            Receiving::Blocking => Wait::Until(until),
+            Receiving::BusyPoll => Wait::Poll,
+        };
+        if let Err(error) = self.port.receive_batch(&mut self.inbox, wait) {
+            let count = self.trouble.map_or(0, |(_, count)| count);
+            self.trouble = Some((error, count + 1));
+        }
+        let received = clock.now();
+        self.hear();
+        if let Some(stack) = &mut self.stack {
+            self.port.transmit_stamps().for_each(|it| stack.left(it));
+        }
+        self.write_down(received.since(self.origin));
+    }
+
+    fn write_down(&mut self, received_ns: i64) {
+        for datagram in self.inbox.datagrams() {
+            let answered = self
+                .books
+                .answered(datagram.from, datagram.bytes, received_ns);
+            let Some(reply) = answered else {
+                continue;
+            };
+            self.recorders.record(&reply);
+            if let Some(stack) = &mut self.stack {
+                stack.came(reply, datagram.stamps);
+            }
+            if let Some(hand_on) = &mut self.hand_on {
+                hand_on.measured(datagram.from, &reply);
+            }
+        }
+        if let Some(stack) = &mut self.stack {
+            stack.settle(|reply, parts| self.recorders.record_parts(reply, parts));
+        }
+        if let Some(hand_on) = &mut self.hand_on {
+            hand_on.flush_if_due(received_ns);
+        }
+    }
+
+    /// Takes what the sender told. It tells before it sends, so that no answer is a stranger's.
+    fn hear(&mut self) {
+        while let Some(departure) = self.announced.next() {
+            match departure {
+                Departure::Leaving {
+                    sequence,
+                    intended_ns,
+                    sent_ns,
+                } => {
+                    self.books.leaving(sequence, intended_ns, sent_ns);
+                    self.last_departure = self.origin.offset_by_ns(sent_ns);
+                }
+                Departure::Left {
+                    sequence,
+                    first_key,
+                    accepted,
+                    refused,
+                } => {
+                    self.books.refused(refused);
+                    if let Some(stack) = &mut self.stack {
+                        stack.keyed(sequence, first_key, accepted, refused);
+                    }
+                }
+                Departure::Over => self.over = true,
+            }
+        }
+    }
+
+    /// Datagrams that the kernel threw away because this side was too slow.
+    pub(super) fn dropped(&mut self) -> Option<u64> {
+        self.port.dropped()
+    }
+
+    /// Measurements that could not be handed on.
+    pub(super) fn not_handed_on(&self) -> u64 {
+        self.hand_on.as_ref().map_or(0, HandOn::failed)
+    }
+
+    fn is_done(&self, clock: &dyn Clock) -> bool {
+        let waited = || clock.now() >= self.last_departure + self.timeout;
+        self.over && (self.books.is_settled() || waited())
+    }
+}

@@ -1,0 +1,224 @@
+//! The series of a measurement.
+
+use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
+use kadenz_record::run::model::Kind;
+use kadenz_record::run::network::Flow;
+use kadenz_record::samples::Sample;
+use kadenz_rt::net::port::{StampSource, UdpPort};
+
+use super::books::Reply;
+use super::plan::{Destination, ProbePlan};
+use super::stack::Parts;
+use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+
+/// What the receiving side fills.
+pub(super) struct Recorders {
+    response: SeriesRecorder,
+    rtt: SeriesRecorder,
+    /// Of each device, where there are several.
+    each: Vec<SeriesRecorder>,
+    last_reply: Option<SeriesRecorder>,
+    device: Option<SeriesRecorder>,
+    parts: Option<[SeriesRecorder; 3]>,
+}
+
+/// A recorder for each series, and the names of the sending and of the receiving side's.
+pub(super) struct Series {
+    pub(super) lateness: SeriesRecorder,
+    pub(super) recorders: Recorders,
+    pub(super) received: Vec<String>,
+}
+
+/// The series that the sending side fills.
+pub(super) const LATENESS: &str = "lateness";
+
+impl Series {
+    /// Makes all series of a plan in the run.
+    pub(super) fn create(
+        measuring: &Measuring,
+        run: &mut RunWriter,
+        plan: &ProbePlan,
+        port: &UdpPort,
+    ) -> Result<Self, ExperimentError> {
+        let mut maker = Maker {
+            measuring,
+            run,
+            plan,
+            made: Vec::new(),
+        };
+        let words = "handed to the system, less its beat";
+        let lateness = maker.series(LATENESS, words, Kind::Lateness, Judged::Not)?;
+        maker.made.clear();
+        let several = plan.devices.len() > 1;
+        let broadcast = plan.destination != Destination::Each;
+        let words = "the answer was there, less the packet's beat";
+        let response = maker.latency("response", words, Judged::ByTheDeadline)?;
+        let words = "the answer was there, less the packet's handing over";
+        let rtt = maker.latency("rtt", words, Judged::Not)?;
+        let words = "the last device's answer was there, less the broadcast's handing over";
+        let last_reply = maker.latency_if(broadcast, "last-reply", words)?;
+        let parts = maker.parts(port)?;
+        let words = "how long the device held the packet, by its own clock";
+        let device = maker.latency_if(plan.device_stamps, "device", words)?;
+        let each = match several {
+            true => maker.each()?,
+            false => Vec::new(),
+        };
+        let received = maker.made;
+        let recorders = Recorders {
+            response,
+            rtt,
+            each,
+            last_reply,
+            device,
+            parts,
+        };
+        Ok(Self {
+            lateness,
+            recorders,
+            received,
+        })
+    }
+}
+
+impl Recorders {
+    /// Records an answer.
+    ///
+    /// Real-time safe: no allocation, lock or system call.
+    pub(super) fn record(&mut self, reply: &Reply) {
+        let sample = |since_ns: i64| Sample {
+            sequence: reply.sequence.into(),
+            intended_ns: since_ns,
+            actual_ns: reply.received_ns,
+            value_ns: reply.received_ns - since_ns,
+        };
+        self.response.record(sample(reply.intended_ns));
+        let round_trip = sample(reply.sent_ns);
+        self.rtt.record(round_trip);
+        if let Some(recorder) = self.each.get_mut(reply.device) {
+            recorder.record(round_trip);
+        }
+        if let Some(recorder) = self.last_reply.as_mut().filter(|_| reply.completes) {
+            recorder.record(round_trip);
+        }
+        if let (Some(recorder), Some(stamps)) = (&mut self.device, reply.device_stamps) {
+            recorder.record(Sample {
+                value_ns: stamps.held_ns().cast_signed(),
+                ..round_trip
+            });
+        }
+    }
+
+    /// Records where the time of a round trip went.
+    ///
+    /// Real-time safe: no allocation, lock or system call.
+    pub(super) fn record_parts(&mut self, reply: &Reply, parts: &Parts) {
+        let Some(recorders) = &mut self.parts else {
+            return;
+        };
+        let values = [parts.send_ns, parts.wire_and_device_ns, parts.receive_ns];
+        for (recorder, value_ns) in recorders.iter_mut().zip(values) {
+            recorder.record(Sample {
+                sequence: reply.sequence.into(),
+                intended_ns: reply.sent_ns,
+                actual_ns: reply.received_ns,
+                value_ns,
+            });
+        }
+    }
+}
+
+/// Whether the user's deadline is held against a series.
+#[derive(Clone, Copy)]
+enum Judged {
+    ByTheDeadline,
+    Not,
+}
+
+struct Maker<'a> {
+    measuring: &'a Measuring,
+    run: &'a mut RunWriter,
+    plan: &'a ProbePlan,
+    made: Vec<String>,
+}
+
+impl Maker<'_> {
+    fn series(
+        &mut self,
+        name: &str,
+        words: &str,
+        kind: Kind,
+        judged: Judged,
+    ) -> Result<SeriesRecorder, ExperimentError> {
+        self.made.push(name.to_owned());
+        let deadline = self.measuring.deadline;
+        let sketch = SeriesSketch {
+            name,
+            description: words.to_owned(),
+            kind,
+            interval: Some(self.plan.interval.as_duration()),
+            deadline: deadline.filter(|_| matches!(judged, Judged::ByTheDeadline)),
+            raw: true,
+        };
+        self.measuring.series(self.run, sketch)
+    }
+
+    fn latency(
+        &mut self,
+        name: &str,
+        words: &str,
+        judged: Judged,
+    ) -> Result<SeriesRecorder, ExperimentError> {
+        self.series(name, words, Kind::Latency, judged)
+    }
+
+    fn latency_if(
+        &mut self,
+        wanted: bool,
+        name: &str,
+        words: &str,
+    ) -> Result<Option<SeriesRecorder>, ExperimentError> {
+        wanted
+            .then(|| self.latency(name, words, Judged::Not))
+            .transpose()
+    }
+
+    /// Where the time went, if somebody stamps packets both ways.
+    fn parts(&mut self, port: &UdpPort) -> Result<Option<[SeriesRecorder; 3]>, ExperimentError> {
+        let granted = port.granted();
+        let Some((sent, came)) = granted.transmit_stamps.zip(granted.receive_stamps) else {
+            return Ok(None);
+        };
+        let by = |source| match source {
+            StampSource::Software => "the kernel",
+            StampSource::Hardware => "the network card",
+        };
+        let wire = sent.min(came);
+        let send = "from handing over to the driver, stamped by the kernel";
+        let send = self.latency("send-stack", send, Judged::Not)?;
+        let words = format!(
+            "from the packet's departure to its answer's arrival, stamped by {}",
+            by(wire)
+        );
+        let wire = self.latency("wire-and-device", &words, Judged::Not)?;
+        let receive = "from the answer's arrival, stamped by the kernel, to when it was there";
+        let receive = self.latency("receive-stack", receive, Judged::Not)?;
+        Ok(Some([send, wire, receive]))
+    }
+
+    fn each(&mut self) -> Result<Vec<SeriesRecorder>, ExperimentError> {
+        let plan = self.plan;
+        let devices = plan.devices.iter();
+        devices
+            .map(|device| {
+                let flow = Flow {
+                    device: device.name.clone(),
+                    ..Flow::default()
+                };
+                let name = flow.series("rtt", plan.devices.len());
+                let words = format!("round trip to {} and back", device.address);
+                self.latency(&name, &words, Judged::Not)
+            })
+            .collect()
+    }
+}

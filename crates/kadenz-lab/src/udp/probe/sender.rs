@@ -1,0 +1,167 @@
+//! Sends on the beat.
+
+use kadenz_record::run::folder::SeriesRecorder;
+use kadenz_record::samples::Sample;
+use kadenz_rt::beat::Beat;
+use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::net::port::{Outbox, OutboxFull, UdpPort};
+use kadenz_udp::wire::{self, Probe, RunId, Sequence, Stamp, Token, Unfit};
+
+use super::departures::{Announcer, Departure};
+use super::plan::{Destination, ProbePlan};
+use crate::crew::Station;
+
+/// The sending side.
+pub(super) struct Sender {
+    port: UdpPort,
+    outbox: Outbox,
+    token: Option<Token>,
+    announcer: Announcer,
+    lateness: SeriesRecorder,
+    beat: Option<Beat>,
+    beats: u64,
+    next: u64,
+    warm_up: u32,
+    untold: u64,
+}
+
+/// Why packets cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CannotPack {
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    #[error(transparent)]
+    Outbox(#[from] OutboxFull),
+}
+
+impl Sender {
+    /// Makes the packets; from then on only number and stamp change.
+    pub(super) fn new(
+        plan: &ProbePlan,
+        run: RunId,
+        port: UdpPort,
+        announcer: Announcer,
+        lateness: SeriesRecorder,
+    ) -> Result<Self, CannotPack> {
+        let packet = packet(plan, run)?;
+        let to: Vec<_> = match plan.destination {
+            Destination::Broadcast(address) => vec![address],
+            Destination::Each => plan.devices.iter().map(|it| it.address).collect(),
+        };
+        let mut outbox = Outbox::new(to.len(), plan.payload_bytes);
+        for address in to {
+            outbox.push(&packet, address)?;
+        }
+        let beats = plan.count.unwrap_or(u64::MAX);
+        Ok(Self {
+            port,
+            outbox,
+            token: plan.token.clone(),
+            announcer,
+            lateness,
+            beat: None,
+            beats: beats.saturating_add(plan.warm_up.into()),
+            next: 0,
+            warm_up: plan.warm_up,
+            untold: 0,
+        })
+    }
+
+    /// Sends until the plan is done or somebody stops it.
+    ///
+    /// Real-time safety: no allocation and no lock; its system calls are the sleeper's and one a beat
+    /// that sends.
+    pub(super) fn run(&mut self, plan: &ProbePlan, station: &mut Station<'_>) {
+        while let Some(intended) = self.next_beat(plan, station.start) {
+            station.sleeper.sleep_until(intended);
+            self.send(intended, station);
+            if station.stop.requested() {
+                break;
+            }
+        }
+    }
+
+    /// The next intended time; none when the plan is done.
+    pub(super) fn next_beat(
+        &mut self,
+        plan: &ProbePlan,
+        start: MonotonicTime,
+    ) -> Option<MonotonicTime> {
+        let beat = self
+            .beat
+            .get_or_insert_with(|| Beat::at(start, plan.interval));
+        (self.next < self.beats).then(|| beat.next())
+    }
+
+    /// Sends a beat's packets now, and tells the receiver before and after. The packet's number.
+    pub(super) fn send(&mut self, intended: MonotonicTime, station: &Station<'_>) -> u32 {
+        // Wraps after 4 billion beats: 49 days at 1 kHz.
+        let sequence = (self.next & u64::from(u32::MAX)) as u32;
+        let sent = station.clock.now();
+        let since_origin = |time: MonotonicTime| time.since(station.origin);
+        let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
+        self.tell(Departure::Leaving {
+            sequence,
+            intended_ns,
+            sent_ns,
+        });
+        for at in 0..self.outbox.len() {
+            if let Some(packet) = self.outbox.bytes_mut(at) {
+                let stamp = Stamp(sent_ns.cast_unsigned());
+                // The packet was made with room for both.
+                let _ = wire::patch(packet, Sequence(sequence), stamp, self.token.as_ref());
+            }
+        }
+        let departures = self.port.send_batch(&mut self.outbox);
+        let keys = (0..self.outbox.len()).filter_map(|at| self.outbox.outcome(at)?.ok());
+        let first_key = keys.map(|key| key.ordinal()).next().unwrap_or(0);
+        self.tell(Departure::Left {
+            sequence,
+            first_key,
+            accepted: u32::try_from(departures.sent).unwrap_or(u32::MAX),
+            refused: u32::try_from(departures.refused).unwrap_or(u32::MAX),
+        });
+        if sequence >= self.warm_up {
+            self.lateness.record(Sample {
+                sequence: sequence.into(),
+                intended_ns,
+                actual_ns: sent_ns,
+                value_ns: sent_ns - intended_ns,
+            });
+        }
+        self.next += 1;
+        sequence
+    }
+
+    /// Says that nothing more is sent; how many departures found no room to be told.
+    pub(super) fn over(&mut self) -> u64 {
+        // The receiver empties the ring all the time; if it does not, it has ended already.
+        self.tell(Departure::Over);
+        self.untold
+    }
+
+    fn tell(&mut self, departure: Departure) {
+        self.untold += u64::from(!self.announcer.tell(departure));
+    }
+}
+
+/// A packet of the plan, as yet without number and stamp.
+pub(super) fn packet(plan: &ProbePlan, run: RunId) -> Result<Vec<u8>, CannotPack> {
+    let probe = Probe {
+        run,
+        sequence: Sequence(0),
+        stamp: Stamp(0),
+        stamps: plan.device_stamps,
+        token: plan.token.as_ref(),
+    };
+    let mut packet = vec![0; plan.payload_bytes];
+    probe.write(&mut packet)?;
+    Ok(packet)
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        // Also where the thread ends by a panic: the receiver must not wait for ever.
+        self.over();
+    }
+}

@@ -1,0 +1,176 @@
+//! Where the time of a round trip went: stamps of the kernel and of the network card, brought
+//! together with the packet they belong to. Sans-IO.
+
+use kadenz_rt::clock::{MonotonicTime, PhcTime, WallBridge, WallTime};
+use kadenz_rt::net::port::{KernelStamp, Stamps, TransmitStamp};
+
+use super::books::Reply;
+
+/// Packets that are remembered, and transmit stamps.
+const REMEMBERED: usize = 1 << 14;
+/// Answers that may wait for the stamp of their packet. It is there mostly before the answer is.
+const WAITING: usize = 256;
+
+/// Where the time of a round trip went, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// From handing over to the driver.
+    pub(super) send_ns: i64,
+    /// From there to the arrival of the answer.
+    pub(super) wire_and_device_ns: i64,
+    /// From there to the program.
+    pub(super) receive_ns: i64,
+}
+
+/// When a packet left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    key: u64,
+    software: Option<MonotonicTime>,
+    hardware: Option<PhcTime>,
+}
+
+/// The keys of a beat's packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Keys {
+    sequence: u32,
+    first: u64,
+    count: u32,
+}
+
+/// An answer whose packet's stamp has not come yet.
+#[derive(Clone, Copy)]
+struct Waiting {
+    reply: Reply,
+    came: Came,
+}
+
+/// When an answer came.
+#[derive(Clone, Copy)]
+struct Came {
+    software: MonotonicTime,
+    hardware: Option<PhcTime>,
+}
+
+/// Brings stamps and packets together.
+///
+/// Real-time safety: no allocation and no lock after its making; no system call but the clocks'.
+pub(super) struct Stack {
+    origin: MonotonicTime,
+    bridge: WallBridge,
+    /// Where one packet goes to each device, the device's number is that of its key.
+    each: bool,
+    keys: Vec<Keys>,
+    left: Vec<Left>,
+    waiting: Vec<Waiting>,
+    /// Answers of which no parts can be told.
+    pub(super) unsplit: u64,
+    /// The largest error of a stamp on the sleep clock.
+    pub(super) error_ns: u64,
+}
+
+impl Stack {
+    /// Nothing is known yet. Times count from `origin`.
+    pub(super) fn new(origin: MonotonicTime, each: bool) -> Self {
+        Self {
+            origin,
+            bridge: WallBridge::new(),
+            each,
+            keys: vec![Keys::default(); REMEMBERED],
+            left: vec![Left::default(); REMEMBERED],
+            waiting: Vec::with_capacity(WAITING),
+            unsplit: 0,
+            error_ns: 0,
+        }
+    }
+
+    /// A beat's packets have these keys. Where some of them were refused, nobody knows which
+    /// device's key is which.
+    pub(super) fn keyed(&mut self, sequence: u32, first: u64, count: u32, refused: u32) {
+        let count = if refused == 0 { count } else { 0 };
+        self.keys[sequence as usize % REMEMBERED] = Keys {
+            sequence,
+            first,
+            count,
+        };
+    }
+
+    /// A packet left.
+    pub(super) fn left(&mut self, stamp: TransmitStamp) {
+        let key = stamp.key.ordinal();
+        let software = match stamp.when {
+            KernelStamp::Software(wall) => self.bridged(wall),
+            KernelStamp::Hardware(_) => None,
+        };
+        let slot = &mut self.left[key as usize % REMEMBERED];
+        if slot.key != key || (slot.software.is_none() && slot.hardware.is_none()) {
+            *slot = Left {
+                key,
+                ..Left::default()
+            };
+        }
+        match stamp.when {
+            KernelStamp::Software(_) => slot.software = software,
+            KernelStamp::Hardware(when) => slot.hardware = Some(when),
+        }
+    }
+
+    /// An answer came; its parts are told by [`Stack::settle`].
+    pub(super) fn came(&mut self, reply: Reply, stamps: Stamps) {
+        let Some(software) = stamps.software.and_then(|wall| self.bridged(wall)) else {
+            self.unsplit += 1;
+            return;
+        };
+        let came = Came {
+            software,
+            hardware: stamps.hardware,
+        };
+        if self.waiting.len() == WAITING {
+            self.waiting.swap_remove(0);
+            self.unsplit += 1;
+        }
+        self.waiting.push(Waiting { reply, came });
+    }
+
+    /// Tells the parts of every answer whose packet's stamp is there.
+    pub(super) fn settle(&mut self, mut told: impl FnMut(&Reply, &Parts)) {
+        let mut at = 0;
+        while let Some(waiting) = self.waiting.get(at).copied() {
+            match self.parts(&waiting) {
+                Some(parts) => {
+                    told(&waiting.reply, &parts);
+                    self.waiting.swap_remove(at);
+                }
+                None => at += 1,
+            }
+        }
+    }
+
+    fn bridged(&mut self, wall: WallTime) -> Option<MonotonicTime> {
+        let bridged = self.bridge.translate(wall)?;
+        self.error_ns = self.error_ns.max(bridged.error_ns);
+        Some(bridged.at)
+    }
+
+    fn parts(&self, waiting: &Waiting) -> Option<Parts> {
+        let reply = &waiting.reply;
+        let keys = self.keys[reply.sequence as usize % REMEMBERED];
+        let device = if self.each { reply.device as u32 } else { 0 };
+        if keys.sequence != reply.sequence || device >= keys.count {
+            return None;
+        }
+        let key = keys.first + u64::from(device);
+        let left = self.left[key as usize % REMEMBERED];
+        let departed = left.software.filter(|_| left.key == key)?;
+        let came = waiting.came;
+        let on_the_wire = match (left.hardware, came.hardware) {
+            (Some(left), Some(came)) => came.since(left),
+            _ => came.software.since(departed),
+        };
+        Some(Parts {
+            send_ns: departed.since(self.origin) - reply.sent_ns,
+            wire_and_device_ns: on_the_wire,
+            receive_ns: reply.received_ns - came.software.since(self.origin),
+        })
+    }
+}

@@ -1,0 +1,135 @@
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::model::{EndedBy, Run};
+use kadenz_rt::beat::Interval;
+use kadenz_rt::clock::{self, ClockKind};
+use kadenz_rt::net::port::{PortOptions, Stamping, UdpPort};
+use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
+use kadenz_rt::tuning::Tuning;
+use kadenz_udp::wire::RunId;
+
+use super::books::Books;
+use super::departures::departures;
+use super::experiment::one_after_the_other;
+use super::plan::{Destination, Device, Loop, ProbePlan, Receiving};
+use super::receiver::Receiver;
+use super::recorders::Series;
+use super::sender::Sender;
+use crate::crew::Station;
+use crate::measuring::Measuring;
+use crate::session::SessionPlan;
+use crate::stop::Stop;
+use crate::udp::echo::{EchoDevice, EchoPlan};
+
+fn measuring(out: &Path) -> Measuring {
+    Measuring {
+        session: SessionPlan {
+            out: out.to_owned(),
+            experiment: "udp-send",
+            command: Vec::new(),
+            parameters: std::collections::BTreeMap::new(),
+            interval: Duration::from_millis(50),
+            raw: true,
+            clock: ClockKind::Monotonic,
+            examine: false,
+        },
+        tuning: Tuning::default(),
+        shield: None,
+        sleeper: SleeperKind::recommended(),
+        sleeper_options: SleeperOptions::default(),
+        deadline: None,
+    }
+}
+
+fn plan(device: &EchoDevice, receiving: Receiving) -> ProbePlan {
+    ProbePlan {
+        devices: vec![Device {
+            name: "device".to_owned(),
+            address: device.port().local_address(),
+        }],
+        destination: Destination::Each,
+        interval: Interval::try_from(Duration::from_millis(2)).unwrap(),
+        count: Some(50),
+        warm_up: 2,
+        payload_bytes: 200,
+        timeout: Duration::from_millis(500),
+        looping: Loop::Closed,
+        receiving,
+        device_stamps: true,
+        token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
+        port: PortOptions {
+            receive_stamps: Stamping::Software,
+            transmit_stamps: Stamping::Software,
+            ..PortOptions::default()
+        },
+        log: None,
+    }
+}
+
+/// Allocations of a closed loop of 52 beats; it must have measured something.
+fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
+    let measuring = measuring(out);
+    let port = UdpPort::open(&plan.port).unwrap();
+    let mut run = RunWriter::create(out, Run::default()).unwrap();
+    let series = Series::create(&measuring, &mut run, plan, &port).unwrap();
+    let running = run.start(Duration::from_millis(50)).unwrap();
+    let (announcer, announced) = departures();
+    let (id, origin) = (RunId(7), clock::now());
+    let second = port.try_clone().unwrap();
+    let mut sender = Sender::new(plan, id, port, announcer, series.lateness).unwrap();
+    let books = Books::new(plan, id);
+    let mut receiver = Receiver::new(plan, second, announced, books, series.recorders, origin);
+    let clock = clock::open(ClockKind::Monotonic).unwrap();
+    let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default()).unwrap();
+    let mut station = Station {
+        start: clock::now() + Duration::from_millis(5),
+        origin,
+        clock: clock.as_ref(),
+        sleeper: sleeper.as_mut(),
+        stop: &Stop::default(),
+    };
+    let counted = allocation_counter::measure(|| {
+        one_after_the_other(plan, &mut sender, &mut receiver, &mut station);
+    });
+    let run = running.finish(EndedBy::Finished).unwrap();
+    assert!(
+        run.series.iter().all(|it| it.counts.recorded > 0),
+        "{run:#?}"
+    );
+    counted.count_total
+}
+
+#[test]
+fn sending_receiving_and_echoing_allocate_nothing() {
+    for receiving in [Receiving::Blocking, Receiving::BusyPoll] {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = kadenz_udp::device::Policy {
+            token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
+            ..kadenz_udp::device::Policy::default()
+        };
+        let mut device = EchoDevice::open(&EchoPlan {
+            policy,
+            ..EchoPlan::default()
+        })
+        .unwrap();
+        let plan = plan(&device, receiving);
+        let stop = Stop::default();
+        let until = stop.clone();
+        let echoing = std::thread::spawn(move || {
+            let counted = allocation_counter::measure(|| device.run(&until));
+            (counted.count_total, device.echoed().counts.answered)
+        });
+        assert_eq!(
+            allocations(&plan, &folder.path().join("run")),
+            0,
+            "{receiving:?}"
+        );
+        stop.request();
+        let (allocated, answered) = echoing.join().unwrap();
+        assert_eq!((allocated, answered > 0), (0, true), "{receiving:?}");
+    }
+}
