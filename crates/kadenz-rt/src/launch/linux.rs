@@ -51,6 +51,14 @@ impl Program {
         &self.measures
     }
 
+    /// How the program has ended; `None` while it runs. Hands on no signals.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
     /// Waits until the program ends, on the thread that started it.
     ///
     /// Meanwhile SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 to this process are handed on to the program;

@@ -25,6 +25,14 @@ impl Program {
         match self.0 {}
     }
 
+    /// How the program has ended; `None` while it runs.
+    ///
+    /// # Errors
+    /// When the system cannot tell.
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self.0 {}
+    }
+
     /// Waits until the program ends.
     ///
     /// # Errors

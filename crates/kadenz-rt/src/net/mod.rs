@@ -1,6 +1,8 @@
-//! The network as a real-time loop meets it: a UDP port whose datagrams carry the kernel's time
-//! stamps, the interface behind an address, and the kernel's counters of what was lost.
+//! The network from the floor: namespaces and taps, of which testbeds are made.
 
-pub mod counters;
-pub mod interface;
-pub mod port;
+#[cfg(target_os = "linux")]
+pub mod claim;
+#[cfg(target_os = "linux")]
+pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod tap;

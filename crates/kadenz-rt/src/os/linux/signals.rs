@@ -128,6 +128,18 @@ pub(crate) fn send(pid: u32, signal: i32) -> Result<(), i32> {
     if outcome == 0 { Ok(()) } else { Err(errno()) }
 }
 
+/// Sends a signal to every process of a group. The caller knows that the number still means it.
+pub(crate) fn send_to_group(group: u32, signal: i32) -> Result<(), i32> {
+    let group = libc::pid_t::try_from(group).map_err(|_| libc::ESRCH)?;
+    // Zero and one mean other processes than a group's.
+    if group <= 1 {
+        return Err(libc::ESRCH);
+    }
+    // SAFETY: the call takes numbers and no pointers.
+    let outcome = unsafe { libc::kill(-group, signal) };
+    if outcome == 0 { Ok(()) } else { Err(errno()) }
+}
+
 /// Sends a signal to the calling thread.
 #[cfg(test)]
 pub(crate) fn send_to_own_thread(signal: i32) -> Result<(), i32> {

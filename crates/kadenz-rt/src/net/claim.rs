@@ -1,0 +1,472 @@
+//! Who has built a testbed on this machine, and what of it could outlast a killed process.
+//!
+//! One testbed at a time: its owner holds the lock on a file, which goes with its process, and writes
+//! into it what others need to enter the testbed or to clear it away: one JSON object a line, the
+//! last whole line counts. Networks and interfaces go with the owner by themselves; programs that
+//! its programs have started may stay, and are what [`restore_in`] ends.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::os;
+use crate::os::linux::signals;
+use crate::shield::{journal_folder, start_of};
+
+/// The file's name, in the folder of [`journal_folder`].
+pub const FILE_NAME: &str = "testbed.claim";
+/// The name of the file with how the testbed stands, beside it.
+pub const STATUS_NAME: &str = "testbed.status";
+/// Version of its format.
+pub const VERSION: u32 = 1;
+/// No claim is longer; a longer one is cut.
+const LONGEST: u64 = 4 << 20;
+
+/// What an owner says of its testbed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of the format.
+    pub version: u32,
+    /// The owner's process.
+    pub pid: u32,
+    /// When that process started, in clock ticks since boot: numbers are used again.
+    pub start: u64,
+    /// `/proc/sys/kernel/random/boot_id`: nothing of a testbed outlasts a boot.
+    pub boot: String,
+    /// The topology's name.
+    pub topology: String,
+    /// Whether all programs have been started.
+    pub ready: bool,
+    /// Its hosts.
+    pub hosts: Vec<HostRecord>,
+    /// Its programs.
+    pub programs: Vec<ProgramRecord>,
+}
+
+/// A host of a testbed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The owner's descriptor of its network.
+    pub descriptor: i32,
+    /// The kernel's number of its network.
+    pub inode: u64,
+}
+
+/// A program of a testbed: the leader of a process group of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramRecord {
+    /// The host it runs on.
+    pub host: String,
+    /// Its process, and its process group.
+    pub pid: u32,
+}
+
+impl Record {
+    /// The last whole line of a claim; `None` when there is none.
+    ///
+    /// ```
+    /// use kadenz_rt::net::claim::Record;
+    ///
+    /// let text = br#"{"version":1,"pid":7,"start":1,"boot":"b","topology":"t","ready":true,"hosts":[],"programs":[]}
+    /// {"version":1,"pid":7,"sta"#;
+    /// assert_eq!(Record::parse(text).map(|record| record.pid), Some(7));
+    /// assert_eq!(Record::parse(b"{"), None);
+    /// ```
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let lines = bytes.split(|byte| *byte == b'\n').rev();
+        lines
+            .filter_map(|line| serde_json::from_slice::<Self>(line).ok())
+            .find(|record| record.version == VERSION)
+    }
+
+    /// A record of this process, with nothing in it yet.
+    ///
+    /// # Errors
+    /// When `/proc` does not tell of this process.
+    pub fn of_this_process(topology: &str) -> io::Result<Self> {
+        let stat = std::fs::read_to_string("/proc/self/stat")?;
+        let start =
+            start_of(&stat).ok_or_else(|| io::Error::other("/proc/self/stat is strange"))?;
+        Ok(Self {
+            version: VERSION,
+            pid: std::process::id(),
+            start,
+            boot: boot(),
+            topology: topology.to_owned(),
+            ready: false,
+            hosts: Vec::new(),
+            programs: Vec::new(),
+        })
+    }
+}
+
+fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.unwrap_or_default().trim().to_owned()
+}
+
+/// The machine's only testbed, held by this process until this is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    file: File,
+    path: PathBuf,
+}
+
+/// Why a testbed cannot be built, or nothing be cleared away.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// Another process has one.
+    #[error("process {pid} has built the testbed {topology}; end it first: kadenz testbed down")]
+    Held {
+        /// That process; 0 while it is just beginning.
+        pid: u32,
+        /// What it has built.
+        topology: String,
+    },
+    /// The file cannot be had.
+    #[error("cannot use {path}: {source}; run as root (sudo)")]
+    File {
+        /// Its path.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A claim that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it says, where that can be read.
+    pub record: Option<Record>,
+    /// Whether its owner lives.
+    pub alive: bool,
+}
+
+impl Claim {
+    /// Takes the machine's claim; what a killed owner left is cleared away first.
+    ///
+    /// # Errors
+    /// [`ClaimError`].
+    pub fn take() -> Result<Self, ClaimError> {
+        Self::take_in(&journal_folder())
+    }
+
+    /// As [`Claim::take`], in any folder.
+    ///
+    /// # Errors
+    /// [`ClaimError`].
+    pub fn take_in(folder: &Path) -> Result<Self, ClaimError> {
+        let failed = |source| failed(folder, source);
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let path = folder.join(FILE_NAME);
+        loop {
+            let mut file = open(&path, true).map_err(failed)?;
+            if !os::try_lock(&file).map_err(failed)? {
+                let record = read(&mut file).map_err(failed)?;
+                return Err(held(record));
+            }
+            // Who held it before may have removed it meanwhile.
+            if is_still(&file, &path) {
+                clear(read(&mut file).map_err(failed)?.as_ref());
+                file.set_len(0).map_err(failed)?;
+                return Ok(Self { file, path });
+            }
+        }
+    }
+
+    /// Lets others read how the testbed stands ([`told`]).
+    ///
+    /// # Errors
+    /// When the disk is full.
+    pub fn tell(&self, status: &[u8]) -> io::Result<()> {
+        let path = self.path.with_file_name(STATUS_NAME);
+        let new = path.with_extension("new");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        options.open(&new)?.write_all(status)?;
+        std::fs::rename(new, path)
+    }
+
+    /// Says what is so now.
+    ///
+    /// # Errors
+    /// When the disk is full.
+    pub fn write(&mut self, record: &Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        self.file.seek(SeekFrom::End(0))?;
+        self.file.write_all(&line)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.path.with_file_name(STATUS_NAME));
+        // Where it cannot be removed, it tells of a process that has ended.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The claim on this machine; none when there is none.
+///
+/// # Errors
+/// It is there and this user may not read it.
+pub fn find() -> Result<Option<Found>, ClaimError> {
+    find_in(&journal_folder())
+}
+
+/// As [`find`], in any folder.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_in(folder: &Path) -> Result<Option<Found>, ClaimError> {
+    let failed = |source| failed(folder, source);
+    let mut file = match open(&folder.join(FILE_NAME), false) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let alive = !os::try_lock(&file).map_err(failed)?;
+    let record = read(&mut file).map_err(failed)?;
+    Ok(Some(Found { record, alive }))
+}
+
+/// How the testbed that stands says that it stands; nothing where it has not said so yet.
+///
+/// # Errors
+/// It is there and this user may not read it.
+pub fn told() -> io::Result<Vec<u8>> {
+    match std::fs::read(journal_folder().join(STATUS_NAME)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+/// Clears away what a killed owner left, and says what that was. Nothing to do is no error.
+///
+/// # Errors
+/// Its owner lives, or the file cannot be had.
+pub fn restore() -> Result<Vec<String>, ClaimError> {
+    restore_in(&journal_folder())
+}
+
+/// As [`restore`], in any folder.
+///
+/// # Errors
+/// As [`restore`].
+pub fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
+    match find_in(folder)? {
+        None => Ok(Vec::new()),
+        Some(Found {
+            record,
+            alive: true,
+        }) => Err(held(record)),
+        Some(Found { record, .. }) => {
+            let mut done = clear(record.as_ref());
+            let path = folder.join(FILE_NAME);
+            let _ = std::fs::remove_file(folder.join(STATUS_NAME));
+            std::fs::remove_file(&path).map_err(|source| failed(folder, source))?;
+            let name = record.map_or_else(String::new, |record| format!(" {}", record.topology));
+            done.push(format!(
+                "the claim of the testbed{name}, whose process has ended"
+            ));
+            Ok(done)
+        }
+    }
+}
+
+/// Asks the owner of a testbed to end it; false when it has just ended by itself.
+#[must_use]
+pub fn ask_to_end(record: &Record) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", record.pid));
+    let same = stat.is_ok_and(|stat| start_of(&stat) == Some(record.start));
+    same && signals::send(record.pid, libc::SIGTERM).is_ok()
+}
+
+/// How a program is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As soon as it likes.
+    Asked,
+    /// Now.
+    Forced,
+}
+
+/// Ends a program of a testbed that was built by the calling process, and what it has started: every
+/// process of its group.
+pub fn end_program(program: &ProgramRecord, ending: Ending) {
+    let signal = match ending {
+        Ending::Asked => libc::SIGTERM,
+        Ending::Forced => libc::SIGKILL,
+    };
+    let _ = signals::send_to_group(program.pid, signal);
+}
+
+fn failed(folder: &Path, source: io::Error) -> ClaimError {
+    ClaimError::File {
+        path: folder.join(FILE_NAME).display().to_string(),
+        source,
+    }
+}
+
+fn held(record: Option<Record>) -> ClaimError {
+    let (pid, topology) = record.map_or((0, String::new()), |it| (it.pid, it.topology));
+    ClaimError::Held { pid, topology }
+}
+
+fn open(path: &Path, create: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // A link would have us write where it points.
+    options
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW);
+    let file = options.create(create).open(path)?;
+    // It names processes that are killed as root, so only its own user may have written it.
+    if file.metadata()?.uid() == os::user() {
+        return Ok(file);
+    }
+    let text = "it belongs to another user";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+}
+
+fn is_still(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+fn read(file: &mut File) -> io::Result<Option<Record>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(Record::parse(&bytes))
+}
+
+/// Kills what a dead owner's programs have left running: what is in one of the recorded process
+/// groups and in one of the recorded networks. Either number alone could mean another's by now.
+fn clear(record: Option<&Record>) -> Vec<String> {
+    let Some(record) = record.filter(|record| record.boot == boot()) else {
+        return Vec::new();
+    };
+    let mut done = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        if is_left(record, pid) && signals::send(pid, libc::SIGKILL).is_ok() {
+            done.push(format!(
+                "process {pid}, which a program of the testbed had started"
+            ));
+        }
+    }
+    done
+}
+
+fn is_left(record: &Record, pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    let Ok(network) = std::fs::metadata(format!("/proc/{pid}/ns/net")) else {
+        return false;
+    };
+    // Fields after the name: state, parent, group (proc_pid_stat(5)).
+    let group = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.split(' ').nth(2));
+    let group: Option<u32> = group.and_then(|group| group.parse().ok());
+    record
+        .programs
+        .iter()
+        .any(|program| Some(program.pid) == group)
+        && record.hosts.iter().any(|host| host.inode == network.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> Record {
+        Record::of_this_process("test").unwrap()
+    }
+
+    #[test]
+    fn a_second_owner_is_told_of_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut first = Claim::take_in(folder.path()).unwrap();
+        first.write(&record()).unwrap();
+        let error = Claim::take_in(folder.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("testbed down") && error.contains("testbed test"),
+            "{error}"
+        );
+        let found = find_in(folder.path()).unwrap().unwrap();
+        assert!(found.alive && found.record == Some(record()));
+        assert!(restore_in(folder.path()).is_err());
+        drop(first);
+        assert_eq!(find_in(folder.path()).unwrap(), None);
+        assert!(Claim::take_in(folder.path()).is_ok());
+    }
+
+    #[test]
+    fn what_a_dead_owner_left_is_cleared_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut line = serde_json::to_vec(&record()).unwrap();
+        line.push(b'\n');
+        line.extend(b"{\"version\":1,\"pid\"");
+        std::fs::write(folder.path().join(FILE_NAME), line).unwrap();
+        let found = find_in(folder.path()).unwrap().unwrap();
+        assert!(!found.alive && found.record.is_some());
+        assert_eq!(restore_in(folder.path()).unwrap().len(), 1);
+        assert_eq!(restore_in(folder.path()).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("precious");
+        std::fs::write(&elsewhere, "precious").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.path().join(FILE_NAME)).unwrap();
+        assert!(Claim::take_in(folder.path()).is_err());
+        assert_eq!(std::fs::read_to_string(elsewhere).unwrap(), "precious");
+    }
+
+    /// This test's own process is in its network, and in no group of the record.
+    #[test]
+    fn a_process_of_another_group_or_network_is_left_alone() {
+        let mut record = record();
+        let network = std::fs::metadata("/proc/self/ns/net").unwrap().ino();
+        record.hosts.push(HostRecord {
+            name: "a".to_owned(),
+            address: Ipv4Addr::LOCALHOST,
+            descriptor: 0,
+            inode: network,
+        });
+        assert!(!is_left(&record, std::process::id()));
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let group = stat.rsplit_once(") ").unwrap().1.split(' ').nth(2).unwrap();
+        record.programs.push(ProgramRecord {
+            host: "a".to_owned(),
+            pid: group.parse().unwrap(),
+        });
+        assert!(is_left(&record, std::process::id()));
+        record.hosts[0].inode += 1;
+        assert!(!is_left(&record, std::process::id()));
+    }
+}
