@@ -16,6 +16,7 @@
 //! | [`udp`] | is plain Ethernet and UDP good enough for this robot? |
 //! | [`check`] | can this machine keep the robot's beat? |
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
+//! | [`testbed`] | what does the network itself take, and what do hosts add to it? |
 
 pub mod check;
 pub mod crew;
@@ -27,6 +28,7 @@ pub mod matrix;
 pub mod measuring;
 pub mod session;
 pub mod stop;
+pub mod testbed;
 pub mod timer;
 pub mod udp;
 pub mod watch;

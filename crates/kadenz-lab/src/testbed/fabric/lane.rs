@@ -1,0 +1,182 @@
+//! One direction of a link, with the queue of the port that sends on it.
+
+use std::collections::VecDeque;
+
+use super::counts::LaneCounts;
+use super::events::{Events, Happening};
+use super::faults::Generator;
+use super::frame::Frame;
+use super::{HOLD, HOST_BUFFER, LinkState, held_bytes};
+use crate::testbed::quantity::{ByteSize, LinkSpeed, Picos};
+use crate::testbed::topology::{Faults, Node, Topology};
+
+/// A lane by its number: twice its link's, and one more for the way back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LaneId(pub(super) usize);
+
+/// Names one frame that is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticket(u64);
+
+/// A frame that came through.
+#[derive(Debug)]
+pub(super) struct Passed<T>(pub(super) Frame<T>);
+
+#[derive(Debug)]
+pub(super) struct Lane<T> {
+    pub(super) counts: LaneCounts,
+    id: LaneId,
+    speed: LinkSpeed,
+    propagation: Picos,
+    buffer: ByteSize,
+    faults: Faults,
+    generator: Generator,
+    /// When the sender may begin the next frame.
+    free: Picos,
+    /// Frames that the port still holds: until when, and their bytes.
+    held: VecDeque<(Picos, u64)>,
+    held_bytes: u64,
+    /// When the last frame arrives: jitter lets none pass another.
+    last: Picos,
+    state: LinkState,
+    /// When it was last cut or mended.
+    changed: Option<Picos>,
+    /// A frame that waits for another to pass.
+    back: Option<(Ticket, Frame<T>)>,
+    tickets: u64,
+}
+
+impl LaneId {
+    /// The other direction of the same link.
+    pub(super) fn back(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    pub(super) fn link(self) -> usize {
+        self.0 / 2
+    }
+
+    pub(super) fn from(self, topology: &Topology) -> Node {
+        topology.links[self.link()].ends[self.0 % 2]
+    }
+
+    pub(super) fn to(self, topology: &Topology) -> Node {
+        topology.links[self.link()].ends[1 - self.0 % 2]
+    }
+}
+
+impl<T: Clone> Lane<T> {
+    pub(super) fn new(topology: &Topology, id: LaneId) -> Self {
+        let link = &topology.links[id.link()];
+        let buffer = match id.from(topology) {
+            Node::Host(_) => HOST_BUFFER,
+            Node::Switch(at) => topology.switches[at].buffer,
+        };
+        Self {
+            counts: LaneCounts::default(),
+            id,
+            speed: link.speed,
+            propagation: link.propagation,
+            buffer,
+            faults: link.faults,
+            generator: Generator::new(link.faults.seed, id.0 as u64),
+            free: Picos::ZERO,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            last: Picos::ZERO,
+            state: LinkState::Up,
+            changed: None,
+            back: None,
+            tickets: 0,
+        }
+    }
+
+    /// The port is to send a frame: it begins, waits its turn, or finds the buffer full.
+    pub(super) fn begin(&mut self, at: Picos, frame: Frame<T>, events: &mut Events<T>) {
+        self.counts.begun += 1;
+        if self.state == LinkState::Down {
+            self.counts.cut += 1;
+            return;
+        }
+        while self.held.front().is_some_and(|(until, _)| *until <= at) {
+            self.held_bytes -= self.held.pop_front().map_or(0, |(_, bytes)| bytes);
+        }
+        let bytes = held_bytes(frame.length);
+        if self.held_bytes + bytes > self.buffer.0 {
+            self.counts.overflowed += 1;
+            return;
+        }
+        let start = self.free.max(at);
+        let sent = start + frame.length.store_and_forward(self.speed).time();
+        self.free = start + frame.length.occupancy(self.speed).time();
+        self.held.push_back((sent, bytes));
+        self.held_bytes += bytes;
+        let jitter = self.generator_jitter();
+        let arrival = (sent + self.propagation + jitter).max(self.last);
+        self.last = arrival;
+        events.add(arrival, Happening::Arrived(self.id, frame, start));
+    }
+
+    fn generator_jitter(&mut self) -> Picos {
+        match self.faults.jitter {
+            Picos::ZERO => Picos::ZERO,
+            most => self.generator.up_to(most),
+        }
+    }
+
+    /// A frame has come to the end, if nothing befell it on the way.
+    pub(super) fn arrived(
+        &mut self,
+        at: Picos,
+        frame: Frame<T>,
+        start: Picos,
+        events: &mut Events<T>,
+    ) -> Option<Passed<T>> {
+        let changed_meanwhile = self.changed.is_some_and(|changed| changed > start);
+        if self.state == LinkState::Down || changed_meanwhile {
+            self.counts.cut += 1;
+            return None;
+        }
+        let drawn = self.generator.draw(&self.faults);
+        if drawn.lost {
+            self.counts.lost += 1;
+            return None;
+        }
+        if drawn.doubled {
+            self.counts.duplicated += 1;
+            let second = at + frame.length.occupancy(self.speed).time();
+            events.add(second, Happening::Again(self.id, frame.clone()));
+        }
+        if drawn.held && self.back.is_none() {
+            self.tickets += 1;
+            let ticket = Ticket(self.tickets);
+            self.back = Some((ticket, frame));
+            events.add(at + HOLD, Happening::Release(self.id, ticket));
+            return None;
+        }
+        if let Some((_, passed)) = self.back.take() {
+            self.counts.reordered += 1;
+            let behind = at + passed.length.occupancy(self.speed).time();
+            events.add(behind, Happening::Again(self.id, passed));
+        }
+        self.counts.delivered += 1;
+        Some(Passed(frame))
+    }
+
+    /// The frame of that ticket, if none has passed it.
+    pub(super) fn release(&mut self, ticket: Ticket) -> Option<Frame<T>> {
+        let (_, frame) = self.back.take_if(|(held, _)| *held == ticket)?;
+        self.counts.held += 1;
+        self.counts.delivered += 1;
+        Some(frame)
+    }
+
+    /// The link is cut or mended. What the port still held is gone.
+    pub(super) fn change(&mut self, at: Picos, state: LinkState) {
+        self.state = state;
+        self.changed = Some(at);
+        self.free = at;
+        self.held.clear();
+        self.held_bytes = 0;
+    }
+}

@@ -1,0 +1,254 @@
+//! The network itself, sans-IO: frames go in at a host and a time, and come out at hosts and times.
+//!
+//! Links serialise frames at their speed, switches store and forward them, learn addresses and let
+//! frames wait at their ports; faults are drawn from seeded generators and counted. The same code
+//! serves the [model](crate::testbed::model), in virtual time, and the live testbed, which feeds it
+//! real frames and sends them on when the fabric says.
+//!
+//! What it takes as known: frames of one host are given in the order of their times; nothing is given
+//! before what [`Fabric::advance`] has already reached (it then counts from there).
+//!
+//! What it promises: deliveries come in the order of their times, and those depend on nothing but the
+//! topology and what was given. Each frame that enters a lane is counted in exactly one of the ways
+//! of [`LaneCounts`], or is still on it.
+//!
+//! Memory is bounded: what a port holds by its buffer, what a switch learns by
+//! [`MOST_ADDRESSES`]. It allocates while these grow to their working size.
+//!
+//! ```
+//! use kadenz_lab::testbed::fabric::{Fabric, Frame, Mac};
+//! use kadenz_lab::testbed::topology::{self, Topology};
+//! use kadenz_lab::testbed::wire::{EthernetFrame, Tag};
+//! use kadenz_lab::testbed::Picos;
+//!
+//! let topology = Topology::parse(topology::ready("baseline").expect("it is built in"))?;
+//! let mut fabric = Fabric::new(&topology);
+//! let frame = Frame {
+//!     source: Mac::of_host(0),
+//!     destination: Mac::of_host(1),
+//!     length: EthernetFrame::of_packet(228, Tag::None),
+//!     content: "hello",
+//! };
+//! fabric.send(0, Picos::ZERO, frame);
+//! let first = fabric.advance(Picos::NEVER).expect("nothing is lost here");
+//! // Two hops of 20.32 us, 10 ns of cable each, and 4 us in the switch.
+//! assert_eq!(first.at.to_string(), "44.66us");
+//! # Ok::<(), kadenz_lab::testbed::topology::TopologyError>(())
+//! ```
+
+mod counts;
+mod events;
+mod faults;
+mod frame;
+mod lane;
+mod switch;
+
+pub use counts::{LaneCounts, Total};
+pub use frame::{Frame, Mac};
+pub use switch::MOST_ADDRESSES;
+
+use events::{Events, Happening};
+use lane::{Lane, LaneId, Passed};
+use switch::Bridge;
+
+use super::quantity::{ByteSize, Picos};
+use super::topology::{Node, SpanningTree, Topology};
+use super::wire::EthernetFrame;
+
+/// What a host may hold of frames that its link has not carried yet, in bytes: more than the queue
+/// of an interface of Linux has (1000 frames).
+pub const HOST_BUFFER: ByteSize = ByteSize(4 << 20);
+
+/// A frame that has wholly arrived at a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery<T> {
+    /// The host, by its place in the topology.
+    pub host: usize,
+    /// When its last bit came.
+    pub at: Picos,
+    /// The frame. It need not be for this host: a switch floods what it does not know.
+    pub frame: Frame<T>,
+}
+
+/// A network at work.
+#[derive(Debug)]
+pub struct Fabric<T> {
+    now: Picos,
+    events: Events<T>,
+    /// Two a link: from its first end to its second, and back.
+    lanes: Vec<Lane<T>>,
+    bridges: Vec<Bridge>,
+    /// The lane that leaves each host.
+    host_lanes: Vec<LaneId>,
+    /// The links, as the spanning tree needs them.
+    topology: Topology,
+    up: Vec<bool>,
+    carries: Vec<bool>,
+}
+
+impl<T: Clone> Fabric<T> {
+    /// The network of a topology, at rest; its cuts are due.
+    #[must_use]
+    pub fn new(topology: &Topology) -> Self {
+        let lanes: Vec<Lane<T>> = (0..topology.links.len() * 2)
+            .map(|id| Lane::new(topology, LaneId(id)))
+            .collect();
+        let up = vec![true; topology.links.len()];
+        let carries = SpanningTree::over(topology, &up).carries;
+        let from = |node: Node| {
+            let ids = (0..lanes.len()).map(LaneId);
+            ids.filter(move |id| id.from(topology) == node)
+                .collect::<Vec<_>>()
+        };
+        let bridges = topology.switches.iter().enumerate();
+        let mut fabric = Self {
+            now: Picos::ZERO,
+            events: Events::default(),
+            bridges: bridges
+                .map(|(at, switch)| Bridge::new(switch, at, from(Node::Switch(at))))
+                .collect(),
+            host_lanes: (0..topology.hosts.len())
+                .filter_map(|at| from(Node::Host(at)).first().copied())
+                .collect(),
+            lanes,
+            topology: topology.clone(),
+            up,
+            carries,
+        };
+        for cut in &topology.cuts {
+            fabric
+                .events
+                .add(cut.at, Happening::Link(cut.link, LinkState::Down));
+            if let Some(lasts) = cut.lasts {
+                fabric
+                    .events
+                    .add(cut.at + lasts, Happening::Link(cut.link, LinkState::Up));
+            }
+        }
+        fabric
+    }
+
+    /// Lets every switch know where each host is, as after each has spoken once: a switch floods what
+    /// it does not know. The hosts are known by [`Mac::of_host`].
+    pub fn introduce_hosts(&mut self) {
+        for host in 0..self.host_lanes.len() {
+            let mut ways = vec![self.host_lanes[host]];
+            while let Some(lane) = ways.pop() {
+                let Node::Switch(switch) = lane.to(&self.topology) else {
+                    continue;
+                };
+                let bridge = &mut self.bridges[switch];
+                bridge.learn(Mac::of_host(host), lane.back());
+                ways.extend(bridge.others(lane, &self.carries));
+            }
+        }
+    }
+
+    /// A host begins to send a frame, or queues it behind what it still sends.
+    pub fn send(&mut self, host: usize, at: Picos, frame: Frame<T>) {
+        let at = at.max(self.now);
+        self.events
+            .add(at, Happening::Begin(self.host_lanes[host], frame));
+    }
+
+    /// When something happens next; `None` when the network is at rest.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Picos> {
+        self.events.next_time()
+    }
+
+    /// Lets time pass until the next delivery, which is returned, or until `until`.
+    pub fn advance(&mut self, until: Picos) -> Option<Delivery<T>> {
+        while let Some((at, happening)) = self.events.take(until) {
+            self.now = at;
+            if let Some(delivery) = self.happen(at, happening) {
+                return Some(delivery);
+            }
+        }
+        if until != Picos::NEVER {
+            self.now = self.now.max(until);
+        }
+        None
+    }
+
+    /// What became of the frames on each lane; two lanes a link, from its first end to its second
+    /// and back.
+    pub fn counts(&self) -> impl Iterator<Item = LaneCounts> + '_ {
+        self.lanes.iter().map(|lane| lane.counts)
+    }
+
+    /// What became of all frames on all lanes.
+    #[must_use]
+    pub fn total(&self) -> LaneCounts {
+        self.counts().fold(LaneCounts::default(), LaneCounts::and)
+    }
+
+    fn happen(&mut self, at: Picos, happening: Happening<T>) -> Option<Delivery<T>> {
+        match happening {
+            Happening::Begin(lane, frame) => {
+                self.lanes[lane.0].begin(at, frame, &mut self.events);
+                None
+            }
+            Happening::Arrived(lane, frame, start) => {
+                let passed = self.lanes[lane.0].arrived(at, frame, start, &mut self.events);
+                passed.and_then(|Passed(frame)| self.reach(lane, at, frame))
+            }
+            Happening::Again(lane, frame) => {
+                self.lanes[lane.0].counts.delivered += 1;
+                self.reach(lane, at, frame)
+            }
+            Happening::Release(lane, ticket) => {
+                let frame = self.lanes[lane.0].release(ticket)?;
+                self.reach(lane, at, frame)
+            }
+            Happening::Link(link, state) => {
+                self.set_link(at, link, state);
+                None
+            }
+            Happening::Relearn => {
+                self.carries = SpanningTree::over(&self.topology, &self.up).carries;
+                self.bridges.iter_mut().for_each(Bridge::forget);
+                None
+            }
+        }
+    }
+
+    /// A frame is wholly at the end of a lane.
+    fn reach(&mut self, lane: LaneId, at: Picos, frame: Frame<T>) -> Option<Delivery<T>> {
+        match lane.to(&self.topology) {
+            Node::Host(host) => Some(Delivery { host, at, frame }),
+            Node::Switch(switch) => {
+                let bridge = &mut self.bridges[switch];
+                bridge.forward(lane, at, frame, &self.carries, &mut self.events);
+                None
+            }
+        }
+    }
+
+    fn set_link(&mut self, at: Picos, link: usize, state: LinkState) {
+        self.up[link] = state == LinkState::Up;
+        for lane in &mut self.lanes[2 * link..2 * link + 2] {
+            lane.change(at, state);
+        }
+        self.events
+            .add(at + self.topology.detection, Happening::Relearn);
+    }
+}
+
+/// Whether a link carries anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinkState {
+    Up,
+    Down,
+}
+
+/// How long a frame held back waits for one to pass it, before it goes on by itself.
+const HOLD: Picos = Picos::from_ns(10_000_000);
+
+/// Bytes that a frame takes of a buffer.
+fn held_bytes(length: EthernetFrame) -> u64 {
+    u64::from(length.bytes())
+}
+
+#[cfg(test)]
+mod tests;

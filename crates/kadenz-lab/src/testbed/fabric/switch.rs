@@ -1,0 +1,102 @@
+//! What a switch does with a frame: learns where it came from, and finds where it goes.
+
+use std::collections::HashMap;
+
+use super::events::{Events, Happening};
+use super::faults::Generator;
+use super::frame::{Frame, Mac};
+use super::lane::LaneId;
+use crate::testbed::quantity::Picos;
+use crate::testbed::topology::Switch;
+
+/// Addresses that a switch learns, as small switches do; frames for others are flooded.
+pub const MOST_ADDRESSES: usize = 1024;
+
+#[derive(Debug)]
+pub(super) struct Bridge {
+    forwarding: Picos,
+    jitter: Picos,
+    generator: Generator,
+    /// The lanes that leave it.
+    ports: Vec<LaneId>,
+    /// When the last frame of each port was ready: jitter lets none pass another.
+    ready: Vec<Picos>,
+    known: HashMap<Mac, LaneId>,
+}
+
+impl Bridge {
+    pub(super) fn new(switch: &Switch, at: usize, ports: Vec<LaneId>) -> Self {
+        Self {
+            forwarding: switch.forwarding,
+            jitter: switch.jitter,
+            generator: Generator::new(0x0073_7769_7463_6800, at as u64),
+            ready: vec![Picos::ZERO; ports.len()],
+            ports,
+            known: HashMap::with_capacity(MOST_ADDRESSES),
+        }
+    }
+
+    /// Sends a frame that came by a lane on to where its destination is, or everywhere else.
+    pub(super) fn forward<T: Clone>(
+        &mut self,
+        came_by: LaneId,
+        at: Picos,
+        frame: Frame<T>,
+        carries: &[bool],
+        events: &mut Events<T>,
+    ) {
+        if !carries[came_by.link()] {
+            return;
+        }
+        let home = came_by.back();
+        self.learn(frame.source, home);
+        let ready = self.ready(home, at);
+        let known = match frame.destination.is_group() {
+            true => None,
+            false => self.known.get(&frame.destination).copied(),
+        };
+        match known {
+            // It is on the side it came from.
+            Some(port) if port == home => {}
+            Some(port) => events.add(ready, Happening::Begin(port, frame)),
+            None => {
+                for port in self.others(came_by, carries) {
+                    events.add(ready, Happening::Begin(port, frame.clone()));
+                }
+            }
+        }
+    }
+
+    /// Forgets every address: the way there may be another now.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// The ports that carry, but for the one where a frame came.
+    pub(super) fn others(&self, came_by: LaneId, carries: &[bool]) -> impl Iterator<Item = LaneId> {
+        let others = self.ports.iter().copied();
+        others.filter(move |port| *port != came_by.back() && carries[port.link()])
+    }
+
+    /// Notes by which port a source is reached.
+    pub(super) fn learn(&mut self, source: Mac, home: LaneId) {
+        let room = self.known.len() < MOST_ADDRESSES || self.known.contains_key(&source);
+        if room && !source.is_group() {
+            self.known.insert(source, home);
+        }
+    }
+
+    /// When a frame that came to a port may be sent on.
+    fn ready(&mut self, port: LaneId, at: Picos) -> Picos {
+        let jitter = match self.jitter {
+            Picos::ZERO => Picos::ZERO,
+            most => self.generator.up_to(most),
+        };
+        let ready = at + self.forwarding + jitter;
+        let Some(place) = self.ports.iter().position(|it| *it == port) else {
+            return ready;
+        };
+        self.ready[place] = self.ready[place].max(ready);
+        self.ready[place]
+    }
+}

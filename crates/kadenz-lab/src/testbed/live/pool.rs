@@ -1,0 +1,102 @@
+//! Room for frames that are under way, made once.
+
+use std::rc::Rc;
+
+/// The longest frame that a tap gives with an MTU of 1500: 14 bytes of header, 4 of a tag.
+pub(super) const LONGEST: usize = 1518;
+
+/// A frame's bytes.
+#[derive(Debug)]
+pub(super) struct Bytes {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl Bytes {
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// Frames of other traffic are made by hand.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut all = [0; LONGEST];
+        let length = bytes.len().min(LONGEST);
+        all[..length].copy_from_slice(&bytes[..length]);
+        Self { bytes: all, length }
+    }
+}
+
+/// Frames that are taken in turn, each again once nobody has it.
+#[derive(Debug)]
+pub(super) struct Pool {
+    frames: Vec<Rc<Bytes>>,
+    next: usize,
+}
+
+impl Pool {
+    /// Room for so many.
+    pub(super) fn new(count: usize) -> Self {
+        let frame = || Rc::new(Bytes::of(&[]));
+        Self {
+            frames: std::iter::repeat_with(frame).take(count).collect(),
+            next: 0,
+        }
+    }
+
+    /// Fills a free frame; `None` when there is none, or nothing to fill it with.
+    ///
+    /// Allocates nothing.
+    pub(super) fn fill<E>(
+        &mut self,
+        fill: impl FnOnce(&mut [u8]) -> Result<Option<usize>, E>,
+    ) -> Result<Filled, E> {
+        let place = self.next;
+        let Some(frame) = Rc::get_mut(&mut self.frames[place]) else {
+            return Ok(Filled::NoRoom);
+        };
+        let Some(length) = fill(&mut frame.bytes)? else {
+            return Ok(Filled::Nothing);
+        };
+        frame.length = length.min(LONGEST);
+        self.next = (place + 1) % self.frames.len();
+        Ok(Filled::With(self.frames[place].clone()))
+    }
+}
+
+/// What came of filling a frame.
+#[derive(Debug)]
+pub(super) enum Filled {
+    /// The frame.
+    With(Rc<Bytes>),
+    /// There was nothing.
+    Nothing,
+    /// All frames are under way.
+    NoRoom,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(pool: &mut Pool, byte: u8) -> Option<Rc<Bytes>> {
+        let filled = pool.fill::<()>(|bytes| {
+            bytes[0] = byte;
+            Ok(Some(1))
+        });
+        match filled {
+            Ok(Filled::With(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_frame_is_used_again_once_nobody_has_it() {
+        let mut pool = Pool::new(2);
+        let first = fill(&mut pool, 1);
+        let second = fill(&mut pool, 2);
+        assert!(first.is_some() && fill(&mut pool, 3).is_none());
+        drop(first);
+        assert_eq!(fill(&mut pool, 3).unwrap().as_slice(), [3]);
+        assert_eq!(second.unwrap().as_slice(), [2]);
+    }
+}

@@ -1,0 +1,205 @@
+//! The programs on the hosts: started, watched, ended.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::launch::{self, Launch, Program};
+use kadenz_rt::net::claim::{Ending, ProgramRecord, end_program};
+use kadenz_rt::net::namespace::{Namespace, kill_with_this_thread};
+use kadenz_rt::tuning::Policy;
+use serde::{Deserialize, Serialize};
+
+use crate::testbed::topology::Topology;
+
+/// What stands for this program itself in a topology.
+const OURSELVES: &str = "kadenz";
+/// Above everything ordinary, below the wire and a controller that is measured.
+const PRIORITY: u8 = 50;
+const LOOK: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_secs(2);
+const STEP: Duration = Duration::from_millis(20);
+
+/// A program of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramState {
+    /// The host.
+    pub host: String,
+    /// As it was called.
+    pub program: String,
+    /// Its process, if it was started.
+    pub pid: Option<u32>,
+    /// What it did not get, or how it ended; nothing while it runs as it should.
+    pub trouble: Option<String>,
+}
+
+/// All programs of a testbed. One thread starts them and lives as long as they do: they are killed
+/// with it.
+#[derive(Default)]
+pub(super) struct Programs {
+    states: Arc<Mutex<Vec<ProgramState>>>,
+    keeper: Option<(mpsc::SyncSender<()>, JoinHandle<()>)>,
+}
+
+impl Programs {
+    /// Starts them all; returns once each is started or refused.
+    pub(super) fn start(topology: &Topology, networks: Arc<Vec<Namespace>>) -> io::Result<Self> {
+        let states = Arc::new(Mutex::new(Vec::new()));
+        let (ready_sender, ready) = mpsc::sync_channel(1);
+        let (end, ending) = mpsc::sync_channel(1);
+        let (shared, topology) = (states.clone(), topology.clone());
+        let keep = move || {
+            let running = start_all(&topology, &networks, &shared);
+            let _ = ready_sender.send(());
+            keep(running, &shared, &ending);
+        };
+        let thread = std::thread::Builder::new()
+            .name("programs".to_owned())
+            .spawn(keep)?;
+        // Without it the thread has ended, and there are no programs.
+        let _ = ready.recv();
+        Ok(Self {
+            states,
+            keeper: Some((end, thread)),
+        })
+    }
+
+    pub(super) fn states(&self) -> Vec<ProgramState> {
+        lock(&self.states).clone()
+    }
+
+    pub(super) fn records(&self) -> Vec<ProgramRecord> {
+        let states = lock(&self.states);
+        let records = states.iter().filter_map(|state| {
+            Some(ProgramRecord {
+                host: state.host.clone(),
+                pid: state.pid?,
+            })
+        });
+        records.collect()
+    }
+
+    /// Ends them all and waits for it.
+    pub(super) fn end(&mut self) {
+        if let Some((end, thread)) = self.keeper.take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(states: &Mutex<Vec<ProgramState>>) -> MutexGuard<'_, Vec<ProgramState>> {
+    states.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program that runs, and its place among the states.
+struct Running {
+    program: Program,
+    record: ProgramRecord,
+    place: usize,
+}
+
+fn start_all(
+    topology: &Topology,
+    networks: &[Namespace],
+    states: &Mutex<Vec<ProgramState>>,
+) -> Vec<Running> {
+    let mut running = Vec::new();
+    for (host, network) in topology.hosts.iter().zip(networks) {
+        if host.program.is_empty() {
+            continue;
+        }
+        let mut state = ProgramState {
+            host: host.name.clone(),
+            program: host.program.join(" "),
+            pid: None,
+            trouble: None,
+        };
+        match start(&host.program, network) {
+            Ok(program) => {
+                state.pid = Some(program.pid());
+                state.trouble = refused(&program);
+                let record = ProgramRecord {
+                    host: host.name.clone(),
+                    pid: program.pid(),
+                };
+                running.push(Running {
+                    program,
+                    record,
+                    place: lock(states).len(),
+                });
+            }
+            Err(error) => state.trouble = Some(error),
+        }
+        lock(states).push(state);
+    }
+    running
+}
+
+fn start(words: &[String], network: &Namespace) -> Result<Program, String> {
+    network.enter().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program(&words[0]));
+    command
+        .args(&words[1..])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    lead_a_group(&mut command);
+    kill_with_this_thread(&mut command);
+    let launch = Launch {
+        policy: Some(Policy::Fifo(PRIORITY)),
+        ..Launch::default()
+    };
+    launch::start(command, &launch).map_err(|error| error.to_string())
+}
+
+/// Ctrl-C at the terminal is for the testbed, which ends them in order.
+fn lead_a_group(command: &mut Command) {
+    use std::os::unix::process::CommandExt as _;
+    command.process_group(0);
+}
+
+/// The program itself where it is named, whatever it is called on this machine.
+fn program(name: &str) -> PathBuf {
+    let ourselves = std::env::current_exe().ok().filter(|_| name == OURSELVES);
+    ourselves.unwrap_or_else(|| PathBuf::from(name))
+}
+
+fn refused(program: &Program) -> Option<String> {
+    let measure = program.measures().iter().find(|measure| !measure.ok)?;
+    let reason = measure.reason.as_deref().unwrap_or("no reason was given");
+    Some(format!("{} was not granted ({reason})", measure.requested))
+}
+
+/// Looks after the programs until it is told to end them, and ends them.
+fn keep(mut running: Vec<Running>, states: &Mutex<Vec<ProgramState>>, ending: &mpsc::Receiver<()>) {
+    while ending.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout) {
+        running.retain_mut(|it| !has_ended(it, states));
+    }
+    for ending in [Ending::Asked, Ending::Forced] {
+        for it in &running {
+            end_program(&it.record, ending);
+        }
+        let mut waited = Duration::ZERO;
+        while !running.is_empty() && waited < PATIENCE {
+            running.retain_mut(|it| !matches!(it.program.try_wait(), Ok(Some(_))));
+            std::thread::sleep(STEP);
+            waited += STEP;
+        }
+    }
+}
+
+/// Whether a program has ended by itself, which is noted.
+fn has_ended(it: &mut Running, states: &Mutex<Vec<ProgramState>>) -> bool {
+    let trouble = match it.program.try_wait() {
+        Ok(None) => return false,
+        Ok(Some(status)) => format!("it ended: {status}"),
+        Err(error) => format!("nobody knows how it ended: {error}"),
+    };
+    if let Some(state) = lock(states).get_mut(it.place) {
+        state.trouble = Some(trouble);
+    }
+    true
+}

@@ -1,0 +1,271 @@
+//! The thread that is all links and switches: reads what hosts send, and writes what they receive when
+//! the fabric says.
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use kadenz_record::run::folder::SeriesRecorder;
+use kadenz_record::run::model::TuningMeasure;
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::tap::{Tap, TapWatch};
+use kadenz_rt::tuning::{self, Policy, Tuning};
+
+use super::pool::{Bytes, Filled, LONGEST, Pool};
+use crate::session;
+use crate::stop::Stop;
+use crate::testbed::fabric::{Delivery, Fabric, Frame, LaneCounts, Mac};
+use crate::testbed::quantity::Picos;
+use crate::testbed::topology::{Topology, Traffic};
+use crate::testbed::traffic::Bursts;
+use crate::testbed::wire::{EthernetFrame, Tag};
+
+/// The series of how late frames were handed to their receivers.
+pub const SERIES: &str = "wire-error";
+
+/// Above every program on the hosts: a late wire delays all of them.
+const PRIORITY: u8 = 90;
+/// Frames under way at most; as large switches hold.
+const FRAMES: usize = 8192;
+/// So long before a frame is due the thread sleeps no more: a wake-up may be that late.
+const SPIN: Duration = Duration::from_micros(60);
+/// How soon a stop is heard when nothing travels.
+const IDLE: Duration = Duration::from_millis(50);
+/// Frames that one host may send before the others are looked at.
+const TURN: usize = 16;
+/// IEEE 802's type for local experiments (IEEE 802-2014, clause 9.2.3): a kernel passes over it.
+const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
+
+/// What the wire has counted, for others to read.
+#[derive(Debug)]
+pub(super) struct Published {
+    lanes: Vec<[AtomicU64; 8]>,
+    no_room: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Published {
+    pub(super) fn new(topology: &Topology) -> Self {
+        let lanes = topology.links.len() * 2;
+        Self {
+            lanes: std::iter::repeat_with(Default::default)
+                .take(lanes)
+                .collect(),
+            no_room: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn no_room(&self) -> u64 {
+        self.no_room.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Each lane's counts, some milliseconds old.
+    pub(super) fn lanes(&self) -> Vec<LaneCounts> {
+        let read = |lane: &[AtomicU64; 8]| {
+            LaneCounts::from_array(std::array::from_fn(|at| lane[at].load(Ordering::Relaxed)))
+        };
+        self.lanes.iter().map(read).collect()
+    }
+
+    fn publish<T: Clone>(&self, fabric: &Fabric<T>) {
+        for (lane, counts) in self.lanes.iter().zip(fabric.counts()) {
+            for (to, value) in lane.iter().zip(counts.to_array()) {
+                to.store(value, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// What the thread is given.
+pub(super) struct Wire {
+    pub(super) topology: Topology,
+    pub(super) taps: Vec<Tap>,
+    pub(super) recorder: SeriesRecorder,
+    pub(super) origin: MonotonicTime,
+    pub(super) published: Arc<Published>,
+    pub(super) stop: Stop,
+}
+
+impl Wire {
+    /// Carries frames until it is stopped.
+    ///
+    /// After its start it allocates only while the fabric's queues grow to their working size.
+    ///
+    /// # Errors
+    /// When an interface is gone.
+    pub(super) fn carry(mut self, tuned: &mpsc::SyncSender<Vec<TuningMeasure>>) -> io::Result<()> {
+        let applied = tuning::apply(&Tuning {
+            policy: Policy::Fifo(PRIORITY),
+            lock_memory: true,
+            ..Tuning::default()
+        });
+        let measures = applied.measures.iter().map(session::measure_of).collect();
+        let _ = tuned.send(measures);
+        let taps = std::mem::take(&mut self.taps);
+        let mut watch = TapWatch::new(&taps);
+        let mut carrier = Carrier::new(&mut self, &taps);
+        while !carrier.wire.stop.requested() {
+            carrier.deliver();
+            if watch.wait(carrier.pause())? {
+                let seen = carrier.now();
+                for (host, tap) in watch.readable() {
+                    carrier.take(host, tap, seen)?;
+                }
+            } else {
+                carrier.wire.published.publish(&carrier.fabric);
+            }
+        }
+        carrier.wire.published.publish(&carrier.fabric);
+        Ok(())
+    }
+}
+
+/// The thread at work.
+struct Carrier<'a> {
+    wire: &'a mut Wire,
+    taps: &'a [Tap],
+    fabric: Fabric<Rc<Bytes>>,
+    pool: Pool,
+    bursts: Bursts,
+    /// The frame of each kind of other traffic, made once.
+    prepared: Vec<(Traffic, Rc<Bytes>)>,
+    delivered: u64,
+}
+
+impl<'a> Carrier<'a> {
+    fn new(wire: &'a mut Wire, taps: &'a [Tap]) -> Self {
+        let mut fabric = Fabric::new(&wire.topology);
+        fabric.introduce_hosts();
+        let traffic = wire.topology.traffic.iter();
+        Self {
+            taps,
+            fabric,
+            pool: Pool::new(FRAMES),
+            bursts: Bursts::new(&wire.topology),
+            prepared: traffic.map(|it| (*it, Rc::new(frame_of(it)))).collect(),
+            delivered: 0,
+            wire,
+        }
+    }
+
+    /// Time since the testbed's start.
+    fn now(&self) -> Picos {
+        let since = clock::now().since(self.wire.origin);
+        Picos::from_ns(u64::try_from(since).unwrap_or(0))
+    }
+
+    /// Does what is due.
+    fn deliver(&mut self) {
+        let now = self.now();
+        while let Some((at, traffic)) = self.bursts.take(now) {
+            self.burst(at, &traffic);
+        }
+        while let Some(delivery) = self.fabric.advance(now) {
+            self.hand_over(&delivery);
+        }
+    }
+
+    /// How long nothing is due; nothing when something nearly is.
+    fn pause(&self) -> Duration {
+        let next = [self.fabric.next_event(), self.bursts.next_time()];
+        let Some(next) = next.into_iter().flatten().min() else {
+            return IDLE;
+        };
+        let pause = Duration::from_nanos(next.since(self.now()).as_ns());
+        pause.saturating_sub(SPIN).min(IDLE)
+    }
+
+    /// Takes the frames that a host has sent; it is said to have sent them when that was seen.
+    fn take(&mut self, host: usize, tap: &Tap, seen: Picos) -> io::Result<()> {
+        for _ in 0..TURN {
+            match self.pool.fill(|bytes| tap.receive(bytes))? {
+                Filled::Nothing => return Ok(()),
+                Filled::With(bytes) => self.send(host, seen, bytes),
+                Filled::NoRoom => {
+                    // It must be read all the same, or the thread would never sleep again.
+                    let mut nowhere = [0; LONGEST];
+                    if tap.receive(&mut nowhere)?.is_none() {
+                        return Ok(());
+                    }
+                    self.wire.published.no_room.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, host: usize, at: Picos, content: Rc<Bytes>) {
+        let bytes = content.as_slice();
+        let mac = |at: usize| {
+            bytes
+                .get(at..at + 6)
+                .and_then(|it| it.try_into().ok())
+                .map(Mac)
+        };
+        let (Some(destination), Some(source)) = (mac(0), mac(6)) else {
+            return;
+        };
+        let length = EthernetFrame::of_bytes(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        let frame = Frame {
+            source,
+            destination,
+            length,
+            content,
+        };
+        self.fabric.send(host, at, frame);
+    }
+
+    fn burst(&mut self, at: Picos, traffic: &Traffic) {
+        let Some((_, frame)) = self.prepared.iter().find(|(it, _)| it == traffic) else {
+            return;
+        };
+        let frame = frame.clone();
+        for _ in 0..traffic.packets {
+            self.send(traffic.from, at, frame.clone());
+        }
+    }
+
+    /// Writes a frame to its receiver, as an interface would take it: not those for others.
+    fn hand_over(&mut self, delivery: &Delivery<Rc<Bytes>>) {
+        let to = delivery.frame.destination;
+        if !to.is_group() && to != Mac::of_host(delivery.host) {
+            return;
+        }
+        let actual = clock::now();
+        if self.taps[delivery.host]
+            .send(delivery.frame.content.as_slice())
+            .is_err()
+        {
+            self.wire.published.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        let actual_ns = actual.since(self.wire.origin);
+        let intended_ns = i64::try_from(delivery.at.as_ns()).unwrap_or(i64::MAX);
+        self.wire.recorder.record(Sample {
+            sequence: self.delivered,
+            intended_ns,
+            actual_ns,
+            value_ns: actual_ns - intended_ns,
+        });
+        self.delivered += 1;
+    }
+}
+
+/// A frame as long as one with this payload would be, that the receiver's kernel passes over.
+fn frame_of(traffic: &Traffic) -> Bytes {
+    let length = traffic.payload.frames(Tag::None).next();
+    let length = length.map_or(0, |frame| frame.bytes() as usize - 4);
+    let mut bytes = Mac::of_host(traffic.to).0.to_vec();
+    bytes.extend(Mac::of_host(traffic.from).0);
+    bytes.extend(EXPERIMENTAL);
+    bytes.resize(length, 0);
+    Bytes::of(&bytes)
+}

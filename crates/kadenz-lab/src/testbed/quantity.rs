@@ -1,0 +1,415 @@
+//! Quantities of a network with their units, exact: `20.32us`, `100Mbit/s`, `1.6MB`, `2m`.
+//!
+//! A bit takes 10,000 ps at 100 Mbit/s and 100 ps at 10 Gbit/s, so times are whole picoseconds here:
+//! what is computed by hand comes out to the digit, and nothing is rounded on the way.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::ops::{Add, AddAssign, Mul};
+use std::str::FromStr;
+
+/// A span or a point of time in picoseconds, 213 days at most.
+///
+/// ```
+/// use kadenz_lab::testbed::Picos;
+///
+/// let hop: Picos = "20.32us".parse()?;
+/// assert_eq!(hop.as_ps(), 20_320_000);
+/// assert_eq!((hop * 4).to_string(), "81.28us");
+/// # Ok::<(), kadenz_lab::testbed::ParseQuantityError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Picos(u64);
+
+/// What a link carries, in bits a second.
+///
+/// ```
+/// use kadenz_lab::testbed::LinkSpeed;
+///
+/// let speed: LinkSpeed = "100Mbit/s".parse()?;
+/// assert_eq!(speed, "100M".parse()?);
+/// assert_eq!(speed.time_of(254).as_ns_f64(), 20_320.0);
+/// # Ok::<(), kadenz_lab::testbed::ParseQuantityError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkSpeed(NonZeroU64);
+
+/// A number of bytes: a buffer's or a payload's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteSize(pub u64);
+
+/// Why a text is no quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no {what}: {why}; write it like {example}")]
+pub struct ParseQuantityError {
+    text: String,
+    what: &'static str,
+    why: &'static str,
+    example: &'static str,
+}
+
+/// One kind of quantity: its units with their scale.
+struct Kind {
+    what: &'static str,
+    example: &'static str,
+    units: &'static [(&'static str, u64)],
+}
+
+const SPAN: Kind = Kind {
+    what: "span of time",
+    example: "4us",
+    units: &[
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+        ("min", 60_000_000_000_000),
+        ("h", 3_600_000_000_000_000),
+    ],
+};
+
+const SPEED: Kind = Kind {
+    what: "link speed",
+    example: "100Mbit/s",
+    units: &[
+        ("bit/s", 1),
+        ("kbit/s", 1_000),
+        ("Mbit/s", 1_000_000),
+        ("Gbit/s", 1_000_000_000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+    ],
+};
+
+const SIZE: Kind = Kind {
+    what: "size",
+    example: "200B",
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+    ],
+};
+
+/// In picoseconds a metre: light in twisted pair at about two thirds of its speed in vacuum; 5.56 ns
+/// is what ANSI/TIA-568 allows at most, 5 ns what cables have.
+const CABLE: Kind = Kind {
+    what: "cable",
+    example: "2m or 10ns",
+    units: &[
+        ("m", 5_000),
+        ("km", 5_000_000),
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+    ],
+};
+
+impl Kind {
+    /// The number that the text says, in the smallest unit; digits beyond it are refused.
+    fn parse(&self, text: &str) -> Result<u64, ParseQuantityError> {
+        let refuse = |why| ParseQuantityError {
+            text: text.chars().take(40).collect(),
+            what: self.what,
+            why,
+            example: self.example,
+        };
+        let trimmed = text.trim();
+        let end = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .unwrap_or(trimmed.len());
+        let (number, unit) = (&trimmed[..end], trimmed[end..].trim());
+        if number.is_empty() {
+            return Err(refuse("it does not begin with a number"));
+        }
+        let (_, scale) = self
+            .units
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .ok_or_else(|| {
+                refuse(match unit {
+                    "" => "the unit is missing",
+                    _ => "the unit is not known",
+                })
+            })?;
+        scaled(number, *scale).map_err(refuse)
+    }
+}
+
+/// A decimal number times a scale, without rounding.
+fn scaled(number: &str, scale: u64) -> Result<u64, &'static str> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
+        return Err("that is no decimal number");
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if whole.len() > 20 || fraction.len() > 15 {
+        return Err("it has too many digits");
+    }
+    let digits: u128 = format!("{whole}{fraction}")
+        .parse()
+        .map_err(|_| "that is no decimal number")?;
+    let divisor = 10_u128.pow(u32::try_from(fraction.len()).unwrap_or(0));
+    let product = digits * u128::from(scale);
+    if !product.is_multiple_of(divisor) {
+        return Err("it is finer than can be told apart");
+    }
+    u64::try_from(product / divisor).map_err(|_| "it is too large")
+}
+
+impl Picos {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// Later than everything.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// So many picoseconds.
+    #[must_use]
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+
+    /// So many nanoseconds; saturates at 213 days.
+    #[must_use]
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns.saturating_mul(1000))
+    }
+
+    /// In picoseconds.
+    #[must_use]
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+
+    /// In nanoseconds, rounded up: what is not yet over has not yet happened.
+    #[must_use]
+    pub const fn as_ns(self) -> u64 {
+        self.0.div_ceil(1000)
+    }
+
+    /// In nanoseconds, with the fraction.
+    #[must_use]
+    pub const fn as_ns_f64(self) -> f64 {
+        self.0 as f64 / 1000.0
+    }
+
+    /// How long after `earlier`; nothing when it is before.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Reads the length of a cable: in metres, 5 ns each, or as a span.
+    ///
+    /// # Errors
+    /// [`ParseQuantityError`].
+    pub fn of_cable(text: &str) -> Result<Self, ParseQuantityError> {
+        CABLE.parse(text).map(Self)
+    }
+}
+
+impl LinkSpeed {
+    /// The ten speeds that a robot's network has lie between these, in bits a second.
+    const SLOWEST: u64 = 1_000_000;
+    const FASTEST: u64 = 400_000_000_000;
+
+    /// So many megabits a second, 1 to 400,000.
+    #[must_use]
+    pub const fn mbit(megabits: u64) -> Option<Self> {
+        let bits = megabits.saturating_mul(1_000_000);
+        if bits < Self::SLOWEST || bits > Self::FASTEST {
+            return None;
+        }
+        match NonZeroU64::new(bits) {
+            Some(bits) => Some(Self(bits)),
+            None => None,
+        }
+    }
+
+    /// In bits a second.
+    #[must_use]
+    pub const fn bits_per_second(self) -> u64 {
+        self.0.get()
+    }
+
+    /// How long so many bytes last, rounded up to a picosecond where the speed does not divide them.
+    #[must_use]
+    pub const fn time_of(self, bytes: u64) -> Picos {
+        let bits = bytes as u128 * 8 * 1_000_000_000_000;
+        Picos((bits.div_ceil(self.0.get() as u128)) as u64)
+    }
+}
+
+impl FromStr for Picos {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        SPAN.parse(text).map(Self)
+    }
+}
+
+impl FromStr for ByteSize {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        SIZE.parse(text).map(Self)
+    }
+}
+
+impl FromStr for LinkSpeed {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bits = SPEED.parse(text)?;
+        let known = (Self::SLOWEST..=Self::FASTEST).contains(&bits);
+        NonZeroU64::new(bits)
+            .filter(|_| known)
+            .map(Self)
+            .ok_or_else(|| ParseQuantityError {
+                text: text.to_owned(),
+                what: SPEED.what,
+                why: "Ethernet has from 1Mbit/s to 400Gbit/s",
+                example: SPEED.example,
+            })
+    }
+}
+
+impl fmt::Display for Picos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0 {
+            0..1_000 => (1, "ps"),
+            1_000..1_000_000 => (1_000, "ns"),
+            1_000_000..1_000_000_000 => (1_000_000, "us"),
+            1_000_000_000..1_000_000_000_000 => (1_000_000_000, "ms"),
+            _ => (1_000_000_000_000, "s"),
+        };
+        let (whole, rest) = (self.0 / scale, self.0 % scale);
+        if rest == 0 {
+            return write!(f, "{whole}{unit}");
+        }
+        let digits = scale.ilog10() as usize;
+        let fraction = format!("{rest:0digits$}");
+        write!(f, "{whole}.{}{unit}", fraction.trim_end_matches('0'))
+    }
+}
+
+impl fmt::Display for LinkSpeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.0.get();
+        for (scale, unit) in [
+            (1_000_000_000, "Gbit/s"),
+            (1_000_000, "Mbit/s"),
+            (1_000, "kbit/s"),
+        ] {
+            if bits.is_multiple_of(scale) {
+                return write!(f, "{}{unit}", bits / scale);
+            }
+        }
+        write!(f, "{bits}bit/s")
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}B", self.0)
+    }
+}
+
+impl Add for Picos {
+    type Output = Self;
+
+    /// Saturates.
+    fn add(self, more: Self) -> Self {
+        Self(self.0.saturating_add(more.0))
+    }
+}
+
+impl AddAssign for Picos {
+    fn add_assign(&mut self, more: Self) {
+        *self = *self + more;
+    }
+}
+
+impl Mul<u64> for Picos {
+    type Output = Self;
+
+    /// Saturates.
+    fn mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
+}
+
+impl std::iter::Sum for Picos {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::ZERO, Self::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_exact() {
+        let span = |text: &str| text.parse::<Picos>().unwrap().as_ps();
+        assert_eq!(span("20.32us"), 20_320_000);
+        assert_eq!(span("0.001 ns"), 1);
+        assert_eq!(span("2.90us"), 2_900_000);
+        let speed = |text: &str| text.parse::<LinkSpeed>().unwrap().bits_per_second();
+        assert_eq!(speed("2.5Gbit/s"), 2_500_000_000);
+        assert_eq!(speed("1G"), 1_000_000_000);
+        assert_eq!("1.6MB".parse(), Ok(ByteSize(1_600_000)));
+        assert_eq!(Picos::of_cable("2m"), Ok(Picos::from_ns(10)));
+        assert_eq!(Picos::of_cable("10ns"), Ok(Picos::from_ns(10)));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_an_example() {
+        for text in [
+            "", "us", "4", "-4us", "4 parsec", "0.0001ps", "1..2us", "1.us", ".5us", "4µs",
+        ] {
+            let error = text.parse::<Picos>().unwrap_err().to_string();
+            assert!(error.contains("4us"), "{error}");
+        }
+        for text in [
+            "0M",
+            "100",
+            "100Mb",
+            "999Gbit/s",
+            "99999999999999999999999G",
+        ] {
+            assert!(text.parse::<LinkSpeed>().is_err(), "{text}");
+        }
+        assert!("99999999999999999999h".parse::<Picos>().is_err());
+    }
+
+    #[test]
+    fn what_is_shown_can_be_read_again() {
+        for ps in [
+            0,
+            1,
+            999,
+            1_000,
+            20_320_000,
+            81_280_000,
+            1_000_000_000_001,
+            u64::MAX,
+        ] {
+            let shown = Picos::from_ps(ps).to_string();
+            assert_eq!(shown.parse(), Ok(Picos::from_ps(ps)), "{shown}");
+        }
+        for text in ["100Mbit/s", "1Gbit/s", "2500Mbit/s", "10Gbit/s"] {
+            let speed: LinkSpeed = text.parse().unwrap();
+            assert_eq!(speed.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_speed_that_does_not_divide_is_rounded_up() {
+        let speed: LinkSpeed = "3Mbit/s".parse().unwrap();
+        assert_eq!(speed.time_of(1).as_ps(), 2_666_667);
+    }
+}

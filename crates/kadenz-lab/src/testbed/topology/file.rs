@@ -1,0 +1,103 @@
+//! The file as it is written: every field in it, nothing checked but its type.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::TopologyError;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) summary: String,
+    pub(super) detection: Option<Spanned<String>>,
+    #[serde(default, rename = "host")]
+    pub(super) hosts: Vec<Spanned<Host>>,
+    #[serde(default, rename = "switch")]
+    pub(super) switches: Vec<Spanned<Switch>>,
+    #[serde(default, rename = "link")]
+    pub(super) links: Vec<Spanned<Link>>,
+    #[serde(default, rename = "cut")]
+    pub(super) cuts: Vec<Spanned<Cut>>,
+    #[serde(default)]
+    pub(super) traffic: Vec<Spanned<Traffic>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Host {
+    pub(super) name: Spanned<String>,
+    /// So many of them, `name-1` and so on.
+    pub(super) count: Option<Spanned<u64>>,
+    #[serde(default)]
+    pub(super) role: Role,
+    #[serde(default)]
+    pub(super) program: Vec<String>,
+    pub(super) answer: Option<Spanned<String>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Role {
+    Controller,
+    Device,
+    #[default]
+    Bystander,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Switch {
+    pub(super) name: Spanned<String>,
+    pub(super) forwarding: Option<Spanned<String>>,
+    pub(super) jitter: Option<Spanned<String>>,
+    pub(super) buffer: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Link {
+    pub(super) name: Option<Spanned<String>>,
+    pub(super) between: Spanned<Vec<String>>,
+    pub(super) rate: Spanned<String>,
+    pub(super) cable: Option<Spanned<String>>,
+    pub(super) loss: Option<Spanned<f64>>,
+    pub(super) duplicate: Option<Spanned<f64>>,
+    pub(super) reorder: Option<Spanned<f64>>,
+    pub(super) jitter: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) seed: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cut {
+    pub(super) link: Spanned<String>,
+    pub(super) at: Spanned<String>,
+    #[serde(rename = "for")]
+    pub(super) lasts: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Traffic {
+    pub(super) from: Spanned<String>,
+    pub(super) to: Spanned<String>,
+    pub(super) rate: Spanned<String>,
+    pub(super) packets: Option<Spanned<u64>>,
+    pub(super) payload: Spanned<String>,
+}
+
+/// Reads the text as TOML with these fields.
+pub(super) fn read(text: &str) -> Result<File, TopologyError> {
+    toml::from_str(text).map_err(|error| {
+        let cause = error.message().trim().replace('\n', " ");
+        let remedy =
+            "docs/testbed.md has every field, and `kadenz testbed show baseline` an example";
+        match error.span() {
+            Some(span) => TopologyError::at(text, span.start, cause, remedy),
+            None => TopologyError::whole(cause, remedy),
+        }
+    })
+}

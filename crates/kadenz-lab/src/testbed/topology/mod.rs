@@ -1,0 +1,237 @@
+//! A network on paper: hosts, switches, links, faults, cuts and traffic, from a TOML file.
+//!
+//! A file is read ([`Topology::parse`]) into a model in which everything that is named exists and
+//! every number is in range. The [model](crate::testbed::model) computes it; the live testbed builds
+//! it. docs/testbed.md describes every field.
+//!
+//! ```
+//! use kadenz_lab::testbed::topology::{self, Topology};
+//!
+//! let topology = Topology::parse(topology::ready("baseline").expect("it is built in"))?;
+//! assert_eq!(topology.switches.len(), 1);
+//!
+//! let error = Topology::parse("[[host]]\nname = \"a\"\n").unwrap_err();
+//! assert!(error.to_string().contains("line 1"), "{error}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod check;
+mod error;
+mod file;
+mod graph;
+mod ready;
+mod tree;
+
+pub use error::TopologyError;
+pub use ready::{READY, ready};
+pub use tree::{SpanningTree, path_cost};
+
+use super::quantity::{ByteSize, LinkSpeed, Picos};
+use super::wire::Payload;
+
+/// A checked topology.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// Its name, from the file.
+    pub name: String,
+    /// What it is for, in a line.
+    pub summary: String,
+    /// How long the switches take to see that a link went down or came up, and to find another way.
+    pub detection: Picos,
+    /// The hosts, in the order of the file; each has one link.
+    pub hosts: Vec<Host>,
+    /// The switches, in the order of the file. The first is the root of the spanning tree.
+    pub switches: Vec<Switch>,
+    /// The links, in the order of the file.
+    pub links: Vec<Link>,
+    /// What is cut, and when.
+    pub cuts: Vec<Cut>,
+    /// What else travels.
+    pub traffic: Vec<Traffic>,
+}
+
+/// A computer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub role: Role,
+    /// What the live testbed starts on it; empty for nothing.
+    pub program: Vec<String>,
+    /// How long the model lets it take from having a question to sending the answer.
+    pub answer: Picos,
+}
+
+/// What a host does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Asks.
+    Controller,
+    /// Answers.
+    Device,
+    /// Neither: a logger, a camera.
+    #[default]
+    Bystander,
+}
+
+/// A store-and-forward switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Its name.
+    pub name: String,
+    /// From having a frame until it may be sent on.
+    pub forwarding: Picos,
+    /// By how much longer that may take, evenly distributed. Frames of one port keep their order.
+    pub jitter: Picos,
+    /// What each of its ports may hold of frames that are not sent yet.
+    pub buffer: ByteSize,
+}
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// By its place among the hosts.
+    Host(usize),
+    /// By its place among the switches.
+    Switch(usize),
+}
+
+/// A cable, full duplex.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name: its ends with a dash between, unless the file gives another.
+    pub name: String,
+    /// What it joins.
+    pub ends: [Node; 2],
+    /// Of both directions.
+    pub speed: LinkSpeed,
+    /// How long a bit travels.
+    pub propagation: Picos,
+    /// What happens to frames on it.
+    pub faults: Faults,
+}
+
+/// What a link does to frames, each direction by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// Of this share of frames nothing arrives.
+    pub loss: Share,
+    /// This share arrives twice.
+    pub duplicate: Share,
+    /// This share is held back until the next frame has passed.
+    pub reorder: Share,
+    /// By how much later a frame may arrive, evenly distributed; frames keep their order.
+    pub jitter: Picos,
+    /// Where the generator of all this begins: the same seed, the same faults.
+    pub seed: u64,
+}
+
+/// A share of all frames, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Share(f64);
+
+impl Share {
+    /// A share; none outside 0 to 1.
+    ///
+    /// ```
+    /// use kadenz_lab::testbed::topology::Share;
+    /// assert!(Share::new(0.01).is_some());
+    /// assert!(Share::new(1.5).is_none());
+    /// ```
+    #[must_use]
+    pub fn new(share: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&share).then_some(Self(share))
+    }
+
+    /// Between 0 and 1.
+    #[must_use]
+    pub const fn as_f64(self) -> f64 {
+        self.0
+    }
+}
+
+/// A link that is cut, and perhaps mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// By its place among the links.
+    pub link: usize,
+    /// Since the testbed's start.
+    pub at: Picos,
+    /// For how long; for ever when `None`.
+    pub lasts: Option<Picos>,
+}
+
+/// Traffic beside what is measured, such as a video: every interval so many datagrams back to back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// The host that sends, by its place.
+    pub from: usize,
+    /// The host that receives, by its place.
+    pub to: usize,
+    /// From burst to burst.
+    pub interval: Picos,
+    /// Datagrams of a burst.
+    pub packets: u32,
+    /// Payload of each.
+    pub payload: Payload,
+}
+
+/// What a topology may hold; a file beyond it is refused.
+pub mod limits {
+    /// Hosts: what one address range and one process hold easily.
+    pub const HOSTS: usize = 64;
+    /// Switches.
+    pub const SWITCHES: usize = 16;
+    /// Links.
+    pub const LINKS: usize = 128;
+    /// Cuts.
+    pub const CUTS: usize = 64;
+    /// Kinds of other traffic.
+    pub const TRAFFIC: usize = 16;
+    /// Letters of a name: what an interface of the kernel may be called.
+    pub const NAME: usize = 15;
+    /// Bytes of a file.
+    pub const FILE: usize = 256 << 10;
+}
+
+impl Topology {
+    /// Reads and checks a topology.
+    ///
+    /// # Errors
+    /// [`TopologyError`] with the line, the cause and what to write instead.
+    pub fn parse(text: &str) -> Result<Self, TopologyError> {
+        if text.len() > limits::FILE {
+            return Err(TopologyError::whole(
+                format!("the file has {} bytes", text.len()),
+                format!("a topology has at most {}", limits::FILE),
+            ));
+        }
+        check::topology(&file::read(text)?, text)
+    }
+
+    /// The place of a host by its name.
+    #[must_use]
+    pub fn host(&self, name: &str) -> Option<usize> {
+        self.hosts.iter().position(|host| host.name == name)
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn name_of(&self, node: Node) -> &str {
+        match node {
+            Node::Host(at) => &self.hosts[at].name,
+            Node::Switch(at) => &self.switches[at].name,
+        }
+    }
+
+    /// The places of the hosts with this role.
+    pub fn with_role(&self, role: Role) -> impl Iterator<Item = usize> + '_ {
+        let all = self.hosts.iter().enumerate();
+        all.filter(move |(_, host)| host.role == role)
+            .map(|(at, _)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! The way of a datagram over links with switches between them.
+
+use super::frame::{Payload, Tag};
+use crate::testbed::quantity::{LinkSpeed, Picos};
+
+/// Links one after the other, with a store-and-forward switch between each two of them.
+///
+/// ```
+/// use kadenz_lab::testbed::{LinkSpeed, Picos, wire::{Chain, Payload, Tag}};
+///
+/// // The post's baseline: two links of 100 Mbit/s with a switch between them.
+/// let speed: LinkSpeed = "100Mbit/s".parse()?;
+/// let baseline = Chain::new(vec![speed, speed])?;
+/// let wire = baseline.round_trip(Payload::new(200)?, Tag::None);
+/// assert_eq!(wire.to_string(), "81.28us");
+/// assert_eq!("193.8us".parse::<Picos>()?.since(wire).to_string(), "112.52us");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    links: Vec<LinkSpeed>,
+    forwarding: Picos,
+}
+
+/// A chain without a link leads nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a way has at least one link; name its speed, for example 100Mbit/s")]
+pub struct NoLinkError;
+
+impl Chain {
+    /// A chain of links from the sender on; its switches forward at once.
+    ///
+    /// # Errors
+    /// [`NoLinkError`].
+    pub fn new(links: Vec<LinkSpeed>) -> Result<Self, NoLinkError> {
+        if links.is_empty() {
+            return Err(NoLinkError);
+        }
+        Ok(Self {
+            links,
+            forwarding: Picos::ZERO,
+        })
+    }
+
+    /// The same with switches that take so long from having a frame until they send it on.
+    #[must_use]
+    pub fn with_forwarding(mut self, forwarding: Picos) -> Self {
+        self.forwarding = forwarding;
+        self
+    }
+
+    /// The links from the sender on.
+    #[must_use]
+    pub fn links(&self) -> &[LinkSpeed] {
+        &self.links
+    }
+
+    /// How many switches lie between sender and receiver.
+    #[must_use]
+    pub fn switches(&self) -> usize {
+        self.links.len() - 1
+    }
+
+    /// From the first bit that leaves the sender to the last that the receiver has.
+    ///
+    /// A datagram of several frames flows: while a switch sends one on, it receives the next.
+    #[must_use]
+    pub fn one_way(&self, payload: Payload, tag: Tag) -> Picos {
+        self.flow(self.links.iter(), payload, tag)
+    }
+
+    /// There and back with the same payload, and an answer that takes no time: what of a round trip
+    /// is wire.
+    #[must_use]
+    pub fn round_trip(&self, payload: Payload, tag: Tag) -> Picos {
+        self.one_way(payload, tag) + self.flow(self.links.iter().rev(), payload, tag)
+    }
+
+    fn flow<'a>(
+        &self,
+        links: impl Iterator<Item = &'a LinkSpeed>,
+        payload: Payload,
+        tag: Tag,
+    ) -> Picos {
+        let frames: Vec<_> = payload.frames(tag).collect();
+        // When each frame may start on the present link; then, when the next node has it.
+        let mut at = vec![Picos::ZERO; frames.len()];
+        for (hop, speed) in links.enumerate() {
+            let forwarding = if hop == 0 {
+                Picos::ZERO
+            } else {
+                self.forwarding
+            };
+            let mut free = Picos::ZERO;
+            for (frame, at) in frames.iter().zip(&mut at) {
+                let start = (*at + forwarding).max(free);
+                free = start + frame.occupancy(*speed).time();
+                *at = start + frame.store_and_forward(*speed).time();
+            }
+        }
+        at.last().copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(links: &[&str]) -> Chain {
+        Chain::new(links.iter().map(|it| it.parse().unwrap()).collect()).unwrap()
+    }
+
+    fn round_trip(links: &[&str]) -> u64 {
+        let payload = Payload::new(200).unwrap();
+        chain(links).round_trip(payload, Tag::None).as_ps()
+    }
+
+    /// The post's table of switches. It rounds a hop to 20.3 us first, hence 112.6 for 112.52.
+    #[test]
+    fn the_post_s_table() {
+        let not_wire = |measured: &str, wire: u64| {
+            let measured: Picos = measured.parse().unwrap();
+            measured.since(Picos::from_ps(wire)).as_ps()
+        };
+        let baseline = round_trip(&["100M", "100M"]);
+        assert_eq!(baseline, 81_280_000);
+        assert_eq!(not_wire("193.8us", baseline), 112_520_000);
+        let ksz8863 = round_trip(&["100M", "100M", "100M"]) - baseline;
+        assert_eq!(ksz8863, 40_640_000);
+        assert_eq!(not_wire("43.5us", ksz8863), 2_860_000);
+        let gigabit = round_trip(&["100M", "1G", "100M"]) - baseline;
+        assert_eq!(gigabit, 4_064_000);
+        assert_eq!(not_wire("51.0us", gigabit), 46_936_000);
+        assert_eq!(not_wire("7.7us", gigabit), 3_636_000);
+    }
+
+    #[test]
+    fn switches_add_their_forwarding_once_each_way() {
+        let forwarding: Picos = "4us".parse().unwrap();
+        let chain = chain(&["100M", "1G", "100M"]).with_forwarding(forwarding);
+        let payload = Payload::new(200).unwrap();
+        let hops = 2 * 20_320_000 + 2_032_000;
+        assert_eq!(
+            chain.one_way(payload, Tag::None).as_ps(),
+            hops + 2 * 4_000_000
+        );
+        assert_eq!(chain.switches(), 2);
+    }
+
+    /// Two frames of 1518 and 64 bytes over two links: the second follows the first through the
+    /// switch, and waits for it where it is as fast.
+    #[test]
+    fn fragments_flow() {
+        let payload = Payload::new(1473).unwrap();
+        let one_way = |links: &[&str]| chain(links).one_way(payload, Tag::None).as_ps();
+        let bits = |bytes: u64| bytes * 80_000;
+        assert_eq!(one_way(&["100M"]), bits(8 + 1518 + 12) + bits(8 + 64));
+        assert_eq!(
+            one_way(&["100M", "100M"]),
+            bits(8 + 1518) + bits(8 + 1518 + 12) + bits(8 + 64)
+        );
+        // The second is so short that it has come before the faster link has sent the first on.
+        assert_eq!(
+            one_way(&["100M", "1G"]),
+            bits(8 + 1518) + bits(8 + 1518 + 12) / 10 + bits(8 + 64) / 10
+        );
+        // On a slower link it waits for all of it.
+        assert_eq!(
+            one_way(&["1G", "100M"]),
+            bits(8 + 1518) / 10 + bits(8 + 1518 + 12) + bits(8 + 64)
+        );
+    }
+
+    #[test]
+    fn a_chain_without_links_is_refused() {
+        assert_eq!(Chain::new(Vec::new()), Err(NoLinkError));
+    }
+}
