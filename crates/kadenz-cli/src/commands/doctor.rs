@@ -11,7 +11,7 @@ use crate::output::{self, Outcome};
 /// that mends it. Changes nothing and needs no rights; with more rights less stays unknown.
 ///
 /// With --restore it puts back what a killed measurement left changed (--shield of the measuring
-/// commands), and examines nothing.
+/// commands, `kadenz testbed`), and examines nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -106,7 +106,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn restore(json: bool) -> anyhow::Result<Outcome> {
-    let restored = shield::restore()?;
+    let cleared = clear_testbed()?;
+    let mut restored = shield::restore()?;
+    restored.put_back.extend(cleared);
     if json {
         output::json(&Restoration {
             version: 1,
@@ -119,6 +121,22 @@ fn restore(json: bool) -> anyhow::Result<Outcome> {
     let left: Vec<String> = restored.failed.iter().map(ToString::to_string).collect();
     anyhow::ensure!(left.is_empty(), "{}", left.join("\n"));
     Ok(Outcome::Kept)
+}
+
+/// What a killed testbed left; one that stands is none of that.
+#[cfg(target_os = "linux")]
+fn clear_testbed() -> anyhow::Result<Vec<String>> {
+    use kadenz_rt::net::claim::{self, ClaimError};
+    match claim::restore() {
+        Err(ClaimError::Held { .. }) => Ok(Vec::new()),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "fails on Linux")]
+fn clear_testbed() -> anyhow::Result<Vec<String>> {
+    Ok(Vec::new())
 }
 
 fn failure(left: &shield::Unrestored) -> Failure<'_> {

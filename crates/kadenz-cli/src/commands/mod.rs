@@ -16,9 +16,10 @@ mod outcome;
 mod report;
 mod run;
 mod show;
+mod testbed;
 mod timer;
 mod tune;
-mod udp;
+mod wire;
 
 use clap::Subcommand;
 
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     Experiment(experiment::Experiment),
     Load(load::Options),
     Run(run::Options),
+    Wire(wire::Options),
+    #[command(subcommand)]
+    Testbed(testbed::Testbed),
     Report(report::Options),
     Show(show::Options),
     Compare(compare::Options),
@@ -60,6 +64,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Load(options) => load::run(&options),
         Command::Run(options) => run::run(&options),
+        Command::Wire(options) => wire::run(&options),
+        Command::Testbed(testbed) => testbed::run(&testbed),
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Compare(options) => compare::run(&options),

@@ -1,0 +1,84 @@
+//! `kadenz testbed down`.
+
+use std::time::Duration;
+
+use clap::Args;
+use kadenz_rt::net::claim::{self, Found};
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// End the testbed that stands, or clear up after one whose process was killed
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo kadenz testbed down")]
+pub(crate) struct Options {
+    /// Print what was ended as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    ended: Option<String>,
+    cleared: Vec<String>,
+}
+
+/// Programs have two seconds to end, twice; the run must be completed.
+const PATIENCE: Duration = Duration::from_secs(20);
+const STEP: Duration = Duration::from_millis(50);
+
+pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut told = Told {
+        version: 1,
+        ended: None,
+        cleared: Vec::new(),
+    };
+    match claim::find()? {
+        None => {}
+        Some(Found { alive: false, .. }) => told.cleared = claim::restore()?,
+        Some(Found { record, .. }) => {
+            let record = super::standing().ok().or(record);
+            if let Some(record) = record {
+                if claim::ask_to_end(&record) {
+                    wait(record.pid)?;
+                }
+                told.ended = Some(record.topology);
+            }
+        }
+    }
+    if options.json {
+        output::json(&told)?;
+    } else {
+        output::say(&words(&told));
+    }
+    Ok(Outcome::Kept)
+}
+
+fn words(told: &Told) -> String {
+    match &told.ended {
+        Some(topology) => format!("{topology} is down"),
+        None if told.cleared.is_empty() => "no testbed stands".to_owned(),
+        None => format!("cleared away:\n  {}", told.cleared.join("\n  ")),
+    }
+}
+
+/// Waits until it is gone.
+fn wait(pid: u32) -> anyhow::Result<()> {
+    let mut waited = Duration::ZERO;
+    while waited < PATIENCE {
+        let found = claim::find()?;
+        let alive =
+            found.is_some_and(|found| found.alive && found.record.is_some_and(|it| it.pid == pid));
+        if !alive {
+            return Ok(());
+        }
+        std::thread::sleep(STEP);
+        waited += STEP;
+    }
+    anyhow::bail!(
+        "process {pid} does not end; kill it (kill -9 {pid}) and call `kadenz testbed down` again"
+    )
+}

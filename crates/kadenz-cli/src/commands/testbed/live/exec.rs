@@ -1,0 +1,48 @@
+//! `kadenz testbed exec`.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use clap::Args;
+use kadenz_rt::net::namespace::Namespace;
+
+use crate::output::{self, Outcome};
+
+/// Run a program on a host of the testbed that stands
+///
+/// Only the network is the host's; files, users and processes are this machine's.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo kadenz testbed exec controller -- ping -c 3 10.75.244.2
+  sudo kadenz testbed exec device -- ./device
+  sudo kadenz testbed exec controller -- kadenz run --priority 80 -- ./controller
+
+Exit codes: the program's own; 127 when it was not found, 126 when it cannot be executed.")]
+pub(crate) struct Options {
+    /// The host (`kadenz testbed status` has them)
+    #[arg(value_name = "HOST")]
+    host: String,
+
+    /// Program to run, with its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Returns only if the program could not be executed: this process becomes it.
+pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let record = super::standing()?;
+    let host = super::host(&record, &options.host)?;
+    Namespace::of_process(record.pid, host.descriptor)?.enter()?;
+    let error = Command::new(&options.program[0])
+        .args(&options.program[1..])
+        .exec();
+    let program = options.program[0].to_string_lossy();
+    output::note(&format!("kadenz: cannot execute `{program}`: {error}"));
+    Ok(Outcome::Program(match error.kind() {
+        ErrorKind::NotFound => 127,
+        _ => 126,
+    }))
+}

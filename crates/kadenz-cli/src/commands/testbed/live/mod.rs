@@ -1,0 +1,77 @@
+//! Testbeds of this machine, on Linux.
+
+pub(crate) mod down;
+pub(crate) mod exec;
+pub(crate) mod run;
+pub(crate) mod status;
+pub(crate) mod up;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kadenz_lab::session::SessionPlan;
+use kadenz_lab::testbed::live::Testbed;
+use kadenz_lab::testbed::topology::Topology;
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::net::claim::{self, HostRecord, Record};
+
+use crate::options::command_line;
+use crate::output;
+
+/// What a run of a testbed is.
+fn plan(topology: &Topology, out: PathBuf) -> SessionPlan {
+    SessionPlan {
+        out,
+        experiment: "testbed",
+        command: command_line(),
+        parameters: BTreeMap::from([("topology".to_owned(), topology.name.clone().into())]),
+        interval: Duration::from_secs(1),
+        raw: false,
+        clock: ClockKind::Monotonic,
+        examine: true,
+    }
+}
+
+/// What went wrong with programs, a line each.
+fn tell_troubles(testbed: &Testbed, told: &mut usize) {
+    let troubles: Vec<String> = testbed
+        .status()
+        .programs
+        .iter()
+        .filter_map(|it| {
+            Some(format!(
+                "{}: {}: {}",
+                it.host,
+                it.program,
+                it.trouble.as_ref()?
+            ))
+        })
+        .collect();
+    // The states stand in one order, but troubles come in any: what is new is told once.
+    if troubles.len() > *told {
+        *told = troubles.len();
+        output::note(&troubles.join("\n"));
+    }
+}
+
+/// The testbed that stands.
+fn standing() -> anyhow::Result<Record> {
+    let found = claim::find()?.filter(|found| found.alive);
+    let record = found.and_then(|found| found.record);
+    record.context("no testbed stands; build one: sudo kadenz testbed up baseline")
+}
+
+/// A host of it.
+fn host<'a>(record: &'a Record, name: &str) -> anyhow::Result<&'a HostRecord> {
+    let found = record.hosts.iter().find(|host| host.name == name);
+    found.with_context(|| {
+        let known: Vec<&str> = record.hosts.iter().map(|host| host.name.as_str()).collect();
+        format!(
+            "the testbed {} has no host `{name}`; it has {}",
+            record.topology,
+            known.join(", ")
+        )
+    })
+}

@@ -1,0 +1,105 @@
+//! `kadenz testbed run`.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::testbed::live::Testbed;
+use kadenz_lab::testbed::topology::{Role, Topology};
+use kadenz_record::run::model::EndedBy;
+use kadenz_rt::net::namespace::kill_with_this_thread;
+
+use super::super::named;
+use crate::commands::{interrupt, outcome};
+use crate::options::folder_of_now;
+use crate::output::{self, Outcome};
+
+/// Build a testbed, run one program in it, and take it down
+///
+/// As `up`, for as long as the program runs; the program's output is its own, what the testbed says
+/// goes to standard error.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo kadenz testbed run baseline -- ping -c 3 10.75.244.2
+  sudo kadenz testbed run forty-devices -- ./controller
+  sudo kadenz testbed run arm.toml --on logger -- ./logger
+
+Exit codes: the program's own; 128 + N when signal N ended it; 2 when there was no testbed.")]
+pub(crate) struct Options {
+    /// One that is built in (`kadenz testbed list`), or a file
+    #[arg(value_name = "TOPOLOGY")]
+    topology: String,
+
+    /// The host it runs on [default: the first controller, else the first host]
+    #[arg(long, value_name = "HOST")]
+    on: Option<String>,
+
+    /// Run folder [default: kadenz-testbed-<TIME> in this folder]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Program to run, with its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let topology = named::topology(&options.topology)?;
+    let host = host(options, &topology)?;
+    let out = options
+        .out
+        .clone()
+        .unwrap_or_else(|| folder_of_now("testbed"));
+    // Ctrl-C reaches the program by itself; the testbed ends when that has ended.
+    let stop = interrupt::stop_on_interrupt()?;
+    let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
+    testbed.start_programs()?;
+    super::tell_troubles(&testbed, &mut 0);
+    let status = start(options, &testbed, host)?;
+    let ended_by = if stop.requested() {
+        EndedBy::Interrupted
+    } else {
+        EndedBy::ProgramEnded
+    };
+    let (_, at_end) = testbed.end(ended_by)?;
+    output::note(&super::status::words(&at_end));
+    outcome::tell_aside(&out)?;
+    Ok(Outcome::Program(code(status)))
+}
+
+fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {
+    let Some(name) = &options.on else {
+        return Ok(topology.with_role(Role::Controller).next().unwrap_or(0));
+    };
+    topology.host(name).with_context(|| {
+        let known: Vec<&str> = topology
+            .hosts
+            .iter()
+            .map(|host| host.name.as_str())
+            .collect();
+        format!("there is no host `{name}`; there are {}", known.join(", "))
+    })
+}
+
+/// Runs the program to its end on a thread in the host's network.
+fn start(options: &Options, testbed: &Testbed, host: usize) -> anyhow::Result<ExitStatus> {
+    let run = || {
+        let mut command = Command::new(&options.program[0]);
+        command.args(&options.program[1..]);
+        kill_with_this_thread(&mut command);
+        command.status()
+    };
+    let program = options.program[0].to_string_lossy();
+    let status = testbed.network_of(host).run(run)?;
+    status.with_context(|| format!("cannot run `{program}`"))
+}
+
+fn code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    let code = status.code().or(signal).unwrap_or(2);
+    u8::try_from(code).unwrap_or(2)
+}

@@ -1,0 +1,105 @@
+//! `kadenz testbed status`.
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::testbed::live::Status;
+use kadenz_report::numbers;
+use kadenz_rt::net::claim::{self, Record};
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// How the testbed stands: hosts, programs, frames, and how late the wire was
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo kadenz testbed status
+  sudo kadenz testbed status --json | jq '.status.lanes[] | select(.lost > 0)'
+
+Exit codes: 0 a testbed stands, 2 none does.")]
+pub(crate) struct Options {
+    /// Print it as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    version: u32,
+    testbed: &'a Record,
+    /// `null` until it has told for the first time.
+    status: Option<Status>,
+}
+
+pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let record = super::standing()?;
+    let told = claim::told().context("cannot read how the testbed stands")?;
+    let status: Option<Status> = serde_json::from_slice(&told).ok();
+    if options.json {
+        output::json(&Told {
+            version: 1,
+            testbed: &record,
+            status,
+        })?;
+        return Ok(Outcome::Kept);
+    }
+    let mut text = format!("{} stands, process {}\n", record.topology, record.pid);
+    for host in &record.hosts {
+        text.push_str(&format!("  {:<16}{}\n", host.name, host.address));
+    }
+    if let Some(status) = &status {
+        text.push_str(&words(status));
+    }
+    output::say(&text);
+    Ok(Outcome::Kept)
+}
+
+/// Frames, faults and troubles, a line each.
+pub(super) fn words(status: &Status) -> String {
+    let mut lines = Vec::new();
+    if let Some(error) = status.wire_error {
+        let max = error
+            .max_ns
+            .map_or_else(|| "-".to_owned(), |ns| numbers::value(ns as f64));
+        lines.push(format!(
+            "{} frames delivered, at most {max} late",
+            numbers::thousands(error.count)
+        ));
+    }
+    for lane in &status.lanes {
+        let faults = [
+            (lane.lost, "lost on purpose"),
+            (lane.duplicated, "doubled on purpose"),
+            (lane.reordered, "reordered on purpose"),
+            (lane.overflowed, "dropped by a full buffer"),
+            (lane.cut, "met a cut"),
+        ];
+        for (count, what) in faults.into_iter().filter(|(count, _)| *count > 0) {
+            let (count, of) = (numbers::thousands(count), numbers::thousands(lane.begun));
+            lines.push(format!(
+                "{} to {}: {count} of {of} {what}",
+                lane.from, lane.to
+            ));
+        }
+    }
+    for (count, what) in [
+        (
+            status.no_room,
+            "frames found no room in the wire itself: the testbed was overloaded",
+        ),
+        (
+            status.refused,
+            "frames were not taken by a host's interface",
+        ),
+    ] {
+        if count > 0 {
+            lines.push(format!("{} {what}", numbers::thousands(count)));
+        }
+    }
+    for program in &status.programs {
+        if let Some(trouble) = &program.trouble {
+            lines.push(format!("{}: {}: {trouble}", program.host, program.program));
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,177 @@
+//! `kadenz testbed up`.
+
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::stop::Stop;
+use kadenz_lab::testbed::live::{Status, Testbed, address};
+use kadenz_lab::testbed::topology::Topology;
+use kadenz_record::run::model::EndedBy;
+use kadenz_rt::net::claim;
+use serde::Serialize;
+
+use super::super::named;
+use crate::commands::{interrupt, outcome};
+use crate::options::{Span, folder_of_now};
+use crate::output::{self, Outcome};
+
+/// Build a testbed and keep it until Ctrl-C
+///
+/// Each host is a network namespace with one interface; a thread at FIFO 90 is all links and switches.
+/// The hosts' programs are started at FIFO 50. How late each frame was against the topology's ideal is
+/// recorded in a run folder: the testbed's own error. Whatever ends it, nothing is left.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo kadenz testbed up baseline              then, elsewhere: sudo kadenz testbed exec controller -- bash
+  sudo kadenz testbed up forty-devices --detach
+  sudo kadenz testbed up arm.toml --for 10min --out arm")]
+pub(crate) struct Options {
+    /// One that is built in (`kadenz testbed list`), or a file
+    #[arg(value_name = "TOPOLOGY")]
+    topology: String,
+
+    /// Return once it stands; `kadenz testbed down` ends it
+    #[arg(long)]
+    detach: bool,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Run folder [default: kadenz-testbed-<TIME> in this folder]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Print how it stood at the end as JSON on standard output; with --detach, how it stands
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What is told at the end as JSON.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    run: &'a Path,
+}
+
+pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let topology = named::topology(&options.topology)?;
+    let out = options
+        .out
+        .clone()
+        .unwrap_or_else(|| folder_of_now("testbed"));
+    if options.detach {
+        return detach(options, &out);
+    }
+    let stop = interrupt::stop_on_interrupt()?;
+    let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
+    testbed.start_programs()?;
+    if !options.json {
+        output::note(&words(&topology));
+    }
+    let ended_by = keep(&testbed, options.duration, &stop);
+    let (_, status) = testbed.end(ended_by)?;
+    if options.json {
+        output::json(&Told {
+            status: &status,
+            run: &out,
+        })?;
+    } else {
+        output::say(&super::status::words(&status));
+        outcome::tell_aside(&out)?;
+    }
+    Ok(Outcome::Kept)
+}
+
+/// Waits for the end, and meanwhile lets others see how it stands.
+fn keep(testbed: &Testbed, duration: Option<Span>, stop: &Stop) -> EndedBy {
+    let mut elapsed = Duration::ZERO;
+    let mut troubles = 0;
+    while testbed.stands() && !stop.requested() {
+        if duration.is_some_and(|duration| elapsed >= duration.0) {
+            return EndedBy::Finished;
+        }
+        super::tell_troubles(testbed, &mut troubles);
+        if let Err(error) = testbed.tell_status() {
+            output::note(&format!("`kadenz testbed status` cannot be told: {error}"));
+        }
+        std::thread::sleep(LOOK);
+        elapsed += LOOK;
+    }
+    EndedBy::Interrupted
+}
+
+fn words(topology: &Topology) -> String {
+    let hosts = topology.hosts.iter().enumerate();
+    let lines: Vec<String> = hosts
+        .map(|(at, host)| format!("  {:<16}{}", host.name, address(topology, at)))
+        .collect();
+    let first = topology.hosts.first().map_or("", |host| host.name.as_str());
+    format!(
+        "{} stands:\n{}\nsudo kadenz testbed exec {first} -- PROGRAM enters it; Ctrl-C ends it",
+        topology.name,
+        lines.join("\n")
+    )
+}
+
+/// Starts the same command without `--detach`, and returns once it stands.
+fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut command = Command::new(program);
+    command.args(["testbed", "up", "--json", "--out"]).arg(out);
+    if let Some(duration) = options.duration {
+        command.args(["--for", &duration.to_string()]);
+    }
+    // A name may begin with a dash.
+    command.arg("--").arg(&options.topology);
+    // Ctrl-C at this terminal is not for it.
+    command.process_group(0);
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("cannot start this program again")?;
+    let record = loop {
+        if let Some(status) = child.try_wait()? {
+            return refused(child, status.code());
+        }
+        let found = claim::find().ok().flatten().and_then(|found| found.record);
+        if let Some(record) = found.filter(|it| it.pid == child.id() && it.ready) {
+            break record;
+        }
+        std::thread::sleep(LOOK);
+    };
+    if options.json {
+        output::json(&record)?;
+    } else {
+        let words = format!(
+            "{} stands (process {}); `sudo kadenz testbed down` ends it\nrun: {}",
+            record.topology,
+            record.pid,
+            out.display()
+        );
+        output::say(&words);
+    }
+    Ok(Outcome::Kept)
+}
+
+/// It has ended before it stood, and has said why.
+fn refused(mut child: Child, code: Option<i32>) -> anyhow::Result<Outcome> {
+    let mut said = String::new();
+    if let Some(err) = &mut child.stderr {
+        err.read_to_string(&mut said)?;
+    }
+    output::note(said.trim_end());
+    anyhow::ensure!(code.is_some(), "the testbed was killed before it stood");
+    Ok(Outcome::Incomplete)
+}

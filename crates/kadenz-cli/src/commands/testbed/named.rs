@@ -1,0 +1,32 @@
+//! A topology as a user names it: one that is built in, or a file.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use kadenz_lab::testbed::topology::{READY, Topology, limits, ready};
+
+/// The text of a topology.
+pub(super) fn text(named: &str) -> anyhow::Result<String> {
+    if let Some(text) = ready(named) {
+        return Ok(text.to_owned());
+    }
+    let path = Path::new(named);
+    let size = std::fs::metadata(path).with_context(|| {
+        let known: Vec<&str> = READY.iter().map(|(name, _)| *name).collect();
+        format!(
+            "`{named}` is no file, and no topology that is built in ({})",
+            known.join(", ")
+        )
+    })?;
+    anyhow::ensure!(
+        size.is_file() && size.len() <= limits::FILE as u64,
+        "{named} is no topology: it is no file of at most {} bytes",
+        limits::FILE
+    );
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {named}"))
+}
+
+/// The topology, checked.
+pub(super) fn topology(named: &str) -> anyhow::Result<Topology> {
+    Topology::parse(&text(named)?).with_context(|| format!("{named} is no topology"))
+}

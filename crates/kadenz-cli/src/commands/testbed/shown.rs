@@ -1,0 +1,143 @@
+//! `kadenz testbed list` and `kadenz testbed show`.
+
+use clap::Args;
+use kadenz_lab::testbed::topology::{READY, Role, Topology};
+use serde::Serialize;
+
+use super::named;
+use crate::output::{self, Outcome};
+
+/// The topologies that are built in
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz testbed list")]
+pub(crate) struct List {
+    /// Print them as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A topology's file, to read or to change
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz testbed show baseline
+  kadenz testbed show baseline > arm.toml      a topology of your own begins so
+  kadenz testbed show arm.toml --json          what was understood")]
+pub(crate) struct Show {
+    /// One that is built in, or a file
+    #[arg(value_name = "TOPOLOGY")]
+    topology: String,
+
+    /// Print what was understood as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct ToldList {
+    version: u32,
+    topologies: Vec<ToldName>,
+}
+
+#[derive(Serialize)]
+struct ToldName {
+    name: String,
+    summary: String,
+    hosts: usize,
+    switches: usize,
+    links: usize,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    name: String,
+    summary: String,
+    hosts: Vec<ToldHost>,
+    switches: Vec<String>,
+    links: Vec<ToldLink>,
+}
+
+#[derive(Serialize)]
+struct ToldHost {
+    name: String,
+    role: &'static str,
+    program: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ToldLink {
+    name: String,
+    between: [String; 2],
+    bits_per_second: u64,
+    propagation_ns: f64,
+}
+
+pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
+    let topologies = READY
+        .iter()
+        .map(|(_, text)| Ok(name(&Topology::parse(text)?)))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    if options.json {
+        output::json(&ToldList {
+            version: 1,
+            topologies,
+        })?;
+        return Ok(Outcome::Kept);
+    }
+    let lines: Vec<String> = topologies
+        .iter()
+        .map(|it| format!("{:<16}{}", it.name, it.summary))
+        .collect();
+    output::say(&lines.join("\n"));
+    Ok(Outcome::Kept)
+}
+
+pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
+    // What is wrong is said, also where the text alone is wanted.
+    let topology = named::topology(&options.topology)?;
+    if options.json {
+        output::json(&told(&topology))?;
+    } else {
+        output::say(&named::text(&options.topology)?);
+    }
+    Ok(Outcome::Kept)
+}
+
+fn name(topology: &Topology) -> ToldName {
+    ToldName {
+        name: topology.name.clone(),
+        summary: topology.summary.clone(),
+        hosts: topology.hosts.len(),
+        switches: topology.switches.len(),
+        links: topology.links.len(),
+    }
+}
+
+fn told(topology: &Topology) -> Told {
+    let host = |host: &kadenz_lab::testbed::topology::Host| ToldHost {
+        name: host.name.clone(),
+        role: match host.role {
+            Role::Controller => "controller",
+            Role::Device => "device",
+            Role::Bystander => "bystander",
+        },
+        program: host.program.clone(),
+    };
+    let link = |link: &kadenz_lab::testbed::topology::Link| ToldLink {
+        name: link.name.clone(),
+        between: link.ends.map(|end| topology.name_of(end).to_owned()),
+        bits_per_second: link.speed.bits_per_second(),
+        propagation_ns: link.propagation.as_ns_f64(),
+    };
+    Told {
+        version: 1,
+        name: topology.name.clone(),
+        summary: topology.summary.clone(),
+        hosts: topology.hosts.iter().map(host).collect(),
+        switches: topology.switches.iter().map(|it| it.name.clone()).collect(),
+        links: topology.links.iter().map(link).collect(),
+    }
+}

@@ -1,0 +1,316 @@
+//! `kadenz wire`.
+
+use clap::Args;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use kadenz_lab::testbed::wire::{Burst, Chain, EthernetFrame, Payload, Tag};
+use kadenz_lab::testbed::{ByteSize, LinkSpeed, Picos};
+use kadenz_report::numbers;
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// How much of a round trip is wire, and how much is not?
+///
+/// Pure arithmetic, no measurement: how long a UDP datagram is on Ethernet, how long a link is busy
+/// with it, how long each store-and-forward hop takes, and what of a measured round trip remains for
+/// computers and switches. With --devices, also when the last of many answers to one broadcast has
+/// come.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz wire --payload 200B --measured 193.8us              two links of 100 Mbit/s, one switch
+  kadenz wire --payload 200B --links 100M,1G,100M            a second switch, reached by 1 Gbit/s
+  kadenz wire --payload 200B --link 1G --devices 40 --device-link 100M
+                                                             40 answers queue at one port
+  kadenz wire --payload 4kB --json | jq .frames              a datagram in three fragments")]
+pub(crate) struct Options {
+    /// Bytes that the datagram carries, there and back
+    #[arg(long, value_name = "SIZE", default_value = "200B")]
+    payload: ByteSize,
+
+    /// The speed of every link
+    #[arg(long, value_name = "SPEED", default_value = "100Mbit/s")]
+    link: LinkSpeed,
+
+    /// Switches between the two computers
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..=64))]
+    switches: u8,
+
+    /// The speed of each link from the sender on, instead of --link and --switches
+    #[arg(long, value_name = "SPEEDS", value_delimiter = ',', conflicts_with_all = ["link", "switches"])]
+    links: Vec<LinkSpeed>,
+
+    /// What each switch takes from having a frame until it sends it on
+    #[arg(long, value_name = "SPAN", default_value = "0us")]
+    forwarding: Picos,
+
+    /// Frames carry an 802.1Q tag
+    #[arg(long)]
+    vlan: bool,
+
+    /// A round trip that was measured: how much of it is not wire
+    #[arg(long, value_name = "SPAN")]
+    measured: Option<Picos>,
+
+    /// So many devices on one switch answer a broadcast at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    devices: Option<u32>,
+
+    /// The speed of each device's link [default: that of the last link]
+    #[arg(long, value_name = "SPEED", requires = "devices")]
+    device_link: Option<LinkSpeed>,
+
+    /// Print it as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// The JSON that other programs read; described in docs/testbed.md.
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    payload_bytes: u32,
+    overhead_bytes: u32,
+    frames: Vec<ToldFrame>,
+    links: Vec<ToldLink>,
+    switches: usize,
+    forwarding_ns: f64,
+    one_way_ns: f64,
+    round_trip_ns: f64,
+    measured_ns: Option<f64>,
+    not_wire_ns: Option<f64>,
+    burst: Option<ToldBurst>,
+}
+
+#[derive(Serialize)]
+struct ToldFrame {
+    bytes: u32,
+    bytes_on_link: u32,
+}
+
+#[derive(Serialize)]
+struct ToldLink {
+    bits_per_second: u64,
+    occupancy_ns: f64,
+    store_and_forward_ns: f64,
+}
+
+#[derive(Serialize)]
+struct ToldBurst {
+    devices: u32,
+    first_reply_ns: f64,
+    last_reply_ns: f64,
+    last_reply_since_answer_ns: f64,
+    buffer_bytes: u64,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let question = Question::of(options)?;
+    if options.json {
+        output::json(&question.told())?;
+    } else {
+        output::say(&question.words());
+    }
+    Ok(Outcome::Kept)
+}
+
+/// What was asked, understood.
+struct Question {
+    payload: Payload,
+    tag: Tag,
+    chain: Chain,
+    forwarding: Picos,
+    measured: Option<Picos>,
+    burst: Option<Burst>,
+}
+
+impl Question {
+    fn of(options: &Options) -> anyhow::Result<Self> {
+        let payload = Payload::new(options.payload.0)?;
+        let tag = if options.vlan { Tag::Vlan } else { Tag::None };
+        let links = match options.links.as_slice() {
+            [] => vec![options.link; usize::from(options.switches) + 1],
+            links => links.to_vec(),
+        };
+        let (first, last) = (links[0], links[links.len() - 1]);
+        let burst = options.devices.map(|devices| Burst {
+            devices,
+            device_speed: options.device_link.unwrap_or(last),
+            controller_speed: first,
+            forwarding: options.forwarding,
+        });
+        anyhow::ensure!(
+            burst.is_none() || payload.frames(tag).count() == 1,
+            "--devices takes answers of one frame; larger ones are for \
+             `kadenz testbed model forty-devices --broadcast --payload ...`"
+        );
+        let chain = Chain::new(links)?.with_forwarding(options.forwarding);
+        let question = Self {
+            payload,
+            tag,
+            chain,
+            forwarding: options.forwarding,
+            measured: options.measured,
+            burst,
+        };
+        let wire = question.chain.round_trip(payload, tag);
+        anyhow::ensure!(
+            options.measured.is_none_or(|measured| measured >= wire),
+            "--measured {} is less than the {} of the wire alone; check payload and links",
+            options.measured.unwrap_or_default(),
+            wire
+        );
+        Ok(question)
+    }
+
+    fn frames(&self) -> impl Iterator<Item = EthernetFrame> {
+        self.payload.frames(self.tag)
+    }
+
+    /// How long the datagram's frames occupy a link, and how long a hop of each takes, in all.
+    fn on(&self, speed: LinkSpeed) -> (Picos, Picos) {
+        let occupancy = self
+            .frames()
+            .map(|frame| frame.occupancy(speed).time())
+            .sum();
+        let hop = self
+            .frames()
+            .map(|frame| frame.store_and_forward(speed).time())
+            .sum();
+        (occupancy, hop)
+    }
+
+    fn round_trip(&self) -> Picos {
+        self.chain.round_trip(self.payload, self.tag)
+    }
+
+    fn told(&self) -> Told {
+        let frame = |frame: EthernetFrame| ToldFrame {
+            bytes: frame.bytes(),
+            bytes_on_link: frame.bytes_on_link(),
+        };
+        let link = |speed: &LinkSpeed| {
+            let (occupancy, hop) = self.on(*speed);
+            ToldLink {
+                bits_per_second: speed.bits_per_second(),
+                occupancy_ns: occupancy.as_ns_f64(),
+                store_and_forward_ns: hop.as_ns_f64(),
+            }
+        };
+        let not_wire = self
+            .measured
+            .map(|measured| measured.since(self.round_trip()));
+        Told {
+            version: 1,
+            payload_bytes: self.payload.bytes(),
+            overhead_bytes: self.payload.overhead(self.tag),
+            frames: self.frames().map(frame).collect(),
+            links: self.chain.links().iter().map(link).collect(),
+            switches: self.chain.switches(),
+            forwarding_ns: self.forwarding.as_ns_f64(),
+            one_way_ns: self.chain.one_way(self.payload, self.tag).as_ns_f64(),
+            round_trip_ns: self.round_trip().as_ns_f64(),
+            measured_ns: self.measured.map(Picos::as_ns_f64),
+            not_wire_ns: not_wire.map(Picos::as_ns_f64),
+            burst: self.burst.as_ref().and_then(|burst| self.told_burst(burst)),
+        }
+    }
+
+    fn told_burst(&self, burst: &Burst) -> Option<ToldBurst> {
+        let frame = self.frames().next()?;
+        let last = burst.reply(burst.devices, frame);
+        Some(ToldBurst {
+            devices: burst.devices,
+            first_reply_ns: burst.reply(1, frame).since_broadcast.as_ns_f64(),
+            last_reply_ns: last.since_broadcast.as_ns_f64(),
+            last_reply_since_answer_ns: last.since_answer.as_ns_f64(),
+            buffer_bytes: burst.buffer(frame).0,
+        })
+    }
+
+    fn words(&self) -> String {
+        let told = self.told();
+        let on_link: u32 = self.frames().map(EthernetFrame::bytes_on_link).sum();
+        let frames = match told.frames.len() {
+            1 => "one frame".to_owned(),
+            n => format!("{n} frames (IPv4 fragments)"),
+        };
+        let mut text = format!(
+            "{} bytes of payload are {frames}, {} bytes with {} of headers and check sequence; {on_link} \
+             on the link with preamble and gap.\n\n{}\n\n{}",
+            self.payload.bytes(),
+            self.payload.bytes() + told.overhead_bytes,
+            told.overhead_bytes,
+            self.table(),
+            self.ways(&told),
+        );
+        if let Some(burst) = &told.burst {
+            text.push_str(&format!(
+                "\n{} answers to one broadcast: the first after {}, the last after {} if a device answers \
+                 at once. Until then they take up to {} bytes of the switch's buffer.",
+                burst.devices,
+                numbers::value(burst.first_reply_ns),
+                numbers::value(burst.last_reply_ns),
+                numbers::thousands(burst.buffer_bytes),
+            ));
+        }
+        text
+    }
+
+    fn ways(&self, told: &Told) -> String {
+        let hops = self.chain.links().len();
+        let mut text = format!(
+            "One way over {hops} {} and {} {}: {}. There and back: {}.",
+            plural(hops, "link", "links"),
+            told.switches,
+            plural(told.switches, "switch", "switches"),
+            numbers::value(told.one_way_ns),
+            numbers::value(told.round_trip_ns),
+        );
+        if let (Some(measured), Some(rest)) = (told.measured_ns, told.not_wire_ns) {
+            text.push_str(&format!(
+                "\nOf the measured {} that leaves {} that are not wire ({}).",
+                numbers::value(measured),
+                numbers::value(rest),
+                numbers::percentage(rest / measured.max(f64::MIN_POSITIVE)),
+            ));
+        }
+        text
+    }
+
+    /// A row for each speed.
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        let style = match table.is_tty() {
+            true => presets::UTF8_FULL_CONDENSED,
+            false => presets::ASCII_MARKDOWN,
+        };
+        table
+            .load_style(style)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .set_header(["link", "busy with it", "a hop takes", "datagrams a second"]);
+        let devices = self.burst.as_ref().map(|burst| burst.device_speed);
+        let mut speeds: Vec<LinkSpeed> =
+            self.chain.links().iter().copied().chain(devices).collect();
+        speeds.sort();
+        speeds.dedup();
+        for speed in speeds {
+            let (occupancy, hop) = self.on(speed);
+            let rate = (1e9 / occupancy.as_ns_f64()) as u64;
+            table.add_row([
+                speed.to_string(),
+                numbers::value(occupancy.as_ns_f64()),
+                numbers::value(hop.as_ns_f64()),
+                numbers::thousands(rate),
+            ]);
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table
+    }
+}
+
+fn plural<'a>(count: usize, one: &'a str, more: &'a str) -> &'a str {
+    if count == 1 { one } else { more }
+}
