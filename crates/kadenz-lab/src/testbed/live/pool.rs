@@ -26,21 +26,16 @@ impl Bytes {
     }
 }
 
-/// Frames that are taken in turn, each again once nobody has it.
+/// Frames, each taken again once nobody has it: always the first that is free, which the processor
+/// has still at hand.
 #[derive(Debug)]
-pub(super) struct Pool {
-    frames: Vec<Rc<Bytes>>,
-    next: usize,
-}
+pub(super) struct Pool(Vec<Rc<Bytes>>);
 
 impl Pool {
     /// Room for so many.
     pub(super) fn new(count: usize) -> Self {
         let frame = || Rc::new(Bytes::of(&[]));
-        Self {
-            frames: std::iter::repeat_with(frame).take(count).collect(),
-            next: 0,
-        }
+        Self(std::iter::repeat_with(frame).take(count).collect())
     }
 
     /// Fills a free frame; `None` when there is none, or nothing to fill it with.
@@ -50,16 +45,18 @@ impl Pool {
         &mut self,
         fill: impl FnOnce(&mut [u8]) -> Result<Option<usize>, E>,
     ) -> Result<Filled, E> {
-        let place = self.next;
-        let Some(frame) = Rc::get_mut(&mut self.frames[place]) else {
+        let free = self.0.iter_mut().find(|frame| Rc::strong_count(frame) == 1);
+        let Some(frame) = free else {
             return Ok(Filled::NoRoom);
         };
-        let Some(length) = fill(&mut frame.bytes)? else {
+        let Some(bytes) = Rc::get_mut(frame) else {
+            return Ok(Filled::NoRoom);
+        };
+        let Some(length) = fill(&mut bytes.bytes)? else {
             return Ok(Filled::Nothing);
         };
-        frame.length = length.min(LONGEST);
-        self.next = (place + 1) % self.frames.len();
-        Ok(Filled::With(self.frames[place].clone()))
+        bytes.length = length.min(LONGEST);
+        Ok(Filled::With(frame.clone()))
     }
 }
 

@@ -35,6 +35,8 @@ const FRAMES: usize = 8192;
 const SPIN: Duration = Duration::from_micros(60);
 /// How soon a stop is heard when nothing travels.
 const IDLE: Duration = Duration::from_millis(50);
+/// How old published counts are at most, once nothing is nearly due.
+const TELL: Picos = Picos::from_ns(50_000_000);
 /// Frames that one host may send before the others are looked at.
 const TURN: usize = 16;
 /// IEEE 802's type for local experiments (IEEE 802-2014, clause 9.2.3): a kernel passes over it.
@@ -115,13 +117,15 @@ impl Wire {
         let mut carrier = Carrier::new(&mut self, &taps);
         while !carrier.wire.stop.requested() {
             carrier.deliver();
-            if watch.wait(carrier.pause())? {
+            let pause = carrier.pause();
+            if !pause.is_zero() {
+                carrier.publish();
+            }
+            if watch.wait(pause)? {
                 let seen = carrier.now();
                 for (host, tap) in watch.readable() {
                     carrier.take(host, tap, seen)?;
                 }
-            } else {
-                carrier.wire.published.publish(&carrier.fabric);
             }
         }
         carrier.wire.published.publish(&carrier.fabric);
@@ -139,6 +143,7 @@ struct Carrier<'a> {
     /// The frame of each kind of other traffic, made once.
     prepared: Vec<(Traffic, Rc<Bytes>)>,
     delivered: u64,
+    published: Picos,
 }
 
 impl<'a> Carrier<'a> {
@@ -153,6 +158,7 @@ impl<'a> Carrier<'a> {
             bursts: Bursts::new(&wire.topology),
             prepared: traffic.map(|it| (*it, Rc::new(frame_of(it)))).collect(),
             delivered: 0,
+            published: Picos::ZERO,
             wire,
         }
     }
@@ -161,6 +167,15 @@ impl<'a> Carrier<'a> {
     fn now(&self) -> Picos {
         let since = clock::now().since(self.wire.origin);
         Picos::from_ns(u64::try_from(since).unwrap_or(0))
+    }
+
+    /// Lets others read the counts, now and then: it takes longer than a frame may be late.
+    fn publish(&mut self) {
+        let now = self.now();
+        if now.since(self.published) >= TELL {
+            self.published = now;
+            self.wire.published.publish(&self.fabric);
+        }
     }
 
     /// Does what is due.
