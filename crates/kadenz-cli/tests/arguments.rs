@@ -74,6 +74,9 @@ fn help_has_examples_for_every_measuring_command() {
         &["import", "--help"][..],
         &["compare", "--help"][..],
         &["export", "--help"][..],
+        &["wire", "--help"][..],
+        &["testbed", "list", "--help"][..],
+        &["testbed", "model", "--help"][..],
     ] {
         let said = run(arguments);
         assert_eq!(said.code, 0);

@@ -116,3 +116,29 @@ fn the_list_has_what_can_be_shown() {
         );
     }
 }
+
+#[test]
+fn json_keeps_to_its_schema() {
+    for arguments in [
+        &["wire", "--json"][..],
+        &["wire", "--payload", "4kB", "--measured", "1ms", "--json"][..],
+        &["wire", "--devices", "40", "--vlan", "--json"][..],
+    ] {
+        assert_valid("wire", &run(arguments).json());
+    }
+    for arguments in [
+        &["testbed", "model", "cut-cable", "--for", "6s", "--json"][..],
+        &[
+            "testbed",
+            "model",
+            "forty-devices",
+            "--for",
+            "30ms",
+            "--broadcast",
+            "--each",
+            "--json",
+        ][..],
+    ] {
+        assert_valid("testbed-model", &run(arguments).json());
+    }
+}

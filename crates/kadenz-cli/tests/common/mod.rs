@@ -68,6 +68,23 @@ pub(crate) fn series<'a>(json: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no series {name} in {json}"))
 }
 
+/// Holds a command's JSON against its schema in `docs/schema/`.
+pub(crate) fn assert_valid(schema: &str, json: &Value) {
+    let file = format!(
+        "{}/../../docs/schema/{schema}.schema.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut schemas = boon::Schemas::new();
+    let mut compiler = boon::Compiler::new();
+    let parsed = serde_json::from_str(&text).unwrap();
+    compiler.add_resource("schema.json", parsed).unwrap();
+    let index = compiler.compile("schema.json", &mut schemas).unwrap();
+    if let Err(error) = schemas.validate(json, index) {
+        panic!("{error:#}: {json}");
+    }
+}
+
 /// Starts a measurement and returns once its first interval is on disk.
 pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
     let mut child = kadenz(arguments)

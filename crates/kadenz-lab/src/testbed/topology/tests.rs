@@ -151,3 +151,20 @@ fn two_fast_links_are_cheaper_than_one_slow() {
         (200_000, 20_000, 2_000)
     );
 }
+
+/// The page must not teach what is refused.
+#[test]
+fn the_documented_example_is_one() {
+    let page = include_str!("../../../../../docs/testbed.md");
+    let example = page
+        .split("```toml\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let topology = Topology::parse(example).unwrap();
+    assert_eq!(topology.hosts[1].answer, Picos::from_ns(30_000));
+    assert_eq!(topology.cuts[0].lasts, Some(Picos::from_ns(2_000_000_000)));
+    assert_eq!(topology.links[1].faults.seed, 1);
+}

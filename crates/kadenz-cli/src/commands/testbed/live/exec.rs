@@ -16,7 +16,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo kadenz testbed exec controller -- ping -c 3 10.75.244.2
+  sudo kadenz testbed exec controller -- ping -c 3 10.75.77.2
   sudo kadenz testbed exec device -- ./device
   sudo kadenz testbed exec controller -- kadenz run --priority 80 -- ./controller
 

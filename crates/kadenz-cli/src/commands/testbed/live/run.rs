@@ -24,7 +24,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo kadenz testbed run baseline -- ping -c 3 10.75.244.2
+  sudo kadenz testbed run baseline -- ping -c 3 10.75.77.2
   sudo kadenz testbed run forty-devices -- ./controller
   sudo kadenz testbed run arm.toml --on logger -- ./logger
 
