@@ -358,3 +358,31 @@ fn a_living_shield_is_no_leftover_and_an_earlier_boots_costs_nothing() {
         (Severity::Note, true)
     );
 }
+
+/// The worst that is found of a testbed's claim by process 4242, which started at 77 ticks.
+#[cfg(target_os = "linux")]
+fn with_claim(files: &[(&str, &str)]) -> Finding {
+    let claim = r#"{"version":1,"pid":4242,"start":77,"boot":"this-boot","topology":"arm","ready":true,"hosts":[],"programs":[]}"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, text) in files.iter().chain(&[("run/kadenz/testbed.claim", claim)]) {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    worst(&examine_at(&Root::at(folder.path())), "leftovers").clone()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_testbed_is_found_and_a_standing_one_is_no_leftover() {
+    let killed = with_claim(&[THIS_BOOT]);
+    assert_eq!(killed.severity, Severity::Costs, "{killed:#?}");
+    assert!(killed.title.contains("testbed arm"), "{killed:#?}");
+    assert_eq!(
+        killed.remedy.as_deref(),
+        Some("sudo kadenz doctor --restore")
+    );
+    let alive = "4242 (kadenz) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0\n";
+    let standing = with_claim(&[THIS_BOOT, ("proc/4242/stat", alive)]);
+    assert_eq!(standing.severity, Severity::Note, "{standing:#?}");
+}

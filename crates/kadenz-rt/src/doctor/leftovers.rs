@@ -1,4 +1,4 @@
-//! Whether a shield whose process was killed is still in force.
+//! Whether a shield whose process was killed is still in force, or a testbed's programs still run.
 
 use super::{Check, Finding, Machine, Root, Severity};
 use crate::host::ReadFactError;
@@ -26,7 +26,50 @@ impl Check for Leftovers {
             ),
             Err(why) => Finding::unknown(ID, "what measurements left changed", &why).remedy(REMEDY),
         };
+        #[cfg(target_os = "linux")]
+        return std::iter::once(finding)
+            .chain(testbed::examine(machine.root))
+            .collect();
+        #[cfg(not(target_os = "linux"))]
         vec![finding]
+    }
+}
+
+/// A testbed goes with its process; what its programs have started does not.
+#[cfg(target_os = "linux")]
+mod testbed {
+    use super::{Finding, ID, REMEDY, Root, Severity, boot, lives_since, shield};
+    use crate::net::claim::{FILE_NAME, Record};
+
+    pub(super) fn examine(root: &Root) -> Option<Finding> {
+        let path = if root.is_live() {
+            let folder = shield::journal_folder();
+            folder.join(FILE_NAME).to_string_lossy().into_owned()
+        } else {
+            format!("{}/{FILE_NAME}", super::FOLDER)
+        };
+        let text = root.read(&path).ok()?;
+        let record = Record::parse(text.as_bytes())?;
+        let evidence = format!("{path}: {} by process {}", record.topology, record.pid);
+        if lives_since(root, record.pid, record.start) {
+            let title = format!(
+                "process {} has built the testbed {} just now",
+                record.pid, record.topology
+            );
+            let finding = Finding::new(ID, Severity::Note, title);
+            return Some(
+                finding
+                    .cost("a thread at FIFO 90 while frames travel")
+                    .evidence(evidence),
+            );
+        }
+        if boot(root).is_some_and(|boot| boot != record.boot) {
+            return None;
+        }
+        let title = format!("the testbed {} was killed", record.topology);
+        let finding = Finding::new(ID, Severity::Costs, title);
+        let cost = "nothing, if its programs had started no others; those still run";
+        Some(finding.cost(cost).evidence(evidence).remedy(REMEDY))
     }
 }
 
@@ -84,6 +127,10 @@ fn boot(root: &Root) -> Option<String> {
 
 /// The process of that number started when the owner did: numbers are used again.
 fn lives(root: &Root, owner: &Owner) -> bool {
-    let stat = root.read(&format!("/proc/{}/stat", owner.pid));
-    stat.is_ok_and(|line| shield::start_of(&line) == Some(owner.start))
+    lives_since(root, owner.pid, owner.start)
+}
+
+fn lives_since(root: &Root, pid: u32, start: u64) -> bool {
+    let stat = root.read(&format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|line| shield::start_of(&line) == Some(start))
 }

@@ -5,13 +5,18 @@
 //! last whole line counts. Networks and interfaces go with the owner by themselves; programs that
 //! its programs have started may stay, and are what [`restore_in`] ends.
 
+mod clear;
+mod record;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::net::Ipv4Addr;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+pub use clear::{Ending, end_program};
+pub use record::{HostRecord, ProgramRecord, Record};
+
+use clear::clear;
 
 use crate::os;
 use crate::os::linux::signals;
@@ -25,94 +30,6 @@ pub const STATUS_NAME: &str = "testbed.status";
 pub const VERSION: u32 = 1;
 /// No claim is longer; a longer one is cut.
 const LONGEST: u64 = 4 << 20;
-
-/// What an owner says of its testbed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Version of the format.
-    pub version: u32,
-    /// The owner's process.
-    pub pid: u32,
-    /// When that process started, in clock ticks since boot: numbers are used again.
-    pub start: u64,
-    /// `/proc/sys/kernel/random/boot_id`: nothing of a testbed outlasts a boot.
-    pub boot: String,
-    /// The topology's name.
-    pub topology: String,
-    /// Whether all programs have been started.
-    pub ready: bool,
-    /// Its hosts.
-    pub hosts: Vec<HostRecord>,
-    /// Its programs.
-    pub programs: Vec<ProgramRecord>,
-}
-
-/// A host of a testbed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostRecord {
-    /// Its name.
-    pub name: String,
-    /// Its address.
-    pub address: Ipv4Addr,
-    /// The owner's descriptor of its network.
-    pub descriptor: i32,
-    /// The kernel's number of its network.
-    pub inode: u64,
-}
-
-/// A program of a testbed: the leader of a process group of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramRecord {
-    /// The host it runs on.
-    pub host: String,
-    /// Its process, and its process group.
-    pub pid: u32,
-}
-
-impl Record {
-    /// The last whole line of a claim; `None` when there is none.
-    ///
-    /// ```
-    /// use kadenz_rt::net::claim::Record;
-    ///
-    /// let text = br#"{"version":1,"pid":7,"start":1,"boot":"b","topology":"t","ready":true,"hosts":[],"programs":[]}
-    /// {"version":1,"pid":7,"sta"#;
-    /// assert_eq!(Record::parse(text).map(|record| record.pid), Some(7));
-    /// assert_eq!(Record::parse(b"{"), None);
-    /// ```
-    #[must_use]
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let lines = bytes.split(|byte| *byte == b'\n').rev();
-        lines
-            .filter_map(|line| serde_json::from_slice::<Self>(line).ok())
-            .find(|record| record.version == VERSION)
-    }
-
-    /// A record of this process, with nothing in it yet.
-    ///
-    /// # Errors
-    /// When `/proc` does not tell of this process.
-    pub fn of_this_process(topology: &str) -> io::Result<Self> {
-        let stat = std::fs::read_to_string("/proc/self/stat")?;
-        let start =
-            start_of(&stat).ok_or_else(|| io::Error::other("/proc/self/stat is strange"))?;
-        Ok(Self {
-            version: VERSION,
-            pid: std::process::id(),
-            start,
-            boot: boot(),
-            topology: topology.to_owned(),
-            ready: false,
-            hosts: Vec::new(),
-            programs: Vec::new(),
-        })
-    }
-}
-
-fn boot() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    id.unwrap_or_default().trim().to_owned()
-}
 
 /// The machine's only testbed, held by this process until this is dropped.
 #[derive(Debug)]
@@ -293,25 +210,6 @@ pub fn ask_to_end(record: &Record) -> bool {
     same && signals::send(record.pid, libc::SIGTERM).is_ok()
 }
 
-/// How a program is to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// As soon as it likes.
-    Asked,
-    /// Now.
-    Forced,
-}
-
-/// Ends a program of a testbed that was built by the calling process, and what it has started: every
-/// process of its group.
-pub fn end_program(program: &ProgramRecord, ending: Ending) {
-    let signal = match ending {
-        Ending::Asked => libc::SIGTERM,
-        Ending::Forced => libc::SIGKILL,
-    };
-    let _ = signals::send_to_group(program.pid, signal);
-}
-
 fn failed(folder: &Path, source: io::Error) -> ClaimError {
     ClaimError::File {
         path: folder.join(FILE_NAME).display().to_string(),
@@ -353,49 +251,6 @@ fn read(file: &mut File) -> io::Result<Option<Record>> {
     file.seek(SeekFrom::Start(0))?;
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(Record::parse(&bytes))
-}
-
-/// Kills what a dead owner's programs have left running: what is in one of the recorded process
-/// groups and in one of the recorded networks. Either number alone could mean another's by now.
-fn clear(record: Option<&Record>) -> Vec<String> {
-    let Some(record) = record.filter(|record| record.boot == boot()) else {
-        return Vec::new();
-    };
-    let mut done = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        else {
-            continue;
-        };
-        if is_left(record, pid) && signals::send(pid, libc::SIGKILL).is_ok() {
-            done.push(format!(
-                "process {pid}, which a program of the testbed had started"
-            ));
-        }
-    }
-    done
-}
-
-fn is_left(record: &Record, pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return false;
-    };
-    let Ok(network) = std::fs::metadata(format!("/proc/{pid}/ns/net")) else {
-        return false;
-    };
-    // Fields after the name: state, parent, group (proc_pid_stat(5)).
-    let group = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.split(' ').nth(2));
-    let group: Option<u32> = group.and_then(|group| group.parse().ok());
-    record
-        .programs
-        .iter()
-        .any(|program| Some(program.pid) == group)
-        && record.hosts.iter().any(|host| host.inode == network.ino())
 }
 
 #[cfg(test)]
@@ -445,28 +300,5 @@ mod tests {
         std::os::unix::fs::symlink(&elsewhere, folder.path().join(FILE_NAME)).unwrap();
         assert!(Claim::take_in(folder.path()).is_err());
         assert_eq!(std::fs::read_to_string(elsewhere).unwrap(), "precious");
-    }
-
-    /// This test's own process is in its network, and in no group of the record.
-    #[test]
-    fn a_process_of_another_group_or_network_is_left_alone() {
-        let mut record = record();
-        let network = std::fs::metadata("/proc/self/ns/net").unwrap().ino();
-        record.hosts.push(HostRecord {
-            name: "a".to_owned(),
-            address: Ipv4Addr::LOCALHOST,
-            descriptor: 0,
-            inode: network,
-        });
-        assert!(!is_left(&record, std::process::id()));
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let group = stat.rsplit_once(") ").unwrap().1.split(' ').nth(2).unwrap();
-        record.programs.push(ProgramRecord {
-            host: "a".to_owned(),
-            pid: group.parse().unwrap(),
-        });
-        assert!(is_left(&record, std::process::id()));
-        record.hosts[0].inode += 1;
-        assert!(!is_left(&record, std::process::id()));
     }
 }
