@@ -106,7 +106,7 @@ impl Wire {
     /// When an interface is gone.
     pub(super) fn carry(mut self, tuned: &mpsc::SyncSender<Vec<TuningMeasure>>) -> io::Result<()> {
         let applied = tuning::apply(&Tuning {
-            policy: Policy::Fifo(PRIORITY),
+            policy: policy(),
             lock_memory: true,
             ..Tuning::default()
         });
@@ -130,6 +130,16 @@ impl Wire {
         }
         carrier.wire.published.publish(&carrier.fabric);
         Ok(())
+    }
+}
+
+/// Real-time where there is another CPU for everything else: while frames travel, this thread spins.
+fn policy() -> Policy {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if cpus > 1 {
+        Policy::Fifo(PRIORITY)
+    } else {
+        Policy::Other
     }
 }
 

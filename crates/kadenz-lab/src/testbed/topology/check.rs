@@ -20,6 +20,8 @@ const BUFFER: ByteSize = ByteSize(128 << 10);
 const DETECTION: Picos = Picos::from_ns(50_000_000);
 /// Longer than any network this is for.
 const LONGEST_SPAN: Picos = Picos::from_ns(1_000_000_000);
+/// The shortest frames that 1 Gbit/s carries in a second.
+const MOST_PACKETS: u128 = 1_488_095;
 const SMALLEST_BUFFER: u64 = 1518;
 const LARGEST_BUFFER: u64 = 64 << 20;
 
@@ -210,6 +212,10 @@ impl Checker<'_> {
         for link in all {
             let written = link.get_ref();
             for ends in self.ends(&written.between)? {
+                if links.len() == limits::LINKS {
+                    let remedy = format!("a testbed has at most {}", limits::LINKS);
+                    return Err(self.refuse(link, "there are too many links", remedy));
+                }
                 let name = match &written.name {
                     Some(name) => name.get_ref().clone(),
                     None => format!("{}-{}", ends[0].0, ends[1].0),
@@ -344,10 +350,18 @@ impl Checker<'_> {
             if from == to {
                 return Err(self.refuse(traffic, "it goes nowhere", "name two different hosts"));
             }
+            let interval = self.interval(&written.rate)?;
+            let in_a_second =
+                u128::from(packets) * 1_000_000_000_000 / u128::from(interval.as_ps().max(1));
+            if in_a_second > MOST_PACKETS {
+                let cause = format!("{in_a_second} packets a second are more than a link carries");
+                let remedy = format!("write a rate and packets that make {MOST_PACKETS} at most");
+                return Err(self.refuse(&written.rate, cause, remedy));
+            }
             Ok(Traffic {
                 from,
                 to,
-                interval: self.interval(&written.rate)?,
+                interval,
                 packets: u32::try_from(packets).unwrap_or(1000),
                 payload: self.payload(&written.payload)?,
             })

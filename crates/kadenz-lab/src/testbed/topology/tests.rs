@@ -1,5 +1,7 @@
 //! Files that are right, and files that are wrong in every way a user gets them wrong.
 
+use proptest::prelude::*;
+
 use super::*;
 
 const PAIR: &str = "name = 'pair'\n[[host]]\nname = 'a'\n[[host]]\nname = 'b'\n\
@@ -78,6 +80,10 @@ fn what_is_wrong_is_named_with_its_line_and_remedy() {
         (
             format!("{whole}[[traffic]]\nfrom = 'a'\nto = 'b'\nrate = '60'\npayload = '2B'\n"),
             &["line 17", "60Hz"],
+        ),
+        (
+            format!("{whole}[[traffic]]\nfrom = 'a'\nto = 'b'\nrate = '2MHz'\npayload = '2B'\n"),
+            &["line 17", "1488095"],
         ),
         (
             "name = 'x'\n[[host]]\nname = 'h'\ncount = 65\n".to_owned(),
@@ -167,4 +173,28 @@ fn the_documented_example_is_one() {
     assert_eq!(topology.hosts[1].answer, Picos::from_ns(30_000));
     assert_eq!(topology.cuts[0].lasts, Some(Picos::from_ns(2_000_000_000)));
     assert_eq!(topology.links[1].faults.seed, 1);
+}
+
+proptest! {
+    /// What is built in with any part of it replaced: understood within the limits, or refused with a
+    /// line and words.
+    #[test]
+    fn a_damaged_file_is_refused_or_understood(
+        which in 0..READY.len(),
+        from in any::<prop::sample::Index>(),
+        length in 0_usize..30,
+        instead in "[ -~\\n\u{e4}]{0,12}|[0-9]{1,25}|\\[\\[link\\]\\]|'-1us'|nan|device-\\*",
+    ) {
+        let text = READY[which].1;
+        let from = from.index(text.len());
+        let to = (from + length).min(text.len());
+        let damaged = format!("{}{instead}{}", &text[..from], &text[to..]);
+        match Topology::parse(&damaged) {
+            Ok(topology) => {
+                prop_assert!((2..=limits::HOSTS).contains(&topology.hosts.len()));
+                prop_assert!(topology.links.len() <= limits::LINKS);
+            }
+            Err(error) => prop_assert!(error.to_string().len() > 10),
+        }
+    }
 }
