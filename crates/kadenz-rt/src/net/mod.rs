@@ -1,8 +1,13 @@
-//! The network from the floor: namespaces and taps, of which testbeds are made.
+//! The network as a real-time loop meets it: a UDP port whose datagrams carry the kernel's time
+//! stamps, the interface behind an address, and the kernel's counters of what was lost; and the
+//! namespaces and taps of which testbeds are made.
 
 #[cfg(target_os = "linux")]
 pub mod claim;
+pub mod counters;
+pub mod interface;
 #[cfg(target_os = "linux")]
 pub mod namespace;
+pub mod port;
 #[cfg(target_os = "linux")]
 pub mod tap;

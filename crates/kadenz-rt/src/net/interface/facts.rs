@@ -213,7 +213,9 @@ fn coalescing(interface: &crate::os::linux::ethtool::Interface) -> Option<Coales
 
 /// From `struct ethtool_ts_info`: the bits of `SOF_TIMESTAMPING_*`, and those of `HWTSTAMP_FILTER_*`.
 #[cfg(target_os = "linux")]
-fn hardware_stamps<const N: usize>(words: [u32; N]) -> HardwareStamps {
+pub(super) fn hardware_stamps(
+    words: [u32; crate::os::linux::ethtool::command::STAMPING_WORDS],
+) -> HardwareStamps {
     const BOTH_WAYS: u32 = libc::SOF_TIMESTAMPING_TX_HARDWARE | libc::SOF_TIMESTAMPING_RX_HARDWARE;
     let (kinds, filters) = (words[1], words[7]);
     if kinds & BOTH_WAYS != BOTH_WAYS {

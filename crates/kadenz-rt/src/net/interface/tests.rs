@@ -70,6 +70,22 @@ fn a_name_that_is_a_path_or_nobodys_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn what_a_driver_says_of_its_stamps_is_understood() {
+    // The kinds of stamps and the receive filters, as bits; the rest does not matter.
+    let said = |kinds: u32, filters: u32| {
+        let mut words = [0; 11];
+        (words[1], words[7]) = (kinds, filters);
+        super::facts::hardware_stamps(words)
+    };
+    // igb: everything; a card for PTP alone; software alone; one that only sends.
+    assert_eq!(said(0x5f, 0b11), HardwareStamps::Every);
+    assert_eq!(said(0x5f, 1 | 1 << 12), HardwareStamps::PtpOnly);
+    assert_eq!(said(0x1a, 0b11), HardwareStamps::None);
+    assert_eq!(said(0x41, 0b11), HardwareStamps::None);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn the_loopback_of_this_machine_is_known_and_led_to() {
     let facts = facts("lo").unwrap();
     assert_eq!(facts.kind, InterfaceKind::Loopback);

@@ -173,7 +173,8 @@ impl UdpPort {
     /// Tries to send each datagram of the outbox once, in order, and notes at each what became of
     /// it. The outbox stays filled, so that the next beat can send it again.
     ///
-    /// Real-time safe. One system call, and one more for each datagram that is refused.
+    /// Real-time safe. One system call, and one or two more for each datagram that is refused; one a
+    /// datagram where transmit stamps are wanted and Linux is older than 6.13.
     pub fn send_batch(&mut self, outbox: &mut Outbox) -> Departures {
         self.system.send_batch(outbox);
         outbox.departures()
@@ -181,7 +182,8 @@ impl UdpPort {
 
     /// When datagrams left, for those whose stamps have come since the last call; in the order of
     /// their stamps. A port takes them out of the kernel while it waits and, at the latest, before it
-    /// has sent 65 datagrams without; this call hands them over.
+    /// has sent 65 datagrams without; this call hands them over. Before Linux 6.13, stamps of datagrams
+    /// that wait in a queue while others are refused may be missing.
     ///
     /// Real-time safe. One system call, and one more for each 16 stamps.
     pub fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {

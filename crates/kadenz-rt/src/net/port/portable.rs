@@ -194,14 +194,14 @@ impl Port {
         bytes: &[u8],
         to: Option<SocketAddr>,
     ) -> Result<TransmitKey, SendError> {
+        let key = TransmitKey::new(self.sent);
+        self.sent += 1;
         let sent = match to {
             Some(to) => self.socket.send_to(bytes, to),
             None => self.socket.send(bytes),
         };
-        sent.map_err(|error| refused(&error, bytes.len()))?;
-        let key = TransmitKey::new(self.sent);
-        self.sent += 1;
-        Ok(key)
+        sent.map(|_| key)
+            .map_err(|error| refused(&error, bytes.len()))
     }
 
     pub(super) fn send_batch(&mut self, outbox: &mut Outbox) {

@@ -49,18 +49,19 @@ impl Stamps {
     }
 }
 
-/// Which datagram of a port: the first it sent is 0, and each one the kernel accepted counts on.
+/// Which datagram of a port: the first it tried to send is 0, and each one counts on, also one that was
+/// refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TransmitKey(u64);
 
 impl TransmitKey {
-    /// The key of the datagram that was sent as number `ordinal`, from 0.
+    /// The key of the datagram number `ordinal`, from 0.
     #[must_use]
     pub const fn new(ordinal: u64) -> Self {
         Self(ordinal)
     }
 
-    /// How many datagrams the port had sent before this one.
+    /// How many datagrams the port had tried to send before this one.
     #[must_use]
     pub const fn ordinal(self) -> u64 {
         self.0

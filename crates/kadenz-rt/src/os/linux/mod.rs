@@ -8,6 +8,7 @@ pub(crate) mod ethtool;
 pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod namespace;
+pub(crate) mod phc;
 pub(crate) mod posix_timer;
 pub(crate) mod sched;
 pub(crate) mod signals;

@@ -93,21 +93,22 @@ fn sandwich(file: &File) -> io::Result<Reading> {
         )?;
         answer.assume_init()
     };
-    let readings = answer
-        .ts
-        .iter()
-        .take(READINGS)
-        .map(|[before, device, after]| {
-            let (before, after) = (ns(before), ns(after));
-            let width_ns = before.abs_diff(after);
-            Reading {
-                device_ns: ns(device),
-                system_ns: before.saturating_add_unsigned(width_ns / 2),
-                width_ns,
-            }
-        });
-    let tightest = readings.min_by_key(|reading| reading.width_ns);
-    tightest.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    tightest(&answer.ts[..READINGS]).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Of readings of the system's clock, the device's and the system's again, the one with the least time
+/// between.
+fn tightest(readings: &[[libc::ptp_clock_time; 3]]) -> Option<Reading> {
+    let readings = readings.iter().map(|[before, device, after]| {
+        let (before, after) = (ns(before), ns(after));
+        let width_ns = before.abs_diff(after);
+        Reading {
+            device_ns: ns(device),
+            system_ns: before.saturating_add_unsigned(width_ns / 2),
+            width_ns,
+        }
+    });
+    readings.min_by_key(|reading| reading.width_ns)
 }
 
 /// # Safety
@@ -126,4 +127,33 @@ fn ns(time: &libc::ptp_clock_time) -> i64 {
     time.sec
         .saturating_mul(1_000_000_000)
         .saturating_add(time.nsec.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(sec: i64, nsec: u32) -> libc::ptp_clock_time {
+        libc::ptp_clock_time {
+            sec,
+            nsec,
+            reserved: 0,
+        }
+    }
+
+    #[test]
+    fn the_tightest_reading_counts_and_states_its_width() {
+        let readings = [
+            [time(100, 0), time(7, 5), time(100, 9_000)],
+            [time(100, 999_999_900), time(8, 6), time(101, 1_000)],
+            [time(102, 0), time(9, 7), time(102, 4_000)],
+        ];
+        let expected = Reading {
+            device_ns: 8_000_000_006,
+            system_ns: 101_000_000_450,
+            width_ns: 1_100,
+        };
+        assert_eq!(tightest(&readings), Some(expected));
+        assert_eq!(tightest(&[]), None);
+    }
 }

@@ -180,52 +180,67 @@ impl Port {
     ) -> Result<TransmitKey, SendError> {
         self.make_room(1);
         let key = self.keys.count(1);
-        let mut sent = self.socket.send(bytes, to);
-        if let Err(errno) = sent
-            && self.is_anothers(errno)
-        {
-            sent = self.socket.send(bytes, to);
+        let own = self.stamping.own_key(key);
+        let Err(errno) = self.socket.send(bytes, to, own) else {
+            return Ok(key);
+        };
+        let again = self.is_anothers(errno);
+        self.restart_counting(key, again);
+        if !again {
+            return Err(errors::send_error(errno));
         }
-        sent.map(|()| key).map_err(|errno| self.not_sent(1, errno))
+        self.socket.send(bytes, to, own).map_err(|errno| {
+            self.restart_counting(key, false);
+            errors::send_error(errno)
+        })?;
+        Ok(key)
     }
 
     pub(super) fn send_batch(&mut self, outbox: &mut Outbox) {
+        if self.stamping.counts() {
+            // A call for many hides the error of the first that it did not send.
+            return self.send_each(outbox);
+        }
         let count = outbox.filled;
         self.make_room(count);
-        let (parcels, slot_bytes) = (&mut outbox.parcels, outbox.slot_bytes);
-        let describe = |at: usize| (parcels[at].length, parcels[at].to);
+        let first = self.keys.count(count as u64).ordinal();
+        let key = |at: usize| TransmitKey::new(first + at as u64);
+        let parcels = &mut outbox.parcels;
+        let describe = |at: usize| {
+            let own = self.stamping.own_key(key(at));
+            (parcels[at].length, parcels[at].to, own)
+        };
         let messages = &mut outbox.system.0;
-        let mut prepared = messages.prepare(count, &outbox.payload, slot_bytes, describe);
-        let mut at = 0;
-        let mut tried = None;
+        let mut prepared = messages.prepare(count, &outbox.payload, outbox.slot_bytes, describe);
+        let (mut at, mut tried) = (0, None);
         while at < count {
-            let rest = count - at;
-            let first = self.keys.count(rest as u64);
             match prepared.send(&self.socket, at) {
                 Ok(sent) => {
-                    self.keys.uncount((rest - sent) as u64);
-                    for (offset, parcel) in parcels[at..at + sent].iter_mut().enumerate() {
-                        let ordinal = first.ordinal() + offset as u64;
-                        parcel.outcome = Some(Ok(TransmitKey::new(ordinal)));
+                    for at in at..at + sent {
+                        parcels[at].outcome = Some(Ok(key(at)));
                     }
                     at += sent;
                 }
+                Err(errno) if tried != Some(at) && self.is_anothers(errno) => tried = Some(at),
                 Err(errno) => {
-                    let error = self.not_sent(rest as u64, errno);
-                    if tried != Some(at) && self.is_anothers(errno) {
-                        tried = Some(at);
-                        continue;
-                    }
-                    parcels[at].outcome = Some(Err(error));
+                    parcels[at].outcome = Some(Err(errors::send_error(errno)));
                     at += 1;
                 }
             }
         }
     }
 
+    fn send_each(&mut self, outbox: &mut Outbox) {
+        for at in 0..outbox.filled {
+            let super::outbox::Parcel { length, to, .. } = outbox.parcels[at];
+            let bytes = &outbox.payload[at * outbox.slot_bytes..][..length];
+            outbox.parcels[at].outcome = Some(self.send(bytes, Some(to)));
+        }
+    }
+
     fn make_room(&mut self, about_to_send: usize) {
-        if self.unread + about_to_send > MOST_UNREAD && self.unread > 0 && self.stamping.transmits()
-        {
+        let full = self.unread > 0 && self.unread + about_to_send > MOST_UNREAD;
+        if full && self.stamping.transmits() {
             self.drain();
         }
         self.unread += about_to_send;
@@ -242,15 +257,14 @@ impl Port {
         !self.connected && errors::is_of_a_datagram(errno)
     }
 
-    fn not_sent(&mut self, count: u64, errno: i32) -> SendError {
-        self.keys.uncount(count);
-        if self.stamping.transmits() {
-            // Whether the kernel has counted a refused datagram depends on where it was refused.
+    /// After a refusal, where the kernel counts: whether it has counted the refused datagram depends on
+    /// where that was refused, and on its version.
+    fn restart_counting(&mut self, refused: TransmitKey, again: bool) {
+        if self.stamping.counts() {
             self.drain();
-            self.keys.restart();
+            self.keys.restart(refused, again);
             self.stamping.restart_keys(&self.socket);
         }
-        errors::send_error(errno)
     }
 
     pub(super) fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {

@@ -33,6 +33,20 @@ pub(super) fn wait(flags: u32) -> Settled {
     try_wait(flags).unwrap_or(Settled::Unknown)
 }
 
+/// Whether datagrams may carry keys of their own. A kernel that does not know them says so before it
+/// looks for a way to the address, so it does not matter where that leads.
+pub(super) fn takes_own_keys(flags: u32) -> bool {
+    let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    let tried = Socket::open(Family::V4).and_then(|socket| {
+        socket.set(option.0, option.1, flags.cast_signed())?;
+        // Its own port: what arrives is thrown away with it.
+        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).ok();
+        let to = socket.local_address().ok().filter(|own| own.port() > 0);
+        socket.send(b"", to, Some(0))
+    });
+    !matches!(tried, Err(libc::EINVAL))
+}
+
 fn try_wait(flags: u32) -> Result<Settled, i32> {
     let socket = Socket::open(Family::V4)?;
     let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
@@ -45,7 +59,7 @@ fn try_wait(flags: u32) -> Result<Settled, i32> {
         .iter()
         .flat_map(|(times, pause)| (0..*times).map(|_| *pause));
     for pause in pauses {
-        socket.send(b"kadenz", Some(own))?;
+        socket.send(b"kadenz", Some(own), None)?;
         if let Ok(1..) = messages.receive(&socket, Queue::Datagrams, &mut [0; 8], 8) {
             if messages.notes(0).software_ns.is_some() {
                 return Ok(Settled::Stamping);

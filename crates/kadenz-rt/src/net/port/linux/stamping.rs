@@ -3,7 +3,7 @@
 use super::rights;
 use super::settle::{self, Settled};
 use crate::net::interface;
-use crate::net::port::{Granted, PortOptions, StampSource, Stamping};
+use crate::net::port::{Granted, PortOptions, StampSource, Stamping, TransmitKey};
 use crate::os::linux::udp::card;
 use crate::os::linux::udp::socket::Socket;
 use crate::tuning::Measure;
@@ -12,6 +12,8 @@ use crate::tuning::Measure;
 #[derive(Debug)]
 pub(super) struct Enabled {
     flags: u32,
+    /// Datagrams carry keys of their own, so that the kernel need not count.
+    own_keys: bool,
     _card: Option<card::Stamping>,
 }
 
@@ -32,6 +34,26 @@ impl Enabled {
     /// Whether sent datagrams are stamped.
     pub(super) fn transmits(&self) -> bool {
         self.flags & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0
+    }
+
+    /// Whether stamps carry the kernel's count of datagrams.
+    pub(super) fn counts(&self) -> bool {
+        self.transmits() && !self.own_keys
+    }
+
+    /// What a datagram is to carry beside it.
+    pub(super) fn own_key(&self, key: TransmitKey) -> Option<u32> {
+        (self.transmits() && self.own_keys).then_some(key.ordinal() as u32)
+    }
+
+    /// The same on a kernel that does not know keys of datagrams.
+    #[cfg(test)]
+    pub(super) fn counting(&self) -> Self {
+        Self {
+            flags: self.flags,
+            own_keys: false,
+            _card: None,
+        }
     }
 
     /// Lets the kernel count datagrams from zero.
@@ -94,8 +116,11 @@ pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut Grant
             granted.measures.push(measure(name, wish, found, why));
         }
     }
+    let flags = if outcome.is_ok() { flags } else { 0 };
+    let transmits = flags & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0;
     Enabled {
-        flags: if outcome.is_ok() { flags } else { 0 },
+        flags,
+        own_keys: transmits && settle::takes_own_keys(TRANSMIT_SOFTWARE),
         _card: card.and_then(Result::ok),
     }
 }

@@ -7,7 +7,7 @@ use libc::{iovec, mmsghdr, sockaddr_storage};
 
 use super::super::errno;
 use super::address;
-use super::notes::{self, Notes};
+use super::notes::{self, KeyNote, Notes};
 use super::socket::Socket;
 
 /// Room for what the kernel notes beside a datagram: stamps (64 bytes), drops (24) and an error with
@@ -30,6 +30,7 @@ pub(crate) struct Messages {
     vectors: Box<[iovec]>,
     names: Box<[sockaddr_storage]>,
     notes: Box<[NoteRoom]>,
+    keys: Box<[KeyNote]>,
 }
 
 // SAFETY: the pointers in it are set anew before each call and lead to its own boxes, which move with
@@ -45,15 +46,15 @@ impl fmt::Debug for Messages {
 impl Messages {
     /// For that many datagrams, with room for notes.
     pub(crate) fn for_receiving(slots: usize) -> Self {
-        Self::new(slots, slots)
+        Self::new(slots, slots, 0)
     }
 
     /// For that many datagrams.
     pub(crate) fn for_sending(slots: usize) -> Self {
-        Self::new(slots, 0)
+        Self::new(slots, 0, slots)
     }
 
-    fn new(slots: usize, note_rooms: usize) -> Self {
+    fn new(slots: usize, note_rooms: usize, keys: usize) -> Self {
         // SAFETY: the structure is made of numbers and pointers, for which zero is a value.
         let header: mmsghdr = unsafe { std::mem::zeroed() };
         let vector = iovec {
@@ -65,6 +66,7 @@ impl Messages {
             vectors: vec![vector; slots].into(),
             names: vec![address::empty(); slots].into(),
             notes: vec![NoteRoom([0; 256]); note_rooms].into(),
+            keys: vec![KeyNote::of(0); keys].into(),
         }
     }
 
@@ -148,21 +150,28 @@ impl Messages {
     }
 
     /// Prepares datagrams for sending: `describe` gives the length and the destination of each, whose
-    /// bytes begin at `n * slot_bytes`.
+    /// bytes begin at `n * slot_bytes`, and the key that its transmit stamp is to carry, if any. Made
+    /// [for sending](Self::for_sending).
     pub(crate) fn prepare<'a>(
         &'a mut self,
         count: usize,
         payload: &'a [u8],
         slot_bytes: usize,
-        describe: impl Fn(usize) -> (usize, SocketAddr),
+        describe: impl Fn(usize) -> (usize, SocketAddr, Option<u32>),
     ) -> Prepared<'a> {
         let (names, vectors) = (self.names.as_mut_ptr(), self.vectors.as_mut_ptr());
+        let notes = self.keys.as_mut_ptr();
+        assert!(count <= self.keys.len(), "made for sending as many");
         for (at, header) in self.headers[..count].iter_mut().enumerate() {
-            let (length, to) = describe(at);
+            let (length, to, key) = describe(at);
             let bytes = &payload[at * slot_bytes..][..length];
             let header = &mut header.msg_hdr;
-            // SAFETY: both arrays have as many entries as there are headers.
+            // SAFETY: each of the arrays has as many entries as there are headers, and at least `count`.
             unsafe {
+                if let Some(key) = key {
+                    *notes.add(at) = KeyNote::of(key);
+                    (*notes.add(at)).attach(header);
+                }
                 header.msg_namelen = address::write(&to, &mut *names.add(at));
                 *vectors.add(at) = iovec {
                     iov_base: bytes.as_ptr().cast_mut().cast(),

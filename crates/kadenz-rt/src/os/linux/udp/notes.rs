@@ -27,6 +27,40 @@ pub(crate) enum Report {
     Other,
 }
 
+/// `SCM_TS_OPT_ID` of Linux 6.13 and later (asm-generic/socket.h): the sender's own key of a datagram.
+const OWN_KEY: libc::c_int = 81;
+
+/// A note of the sender: the key that a datagram's transmit stamp is to carry.
+#[repr(C, align(8))]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyNote {
+    header: cmsghdr,
+    key: u32,
+    rest: u32,
+}
+
+impl KeyNote {
+    pub(super) fn of(key: u32) -> Self {
+        // SAFETY: the structure is made of numbers; some C libraries have unnamed ones in it.
+        let mut header: cmsghdr = unsafe { std::mem::zeroed() };
+        // SAFETY: the macro only computes.
+        header.cmsg_len = unsafe { libc::CMSG_LEN(size_of::<u32>() as libc::c_uint) } as _;
+        header.cmsg_level = libc::SOL_SOCKET;
+        header.cmsg_type = OWN_KEY;
+        Self {
+            header,
+            key,
+            rest: 0,
+        }
+    }
+
+    /// Lets a message carry it. It must live as long as the message is used.
+    pub(super) fn attach(&mut self, message: &mut msghdr) {
+        message.msg_control = std::ptr::from_mut(self).cast();
+        message.msg_controllen = size_of::<Self>() as _;
+    }
+}
+
 /// Reads all notes of a message.
 ///
 /// # Safety

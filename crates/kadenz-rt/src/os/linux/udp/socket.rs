@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::super::errno;
 use super::address;
+use super::notes::KeyNote;
 
 /// A UDP socket that never waits.
 #[derive(Debug)]
@@ -115,29 +116,34 @@ impl Socket {
         }
     }
 
-    /// Sends one datagram, to where the socket is connected without an address.
-    pub(crate) fn send(&self, bytes: &[u8], to: Option<SocketAddr>) -> Result<(), i32> {
+    /// Sends one datagram, to where the socket is connected without an address; its transmit stamp is to
+    /// carry the key, if there is one.
+    pub(crate) fn send(
+        &self,
+        bytes: &[u8],
+        to: Option<SocketAddr>,
+        key: Option<u32>,
+    ) -> Result<(), i32> {
         let mut room = address::empty();
-        let (place, length) = match to {
-            Some(to) => {
-                let length = address::write(&to, &mut room);
-                ((&raw const room).cast(), length)
-            }
-            None => (std::ptr::null(), 0),
+        let mut vector = libc::iovec {
+            iov_base: bytes.as_ptr().cast_mut().cast(),
+            iov_len: bytes.len(),
         };
-        let data = bytes.as_ptr().cast();
-        // SAFETY: bytes and address are live and of the lengths given; without an address both the
-        // pointer and the length are zero.
-        let sent = unsafe {
-            libc::sendto(
-                self.number(),
-                data,
-                bytes.len(),
-                libc::MSG_DONTWAIT,
-                place,
-                length,
-            )
-        };
+        // SAFETY: the structure is made of numbers and pointers, for which zero is a value.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = &raw mut vector;
+        message.msg_iovlen = 1;
+        if let Some(to) = to {
+            message.msg_namelen = address::write(&to, &mut room);
+            message.msg_name = (&raw mut room).cast();
+        }
+        let mut note = key.map(KeyNote::of);
+        if let Some(note) = &mut note {
+            note.attach(&mut message);
+        }
+        // SAFETY: the message leads to bytes, an address and a note that are live and of the lengths it
+        // states, or to nothing; the kernel only reads them.
+        let sent = unsafe { libc::sendmsg(self.number(), &raw const message, libc::MSG_DONTWAIT) };
         if sent < 0 { Err(errno()) } else { Ok(()) }
     }
 }
