@@ -62,6 +62,49 @@ fn timers_are_set_at_every_policy_load_and_sleeper() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn the_network_of_the_post_is_built_and_measured() {
+    let test = "the_network_of_the_post_is_built_and_measured";
+    if !is_root() || !Path::new("/dev/net/tun").exists() {
+        skip(
+            test,
+            "a testbed needs root and the driver of taps: sudo modprobe tun",
+        );
+        return;
+    }
+    let folder = folder();
+    let out = folder.path().join("network");
+    let arguments = [
+        "experiment",
+        "network",
+        "--parts",
+        "baseline,speeds",
+        "--duration",
+        "1s",
+        "--rounds",
+        "2",
+        "--out",
+        text(&out),
+    ];
+    let mut command = kadenz(&arguments);
+    command.env("KADENZ_JOURNAL_FOLDER", folder.path().join("journal"));
+    let said = Said::of(command.output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    for words in [
+        "on the wire 81.28 us",
+        "with ideal hosts 89.32 us",
+        "| difference |",
+        "73.15 us",
+        "94 us, of which some 80 us on the wire",
+    ] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    let slow = run_json(&out.join("speeds-100M-2"));
+    assert_eq!(slow["network"]["flows"][0]["lost"], 0);
+    assert!(out.join("speeds-100M-2-testbed/status.json").exists());
+}
+
+#[test]
 fn a_folder_with_something_in_it_is_left_alone() {
     let folder = folder();
     std::fs::write(folder.path().join("thesis.tex"), "years of work").unwrap();

@@ -19,6 +19,7 @@ mod show;
 mod testbed;
 mod timer;
 mod tune;
+mod udp;
 mod wire;
 
 use clap::Subcommand;

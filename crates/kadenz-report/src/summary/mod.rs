@@ -4,6 +4,7 @@
 mod batches;
 mod log;
 mod read;
+mod together;
 
 use std::path::PathBuf;
 

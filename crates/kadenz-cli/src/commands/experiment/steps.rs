@@ -17,7 +17,8 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// `command` in words parted by spaces, without `--out`.
+    /// `command` in words parted by spaces, without `--out`, which is added at its end. `{out}` in it
+    /// is the folder of the experiment.
     pub(super) fn new(folder: impl Into<String>, command: &str) -> Self {
         Self {
             folder: folder.into(),
@@ -32,7 +33,9 @@ impl Step {
 
     fn start(&self, inside: &Path, told: bool) -> anyhow::Result<Running> {
         let out = inside.join(&self.folder).display().to_string();
-        let mut arguments = self.arguments.clone();
+        let inside = inside.display().to_string();
+        let words = self.arguments.iter();
+        let mut arguments: Vec<String> = words.map(|it| it.replace("{out}", &inside)).collect();
         arguments.extend(["--out".to_owned(), out]);
         output::note(&format!("$ kadenz {}", arguments.join(" ")));
         // Two progress bars on one terminal would overwrite each other.

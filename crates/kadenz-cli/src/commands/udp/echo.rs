@@ -68,6 +68,10 @@ pub(crate) struct Options {
     #[command(flatten)]
     token: TokenOption,
 
+    /// Say nothing but errors
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    quiet: bool,
+
     /// Print at the end what was answered, as JSON on standard output
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -129,9 +133,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         ));
     }
     let address = device.port().local_address();
-    output::note(&format!("answering on {address}; Ctrl-C ends it"));
+    if !options.quiet {
+        output::note(&format!("answering on {address}; Ctrl-C ends it"));
+    }
     device.run(&stop);
-    tell(options, &address.to_string(), &device.echoed())?;
+    if !options.quiet {
+        tell(options, &address.to_string(), &device.echoed())?;
+    }
     Ok(Outcome::Kept)
 }
 

@@ -11,13 +11,15 @@
 //! [claim](kadenz_rt::net::claim), for whoever clears up after a killed process.
 
 mod addresses;
+mod placeholders;
 mod pool;
 mod programs;
 mod status;
 mod wire;
 
 pub use addresses::{address, network};
-pub use programs::ProgramState;
+pub use placeholders::filled;
+pub use programs::{ProgramState, program};
 pub use status::{LaneStatus, Status};
 pub use wire::SERIES;
 

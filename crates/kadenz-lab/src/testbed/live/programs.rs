@@ -13,6 +13,7 @@ use kadenz_rt::net::namespace::{Namespace, kill_with_this_thread};
 use kadenz_rt::tuning::Policy;
 use serde::{Deserialize, Serialize};
 
+use super::placeholders::filled;
 use crate::testbed::topology::Topology;
 
 /// What stands for this program itself in a topology.
@@ -108,17 +109,19 @@ fn start_all(
     states: &Mutex<Vec<ProgramState>>,
 ) -> Vec<Running> {
     let mut running = Vec::new();
-    for (host, network) in topology.hosts.iter().zip(networks) {
+    for (at, (host, network)) in topology.hosts.iter().zip(networks).enumerate() {
         if host.program.is_empty() {
             continue;
         }
+        let words = host.program.iter().map(|word| filled(topology, at, word));
+        let words: Vec<String> = words.collect();
         let mut state = ProgramState {
             host: host.name.clone(),
-            program: host.program.join(" "),
+            program: words.join(" "),
             pid: None,
             trouble: None,
         };
-        match start(&host.program, network) {
+        match start(&words, network) {
             Ok(program) => {
                 state.pid = Some(program.pid());
                 state.trouble = refused(&program);
@@ -161,8 +164,9 @@ fn lead_a_group(command: &mut Command) {
     command.process_group(0);
 }
 
-/// The program itself where it is named, whatever it is called on this machine.
-fn program(name: &str) -> PathBuf {
+/// A program by its name; `kadenz` is the running one, whatever it is called on this machine.
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
     let ourselves = std::env::current_exe().ok().filter(|_| name == OURSELVES);
     ourselves.unwrap_or_else(|| PathBuf::from(name))
 }

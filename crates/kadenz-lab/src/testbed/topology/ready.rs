@@ -7,6 +7,10 @@ pub const READY: &[(&str, &str)] = &[
         include_str!("../../../topology/ready/baseline.toml"),
     ),
     (
+        "baseline-gigabit",
+        include_str!("../../../topology/ready/baseline-gigabit.toml"),
+    ),
+    (
         "extra-ksz8863",
         include_str!("../../../topology/ready/extra-ksz8863.toml"),
     ),
@@ -29,6 +33,10 @@ pub const READY: &[(&str, &str)] = &[
     (
         "redundant-path",
         include_str!("../../../topology/ready/redundant-path.toml"),
+    ),
+    (
+        "two-switches",
+        include_str!("../../../topology/ready/two-switches.toml"),
     ),
     (
         "cross-traffic",

@@ -7,12 +7,12 @@ pub(crate) mod status;
 pub(crate) mod up;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use kadenz_lab::session::SessionPlan;
-use kadenz_lab::testbed::live::Testbed;
+use kadenz_lab::testbed::live::{Status, Testbed};
 use kadenz_lab::testbed::topology::Topology;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::net::claim::{self, HostRecord, Record};
@@ -54,6 +54,13 @@ fn tell_troubles(testbed: &Testbed, told: &mut usize) {
         *told = troubles.len();
         output::note(&troubles.join("\n"));
     }
+}
+
+/// Keeps what became of all frames beside the run: `status.json`.
+fn keep_status(out: &Path, status: &Status) -> anyhow::Result<()> {
+    let path = out.join("status.json");
+    let text = serde_json::to_string_pretty(status)?;
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The testbed that stands.

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_lab::testbed::live::Testbed;
+use kadenz_lab::testbed::live::{Testbed, filled, program};
 use kadenz_lab::testbed::topology::{Role, Topology};
 use kadenz_record::run::model::EndedBy;
 use kadenz_rt::net::namespace::kill_with_this_thread;
@@ -20,11 +20,14 @@ use crate::output::{self, Outcome};
 /// Build a testbed, run one program in it, and take it down
 ///
 /// As `up`, for as long as the program runs; the program's output is its own, what the testbed says
-/// goes to standard error.
+/// goes to standard error. In its arguments `{NAME}` is the address of the host of that name,
+/// `{broadcast}` that of all; `kadenz` is this program.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo kadenz testbed run baseline -- ping -c 3 10.75.77.2
+  sudo kadenz testbed run baseline -- kadenz udp send --to {device}
+  sudo kadenz testbed run forty-devices -- kadenz udp burst --to {broadcast} --devices 40
+  sudo kadenz testbed run baseline -- ping -c 3 {device}
   sudo kadenz testbed run forty-devices -- ./controller
   sudo kadenz testbed run arm.toml --on logger -- ./logger
 
@@ -59,13 +62,14 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
     testbed.start_programs()?;
     super::tell_troubles(&testbed, &mut 0);
-    let status = start(options, &testbed, host)?;
+    let status = start(options, &topology, &testbed, host)?;
     let ended_by = if stop.requested() {
         EndedBy::Interrupted
     } else {
         EndedBy::ProgramEnded
     };
     let (_, at_end) = testbed.end(ended_by)?;
+    super::keep_status(&out, &at_end)?;
     output::note(&super::status::words(&at_end));
     outcome::tell_aside(&out)?;
     Ok(Outcome::Program(code(status)))
@@ -86,16 +90,25 @@ fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {
 }
 
 /// Runs the program to its end on a thread in the host's network.
-fn start(options: &Options, testbed: &Testbed, host: usize) -> anyhow::Result<ExitStatus> {
+fn start(
+    options: &Options,
+    topology: &Topology,
+    testbed: &Testbed,
+    host: usize,
+) -> anyhow::Result<ExitStatus> {
     let run = || {
-        let mut command = Command::new(&options.program[0]);
-        command.args(&options.program[1..]);
+        let filled = |word: &OsString| match word.to_str() {
+            Some(word) => filled(topology, host, word).into(),
+            None => word.clone(),
+        };
+        let mut command = Command::new(program(&options.program[0].to_string_lossy()));
+        command.args(options.program[1..].iter().map(filled));
         kill_with_this_thread(&mut command);
         command.status()
     };
-    let program = options.program[0].to_string_lossy();
+    let name = options.program[0].to_string_lossy();
     let status = testbed.network_of(host).run(run)?;
-    status.with_context(|| format!("cannot run `{program}`"))
+    status.with_context(|| format!("cannot run `{name}`"))
 }
 
 fn code(status: ExitStatus) -> u8 {

@@ -80,6 +80,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let ended_by = keep(&testbed, options.duration, &stop);
     let (_, status) = testbed.end(ended_by)?;
+    super::keep_status(&out, &status)?;
     if options.json {
         output::json(&Told {
             status: &status,

@@ -1,0 +1,111 @@
+//! The post "Analyzing the viability of Ethernet and UDP for robot control" (Software for Robots,
+//! 2017), on the testbed.
+
+mod parts;
+mod published;
+mod tables;
+
+use clap::{Args, ValueEnum};
+
+use self::parts::Leg;
+use super::steps::Step;
+use super::{Output, Plan, play};
+use crate::options::Span;
+use crate::output::Outcome;
+
+/// Is plain Ethernet and UDP good enough for this robot?
+///
+/// The experiments of the post on the testbed: networks of this machine, joined by switches that are
+/// a program, beside what the model says and what the post found on real ones. Needs Linux and root.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo kadenz experiment network                                   all parts, ten seconds each
+  sudo kadenz experiment network --parts baseline --duration 24h   the post's day
+  sudo kadenz experiment network --parts devices --duration 9min   40 devices, 20 million packets
+  sudo kadenz experiment network --parts speeds,switches --rounds 5
+
+Parts: baseline, switches (three of them added), speeds (100 Mbit/s against 1 Gbit/s), devices (40, at
+100 Hz and at 1 kHz), senders (priority, spinning, busy polling), traffic (video on the same wire),
+cut (a cable pulled and put back, with a second way and without).")]
+pub(crate) struct Options {
+    /// Which parts, parted by commas [default: all]
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    parts: Vec<Part>,
+
+    /// How long each measurement lasts, over all rounds
+    #[arg(long, value_name = "SPAN", default_value = "10s")]
+    duration: Span,
+
+    /// Rounds in which what is compared takes turns: a drifting machine then spoils none of it alone
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// A part of the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Part {
+    /// One device on one switch
+    Baseline,
+    /// Three switches added in turn
+    Switches,
+    /// The baseline at 100 Mbit/s and at 1 Gbit/s
+    Speeds,
+    /// 40 devices that answer one broadcast
+    Devices,
+    /// The same with other senders
+    Senders,
+    /// Video on the same wire
+    Traffic,
+    /// A cable pulled and put back
+    Cut,
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    play(&plan(options), &options.output)
+}
+
+fn plan(options: &Options) -> Plan {
+    let all = Part::value_variants();
+    let wanted = match options.parts.is_empty() {
+        true => all,
+        false => options.parts.as_slice(),
+    };
+    let mut groups = Vec::new();
+    for part in all.iter().filter(|part| wanted.contains(part)) {
+        let legs = parts::legs(*part);
+        let rounds = if legs.len() > 1 { options.rounds } else { 1 };
+        let lasting = Span(options.duration.0 / rounds);
+        for round in 1..=rounds {
+            let steps = legs
+                .iter()
+                .map(|leg| vec![step(*part, leg, round, lasting)]);
+            groups.extend(steps);
+        }
+    }
+    Plan {
+        name: "network",
+        groups,
+        tables: tables::tables,
+    }
+}
+
+/// One measurement in a testbed of its own.
+fn step(part: Part, leg: &Leg, round: u32, lasting: Span) -> Step {
+    let folder = parts::folder(part, leg, round);
+    let Leg {
+        topology, command, ..
+    } = leg;
+    // A cut comes after five seconds and lasts two.
+    let lasting = match part {
+        Part::Cut => Span(lasting.0.max(std::time::Duration::from_secs(10))),
+        _ => lasting,
+    };
+    let line = format!(
+        "testbed run {topology} --out {{out}}/{folder}-testbed -- kadenz {command} --duration {lasting}"
+    );
+    Step::new(folder, &line)
+}

@@ -1,0 +1,112 @@
+//! What is measured in which part.
+
+use super::Part;
+
+/// One measurement.
+pub(super) struct Leg {
+    /// Its name within the part, and in the names of its folders.
+    pub(super) name: &'static str,
+    /// The testbed it runs in.
+    pub(super) topology: &'static str,
+    /// What runs there, without duration and folder.
+    pub(super) command: &'static str,
+}
+
+const fn leg(name: &'static str, topology: &'static str, command: &'static str) -> Leg {
+    Leg {
+        name,
+        topology,
+        command,
+    }
+}
+
+/// The controller of the post: a packet of 200 B a hundred times a second, at real-time priority.
+const POST: &str = "udp send --to {device} --rate 100Hz --payload 200B --policy fifo:80";
+
+const BASELINE: &[Leg] = &[leg("one-switch", "baseline", POST)];
+
+const SWITCHES: &[Leg] = &[
+    leg("none", "baseline", POST),
+    leg("ksz8863", "extra-ksz8863", POST),
+    leg("gs105", "extra-gs105", POST),
+    leg("rb750", "extra-rb750", POST),
+];
+
+const SPEEDS: &[Leg] = &[
+    leg("100M", "baseline", POST),
+    leg("1G", "baseline-gigabit", POST),
+];
+
+const DEVICES: &[Leg] = &[
+    leg(
+        "100Hz",
+        "forty-devices",
+        "udp burst --to {broadcast} --devices 40 --rate 100Hz --payload 200B --policy fifo:80 --no-samples",
+    ),
+    leg(
+        "1kHz",
+        "forty-devices",
+        "udp burst --to {broadcast} --devices 40 --rate 1kHz --payload 200B --policy fifo:80 --no-samples",
+    ),
+];
+
+const SENDERS: &[Leg] = &[
+    leg(
+        "ordinary",
+        "baseline",
+        "udp send --to {device} --rate 1kHz --payload 200B",
+    ),
+    leg(
+        "fifo",
+        "baseline",
+        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper nanosleep",
+    ),
+    leg(
+        "fifo-spin",
+        "baseline",
+        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper spin",
+    ),
+    leg(
+        "fifo-spin-closed",
+        "baseline",
+        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper spin --loop closed",
+    ),
+    leg(
+        "fifo-busy-poll-closed",
+        "baseline",
+        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper spin --loop closed --busy-poll",
+    ),
+];
+
+const TRAFFIC: &[Leg] = &[
+    leg("without", "two-switches", POST),
+    leg("with", "cross-traffic", POST),
+];
+
+const CUT: &[Leg] = &[
+    leg("one-way", "cut-cable", POST),
+    leg("two-ways", "redundant-path", POST),
+];
+
+/// The measurements of a part, which take turns.
+pub(super) fn legs(part: Part) -> &'static [Leg] {
+    match part {
+        Part::Baseline => BASELINE,
+        Part::Switches => SWITCHES,
+        Part::Speeds => SPEEDS,
+        Part::Devices => DEVICES,
+        Part::Senders => SENDERS,
+        Part::Traffic => TRAFFIC,
+        Part::Cut => CUT,
+    }
+}
+
+/// The run folder of a measurement, in the experiment's; the testbed's own is beside it.
+pub(super) fn folder(part: Part, leg: &Leg, round: u32) -> String {
+    format!("{}-{round}", folder_stem(part, leg))
+}
+
+/// The same without the round.
+pub(super) fn folder_stem(part: Part, leg: &Leg) -> String {
+    format!("{}-{}", format!("{part:?}").to_lowercase(), leg.name)
+}

@@ -1,0 +1,465 @@
+//! The tables: here, by the model, and in the post.
+
+use std::time::Duration;
+
+use kadenz_lab::testbed::model::{self, Asking, Cast};
+use kadenz_lab::testbed::topology::{Topology, ready};
+use kadenz_lab::testbed::wire::{Chain, Payload, Tag};
+use kadenz_lab::testbed::{LinkSpeed, Picos};
+use kadenz_record::run::network::Flow;
+use kadenz_report::numbers;
+use kadenz_report::statistics::Percent;
+use kadenz_report::summary::{SeriesSummary, Summary};
+use kadenz_report::verdict::packets;
+
+use super::super::table::{markdown, told, value, whole};
+use super::parts::{self, Leg};
+use super::{Part, published};
+
+/// Every part that was measured, as Markdown.
+pub(super) fn tables(runs: &[Summary]) -> String {
+    let sections: Vec<String> = [
+        baseline(runs),
+        switches(runs),
+        speeds(runs),
+        devices(runs),
+        senders(runs),
+        traffic(runs),
+        cut(runs),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    sections.join("\n\n") + "\n"
+}
+
+/// The rounds of one measurement, taken together.
+struct Measured<'a> {
+    leg: &'static Leg,
+    runs: Vec<&'a Summary>,
+}
+
+impl<'a> Measured<'a> {
+    /// The measurements of a part that were made.
+    fn of(part: Part, runs: &'a [Summary]) -> Vec<Self> {
+        let legs = parts::legs(part).iter();
+        let measured = legs.map(|leg| {
+            let stem = parts::folder_stem(part, leg);
+            let of_leg = |run: &&Summary| {
+                let name = run.folder.file_name().unwrap_or_default();
+                let rest = name.to_str().and_then(|name| name.strip_prefix(&stem));
+                let number = rest.and_then(|rest| rest.strip_prefix('-'));
+                number.is_some_and(|number| number.parse::<u32>().is_ok())
+            };
+            let runs = runs.iter().filter(of_leg).collect();
+            Self { leg, runs }
+        });
+        measured.filter(|it| !it.runs.is_empty()).collect()
+    }
+
+    /// All rounds of a series as one.
+    fn series(&self, name: &str) -> Option<SeriesSummary> {
+        let all = self.runs.iter().filter_map(|run| find(run, name));
+        SeriesSummary::together(all)
+    }
+
+    /// The packets of all rounds and devices.
+    fn packets(&self) -> Flow {
+        let networks = self.runs.iter().filter_map(|run| run.run.network.as_ref());
+        networks.fold(Flow::default(), |sum, network| {
+            let total = packets::total(network);
+            Flow {
+                sent: sum.sent + total.sent,
+                answered: sum.answered + total.answered,
+                lost: sum.lost + total.lost,
+                duplicates: sum.duplicates + total.duplicates,
+                reordered: sum.reordered + total.reordered,
+                longest_loss: sum.longest_loss.max(total.longest_loss),
+                ..sum
+            }
+        })
+    }
+
+    /// What this machine itself lost, all rounds together.
+    fn lost_here(&self) -> u64 {
+        let here = self
+            .runs
+            .iter()
+            .filter_map(|run| run.run.network.as_ref()?.here);
+        here.map(|here| here.socket + here.unsent).sum()
+    }
+
+    /// Packets as a row shows them.
+    fn counted(&self) -> [String; 3] {
+        let packets = self.packets();
+        [packets.sent, packets.lost, packets.reordered].map(numbers::thousands)
+    }
+}
+
+fn find<'a>(run: &'a Summary, name: &str) -> Option<&'a SeriesSummary> {
+    run.series.iter().find(|series| series.series.name == name)
+}
+
+fn at(series: Option<&SeriesSummary>, percent: Percent) -> Option<f64> {
+    series?.percentile(percent).map(|ns| ns as f64)
+}
+
+fn shown(series: Option<&SeriesSummary>, percent: Percent) -> String {
+    value(at(series, percent))
+}
+
+fn largest(series: Option<&SeriesSummary>) -> String {
+    whole(series.and_then(|series| series.max_ns))
+}
+
+/// What the model of a built-in topology says of its round trips: the longest of ten seconds'.
+fn modelled(topology: &str, cast: Cast) -> Option<Vec<f64>> {
+    let topology = Topology::parse(ready(topology)?).ok()?;
+    let asking = Asking {
+        payload: Payload::new(200).ok()?,
+        interval: Picos::from_ns(10_000_000),
+        count: 1000,
+        cast,
+    };
+    let modelled = model::run(&topology, &asking).ok()?;
+    let times = modelled
+        .round_trips
+        .iter()
+        .filter_map(model::RoundTrip::time);
+    let mut times: Vec<f64> = times.map(|time| time.as_ps() as f64 / 1000.0).collect();
+    times.sort_by(f64::total_cmp);
+    Some(times)
+}
+
+fn model_of(topology: &str) -> Option<f64> {
+    let times = modelled(topology, Cast::Each)?;
+    times.get(times.len() / 2).copied()
+}
+
+/// Time on the wire of a round trip over these links.
+fn on_the_wire(links: &[&str]) -> Option<f64> {
+    let links = links.iter().map(|link| link.parse::<LinkSpeed>().ok());
+    let chain = Chain::new(links.collect::<Option<Vec<_>>>()?).ok()?;
+    let time = chain.round_trip(Payload::new(200).ok()?, Tag::None);
+    Some(time.as_ps() as f64 / 1000.0)
+}
+
+fn baseline(runs: &[Summary]) -> Option<String> {
+    let measured = Measured::of(Part::Baseline, runs);
+    let one = measured.first()?;
+    let (lateness, rtt) = (one.series("lateness"), one.series("rtt"));
+    let (lateness, rtt) = (lateness.as_ref(), rtt.as_ref());
+    let wire = on_the_wire(&["100M", "100M"]);
+    let row = |name: &str, series: Option<&SeriesSummary>| {
+        let mut row = vec![name.to_owned()];
+        row.extend(
+            [Percent::P50, Percent::P90, Percent::P99, Percent::P99_9].map(|p| shown(series, p)),
+        );
+        row.push(largest(series));
+        row
+    };
+    let head = ["", "p50", "p90", "p99", "p99.9", "max"];
+    let table = markdown(
+        &head,
+        [row("send less its beat", lateness), row("round trip", rtt)],
+    );
+    let not_on_wire = at(rtt, Percent::P90)
+        .zip(wire)
+        .map(|(rtt, wire)| rtt - wire);
+    let packets = one.packets();
+    Some(format!(
+        "## Baseline: one device on one switch\n\n{table}\n\n{} packets, {} lost, {} out of order; on the \
+         wire {}, by the model of this testbed with ideal hosts {}; 90 % less the wire {}. {}\n\n{}",
+        numbers::thousands(packets.sent),
+        numbers::thousands(packets.lost),
+        numbers::thousands(packets.reordered),
+        value(wire),
+        value(model_of("baseline")),
+        value(not_on_wire),
+        wire_error(&measured),
+        published::BASELINE
+    ))
+}
+
+/// How late the testbed itself was.
+fn wire_error(measured: &[Measured<'_>]) -> String {
+    let runs = measured.iter().flat_map(|it| &it.runs);
+    let testbeds = runs.filter_map(|run| {
+        let mut name = run.folder.file_name()?.to_owned();
+        name.push("-testbed");
+        Summary::of_run(run.folder.with_file_name(name)).ok()
+    });
+    let testbeds: Vec<Summary> = testbeds.collect();
+    let errors = testbeds.iter().filter_map(|run| run.series.first());
+    let error = SeriesSummary::together(errors);
+    let error = error.as_ref();
+    format!(
+        "The testbed delivered {} frames, p50 {}, p99 {}, at most {} later than its topology says.",
+        numbers::thousands(error.map_or(0, |error| error.count)),
+        shown(error, Percent::P50),
+        shown(error, Percent::P99),
+        largest(error)
+    )
+}
+
+fn switches(runs: &[Summary]) -> Option<String> {
+    let measured = Measured::of(Part::Switches, runs);
+    let first = measured.iter().find(|it| it.leg.name == "none")?;
+    let base_rtt = first.series("rtt");
+    let base = at(base_rtt.as_ref(), Percent::P90);
+    let base_wire = on_the_wire(&["100M", "100M"])?;
+    let base_model = model_of("baseline");
+    let rows = measured.iter().map(|it| {
+        let rtt = it.series("rtt");
+        let rtt = at(rtt.as_ref(), Percent::P90);
+        let links: &[&str] = match it.leg.name {
+            "none" => &["100M", "100M"],
+            "ksz8863" => &["100M", "100M", "100M"],
+            _ => &["100M", "1G", "100M"],
+        };
+        let wire = on_the_wire(links);
+        let is_base = it.leg.name == "none";
+        let less = |value: Option<f64>, base: Option<f64>| match is_base {
+            true => value,
+            false => value.zip(base).map(|(value, base)| value - base),
+        };
+        let (more, wire) = (less(rtt, base), less(wire, Some(base_wire)));
+        let model = less(model_of(it.leg.topology), base_model);
+        let over = more.zip(wire).map(|(more, wire)| more - wire);
+        let post = published::SWITCHES[switch_row(it.leg.name)];
+        let [sent, lost, reordered] = it.counted();
+        let sign = if is_base { "" } else { "+" };
+        let mut row = told(&[post[0], post[1]]);
+        row.push(format!("{sign}{}", value(more)));
+        row.extend([value(wire), value(over)]);
+        row.push(format!("{sign}{}", value(model)));
+        row.extend(told(&[post[2], post[3]]));
+        row.extend([sent, lost, reordered]);
+        row
+    });
+    let head = [
+        "switch",
+        "connection",
+        "90 % round trip",
+        "of it on the wire",
+        "not on the wire",
+        "by the model",
+        "post: 90 %",
+        "post: not on the wire",
+        "packets",
+        "lost",
+        "out of order",
+    ];
+    let table = markdown(&head, rows);
+    Some(format!(
+        "## Switches added to the baseline\n\n{table}\n\n{}",
+        wire_error(&measured)
+    ))
+}
+
+fn switch_row(name: &str) -> usize {
+    ["none", "ksz8863", "gs105", "rb750"]
+        .iter()
+        .position(|it| *it == name)
+        .unwrap_or(0)
+}
+
+fn speeds(runs: &[Summary]) -> Option<String> {
+    let measured = Measured::of(Part::Speeds, runs);
+    let of = |name: &str| measured.iter().find(|it| it.leg.name == name);
+    let (slow, fast) = (of("100M")?, of("1G")?);
+    let (slow_rtt, fast_rtt) = (slow.series("rtt"), fast.series("rtt"));
+    let here = |percent| {
+        let pair = at(slow_rtt.as_ref(), percent).zip(at(fast_rtt.as_ref(), percent));
+        pair.map(|(slow, fast)| slow - fast)
+    };
+    let model = model_of("baseline").zip(model_of("baseline-gigabit"));
+    let model = model.map(|(slow, fast)| slow - fast);
+    let rows = [
+        ("100 Mbit/s", slow, &slow_rtt),
+        ("1 Gbit/s", fast, &fast_rtt),
+    ]
+    .map(|(name, measured, rtt)| {
+        let mut row = told(&[name]);
+        row.extend([Percent::P50, Percent::P90, Percent::P99].map(|p| shown(rtt.as_ref(), p)));
+        row.push(value(model_of(measured.leg.topology)));
+        row.extend(measured.counted());
+        row
+    });
+    let mut difference = told(&["difference"]);
+    difference.extend([Percent::P50, Percent::P90, Percent::P99].map(|p| value(here(p))));
+    difference.push(value(model));
+    difference.extend(told(&["", "", ""]));
+    let head = [
+        "round trip",
+        "p50",
+        "p90",
+        "p99",
+        "by the model",
+        "packets",
+        "lost",
+        "out of order",
+    ];
+    let table = markdown(&head, rows.into_iter().chain([difference]));
+    let off = here(Percent::P50).zip(model);
+    let off = off.map_or_else(String::new, |(here, model)| {
+        let percent = 100.0 * (here - model) / model;
+        format!("The difference of the medians is {percent:+.1} % off the model's.")
+    });
+    Some(format!(
+        "## 100 Mbit/s against 1 Gbit/s\n\n{table}\n\n{off} {}",
+        wire_error(&measured)
+    ))
+}
+
+fn devices(runs: &[Summary]) -> Option<String> {
+    let measured = Measured::of(Part::Devices, runs);
+    measured.first()?;
+    let model = modelled("forty-devices", Cast::Broadcast);
+    let ends = |times: &Vec<f64>| times.first().copied().zip(times.last().copied());
+    let model = model.as_ref().and_then(ends);
+    let rows = measured.iter().map(|it| {
+        let (rtt, last) = (it.series("rtt"), it.series("last-reply"));
+        let (rtt, last) = (rtt.as_ref(), last.as_ref());
+        let mut row = told(&[it.leg.name]);
+        row.extend(it.counted());
+        row.push(numbers::thousands(it.lost_here()));
+        row.push(whole(rtt.and_then(|rtt| rtt.min_ns)));
+        row.extend([Percent::P50, Percent::P99].map(|p| shown(rtt, p)));
+        row.extend([Percent::P50, Percent::P99, Percent::P99_9].map(|p| shown(last, p)));
+        row.push(largest(last));
+        row
+    });
+    let head = [
+        "40 devices",
+        "packets",
+        "lost",
+        "out of order",
+        "lost by this machine",
+        "first answer, soonest",
+        "answer p50",
+        "answer p99",
+        "last answer p50",
+        "last answer p99",
+        "last answer p99.9",
+        "last answer max",
+    ];
+    let table = markdown(&head, rows);
+    let by_model = model.map_or_else(String::new, |(first, last)| {
+        format!(
+            "By the model, with ideal hosts, the first answer comes after {} and the last after {}. ",
+            value(Some(first)),
+            value(Some(last))
+        )
+    });
+    Some(format!(
+        "## 40 devices answer one broadcast\n\n{table}\n\n{by_model}{}\n\n{}",
+        wire_error(&measured),
+        published::DEVICES
+    ))
+}
+
+fn senders(runs: &[Summary]) -> Option<String> {
+    let measured = Measured::of(Part::Senders, runs);
+    measured.first()?;
+    let rows = measured.iter().map(|it| {
+        let series = ["lateness", "rtt", "response"].map(|name| it.series(name));
+        let [lateness, rtt, response] = series.each_ref().map(Option::as_ref);
+        let mut row = told(&[it.leg.name]);
+        for series in [lateness, rtt, response] {
+            row.extend([Percent::P50, Percent::P99].map(|p| shown(series, p)));
+        }
+        row.push(largest(response));
+        row.extend(it.counted());
+        row
+    });
+    let head = [
+        "sender, 1 kHz",
+        "late p50",
+        "late p99",
+        "round trip p50",
+        "p99",
+        "response p50",
+        "p99",
+        "max",
+        "packets",
+        "lost",
+        "out of order",
+    ];
+    let table = markdown(&head, rows);
+    Some(format!(
+        "## Senders\n\n{table}\n\n{}",
+        wire_error(&measured)
+    ))
+}
+
+fn traffic(runs: &[Summary]) -> Option<String> {
+    let measured = Measured::of(Part::Traffic, runs);
+    measured.first()?;
+    let rows = measured.iter().map(|it| {
+        let rtt = it.series("rtt");
+        let rtt = rtt.as_ref();
+        let model = modelled(it.leg.topology, Cast::Each).unwrap_or_default();
+        let of_model = |share: f64| {
+            let place = (share * model.len() as f64) as usize;
+            value(model.get(place.min(model.len().saturating_sub(1))).copied())
+        };
+        let mut row = told(&[it.leg.name]);
+        row.extend([Percent::P50, Percent::P90, Percent::P99].map(|p| shown(rtt, p)));
+        row.push(largest(rtt));
+        row.extend([of_model(0.5), of_model(0.9), of_model(1.0)]);
+        row.extend(it.counted());
+        row
+    });
+    let head = [
+        "29 Mbit/s of video",
+        "p50",
+        "p90",
+        "p99",
+        "max",
+        "model p50",
+        "model p90",
+        "model max",
+        "packets",
+        "lost",
+        "out of order",
+    ];
+    let table = markdown(&head, rows);
+    Some(format!(
+        "## Video on the same wire: an open question of the post\n\n{table}\n\n{}",
+        wire_error(&measured)
+    ))
+}
+
+fn cut(runs: &[Summary]) -> Option<String> {
+    let measured = Measured::of(Part::Cut, runs);
+    measured.first()?;
+    let rows = measured.iter().map(|it| {
+        let rtt = it.series("rtt");
+        let packets = it.packets();
+        let out = Duration::from_millis(10 * packets.longest_loss);
+        let mut row = told(&[it.leg.name]);
+        row.extend(it.counted());
+        row.push(numbers::thousands(packets.longest_loss));
+        row.push(value(Some(out.as_nanos() as f64)));
+        row.push(shown(rtt.as_ref(), Percent::P50));
+        row.push(largest(rtt.as_ref()));
+        row
+    });
+    let head = [
+        "a cable pulled for 2 s",
+        "packets",
+        "lost",
+        "out of order",
+        "most in a row",
+        "without answers for",
+        "round trip p50",
+        "max",
+    ];
+    let table = markdown(&head, rows);
+    Some(format!(
+        "## A cable pulled and put back: an open question of the post\n\n{table}\n\nWith two ways the \
+         switches go the other one once they have seen the cut, 50 ms here, and back once the cable is \
+         in again."
+    ))
+}
