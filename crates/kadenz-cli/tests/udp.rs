@@ -375,7 +375,12 @@ fn devices_tell_their_names() {
 fn wrong_arguments_are_refused_with_a_remedy() {
     let empty = folder();
     let refused = |arguments: &[&str], words: &str| {
-        let said = Said::of(kadenz(arguments).current_dir(empty.path()).output().unwrap());
+        let said = Said::of(
+            kadenz(arguments)
+                .current_dir(empty.path())
+                .output()
+                .unwrap(),
+        );
         assert_eq!(said.code, 2, "{arguments:?}");
         assert!(said.err.contains(words), "{arguments:?}: {}", said.err);
     };

@@ -9,7 +9,7 @@ use kadenz_lab::udp::ECHO_PORT;
 use kadenz_lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening};
 use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
-use kadenz_rt::tuning::{self, Policy, Tuning};
+use kadenz_rt::tuning::{self, Applied, Policy, Tuning};
 use kadenz_udp::device::{PerSecond, Policy as EchoPolicy};
 use kadenz_udp::wire::Name;
 use serde::Serialize;
@@ -50,13 +50,9 @@ pub(crate) struct Options {
     duration: Option<Span>,
 
     /// Scheduling policy: other, fifo:1..99, rr:1..99; with a real-time policy memory is locked
-    #[arg(
-        long,
-        value_name = "POLICY",
-        default_value = "other",
-        help_heading = "Tuning"
-    )]
-    policy: Policy,
+    /// [default: as it was started]
+    #[arg(long, value_name = "POLICY", help_heading = "Tuning")]
+    policy: Option<Policy>,
 
     /// CPUs it may run on, for example 0,2-3
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
@@ -111,18 +107,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let mut device = EchoDevice::open(&plan)?;
     let stop = stop(options)?;
-    let applied = tuning::apply(&Tuning {
-        policy: options.policy,
-        lock_memory: options.policy != Policy::Other,
-        cpus: options.cpus.as_ref().map(CpuList::set),
-        ..Tuning::default()
-    });
-    let measures = device
-        .port()
-        .granted()
-        .measures
-        .iter()
-        .chain(&applied.measures);
+    let applied = tune(options);
+    let of_thread = applied.iter().flat_map(|it| &it.measures);
+    let measures = device.port().granted().measures.iter().chain(of_thread);
     for refused in measures.filter(|measure| !measure.ok) {
         let reason = refused.reason.as_deref().unwrap_or("no reason was given");
         let remedy = refused.remedy.as_ref();
@@ -141,6 +128,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         tell(options, &address.to_string(), &device.echoed())?;
     }
     Ok(Outcome::Kept)
+}
+
+/// Tunes this thread, if that was asked for: who started it may have done so already.
+fn tune(options: &Options) -> Option<Applied> {
+    if options.policy.is_none() && options.cpus.is_none() {
+        return None;
+    }
+    let policy = options.policy.unwrap_or(Policy::Other);
+    Some(tuning::apply(&Tuning {
+        policy,
+        lock_memory: policy != Policy::Other,
+        cpus: options.cpus.as_ref().map(CpuList::set),
+        ..Tuning::default()
+    }))
 }
 
 fn stop(options: &Options) -> anyhow::Result<Stop> {
