@@ -55,14 +55,11 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     let rounds = wishes.rounds.unwrap_or(7);
+    let seconds = wishes.seconds.unwrap_or(10);
     let rounds = (0..rounds)
-        .map(|round| {
-            play(round, |it| {
-                it.run(repository, &program, &folder, wishes.seconds)
-            })
-        })
+        .map(|round| play(round, |it| it.run(repository, &program, &folder, seconds)))
         .collect::<Result<Vec<_>>>()?;
-    Ok(figure(&rounds, wishes.seconds))
+    Ok(figure(&rounds, seconds))
 }
 
 /// Runs all three, backwards in every second round.

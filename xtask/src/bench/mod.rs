@@ -8,6 +8,7 @@ mod examples;
 mod figure;
 mod hlog_report;
 mod quantile;
+mod udp;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,13 +27,15 @@ Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples
 
   record        cost of one record beside a bare hdrhistogram
   cyclic        lateness beside cyclictest, interleaved (needs rights for SCHED_FIFO)
+  udp           round trips beside sockperf and irtt, interleaved (needs root, sockperf and irtt)
+  udp-fifo      the same with SCHED_FIFO for all
   samples       reading and summarising raw samples
   hlog-report   a day of hiccups to an HTML report
   build         cold release build in a fresh clone
 
   --append      write the row into docs/benchmarks.md
-  --rounds N    rounds of cyclic [default: 7], of hlog-report [default: 3]
-  --seconds N   length of each run of cyclic [default: 10]
+  --rounds N    rounds of cyclic and udp [default: 7], of hlog-report [default: 3]
+  --seconds N   length of each run of cyclic [default: 10], of udp [default: 3]
   --samples N   how many samples to read [default: 184000000, the thesis's number]
 ";
 
@@ -44,8 +47,8 @@ pub struct Wishes {
     help: bool,
     /// Rounds, where a benchmark has some.
     pub rounds: Option<u32>,
-    /// Length of each run of `cyclic`.
-    pub seconds: u32,
+    /// Length of each run, where a benchmark has some.
+    pub seconds: Option<u32>,
     /// How many samples to read.
     pub samples: u64,
 }
@@ -61,6 +64,8 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "record" => examples::record,
         "samples" => examples::samples,
         "cyclic" => cyclic::take,
+        "udp" => udp::ordinary,
+        "udp-fifo" => udp::fifo,
         "hlog-report" => hlog_report::take,
         "build" => build::take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
@@ -89,7 +94,7 @@ fn read(options: &[String]) -> Result<Wishes> {
         append: false,
         help: options.is_empty(),
         rounds: None,
-        seconds: 10,
+        seconds: None,
         samples: 184_000_000,
     };
     let mut options = options.iter();
@@ -106,7 +111,7 @@ fn read(options: &[String]) -> Result<Wishes> {
             "--append" => wishes.append = true,
             "--help" | "-h" => wishes.help = true,
             "--rounds" => wishes.rounds = Some(u32::try_from(number()?)?),
-            "--seconds" => wishes.seconds = u32::try_from(number()?)?,
+            "--seconds" => wishes.seconds = Some(u32::try_from(number()?)?),
             "--samples" => wishes.samples = number()?,
             name if wishes.name.is_empty() && !name.starts_with('-') => {
                 name.clone_into(&mut wishes.name);
@@ -167,7 +172,7 @@ mod tests {
         assert_eq!(wishes.name, "cyclic");
         assert_eq!(
             (wishes.rounds, wishes.seconds, wishes.append),
-            (Some(3), 5, true)
+            (Some(3), Some(5), true)
         );
         assert_eq!(
             read(&words("samples --samples 1_000"))

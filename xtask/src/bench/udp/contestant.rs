@@ -1,0 +1,267 @@
+//! Who plays: server and client of each tool, told to do the same.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::logs::{self, Percentiles};
+use super::namespaces::{Cable, DEVICE};
+use crate::bench::absent;
+use crate::process;
+use crate::repository::Repository;
+
+/// Packets a second.
+pub const RATE: u32 = 1000;
+/// UDP payload: an actuator's feedback in the post.
+const BYTES: &str = "200";
+/// Packets that do not count; sockperf leaves its first 400 ms out.
+const WARM_UP: u32 = 400;
+
+/// What measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contestant {
+    /// One thread that waits for the answer in the kernel and spins until the next beat.
+    Sockperf,
+    /// The same, asking the socket again and again, on both sides.
+    SockperfNonblocked,
+    /// Open loop, on Go's scheduler.
+    Irtt,
+    /// As sockperf does it: one thread, spinning until the beat, no stamps.
+    ClosedSpin,
+    /// As sockperf does it with `--nonblocked`.
+    ClosedBusy,
+    /// `--loop closed`, and what else users get without asking.
+    Closed,
+    /// The default without stamps, which irtt does not take either.
+    OpenUnstamped,
+    /// What users get without asking for anything.
+    Open,
+}
+
+/// How all of them are scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// As ordinary processes.
+    Ordinary,
+    /// `SCHED_FIFO`: controller 50, device 80.
+    Fifo,
+}
+
+/// The table of a match.
+pub struct Arena<'a> {
+    /// Commands run there.
+    pub repository: &'a Repository,
+    /// The release build.
+    pub program: &'a str,
+    /// Where logs are written.
+    pub folder: &'a Path,
+    /// Where the packets go.
+    pub cable: &'a Cable,
+    /// For all of them.
+    pub scheduling: Scheduling,
+    /// Length of each measurement.
+    pub seconds: u32,
+}
+
+impl Contestant {
+    /// All, in the order of the first round.
+    pub const ALL: [Self; 8] = [
+        Self::Sockperf,
+        Self::ClosedSpin,
+        Self::Irtt,
+        Self::Closed,
+        Self::SockperfNonblocked,
+        Self::ClosedBusy,
+        Self::Open,
+        Self::OpenUnstamped,
+    ];
+
+    /// As the table calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sockperf => "sockperf",
+            Self::SockperfNonblocked => "sockperf nonblocked",
+            Self::Irtt => "irtt",
+            Self::ClosedSpin => "closed like sockperf",
+            Self::ClosedBusy => "busy",
+            Self::Closed => "closed",
+            Self::OpenUnstamped => "open unstamped",
+            Self::Open => "open",
+        }
+    }
+
+    /// What is asked of the program.
+    const fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::ClosedSpin => &[
+                "--loop",
+                "closed",
+                "--stamps",
+                "off",
+                "--sleeper",
+                "spin",
+                "--spin-margin",
+                "1ms",
+            ],
+            Self::ClosedBusy => &[
+                "--loop",
+                "closed",
+                "--stamps",
+                "off",
+                "--sleeper",
+                "spin",
+                "--spin-margin",
+                "1ms",
+                "--busy-poll",
+            ],
+            Self::Closed => &["--loop", "closed"],
+            Self::OpenUnstamped => &["--stamps", "off"],
+            Self::Sockperf | Self::SockperfNonblocked | Self::Irtt | Self::Open => &[],
+        }
+    }
+
+    /// Measures once.
+    pub fn play(self, arena: &Arena<'_>) -> Result<Percentiles> {
+        let round_trips = match self {
+            Self::Sockperf => sockperf(arena, &[]),
+            Self::SockperfNonblocked => sockperf(arena, &["--nonblocked"]),
+            Self::Irtt => irtt(arena),
+            _ => ours(arena, self.options()),
+        };
+        let percentiles = round_trips.and_then(Percentiles::of);
+        percentiles.with_context(|| format!("{} could not measure", self.name()))
+    }
+}
+
+impl Scheduling {
+    /// What stands before another's client.
+    const fn controller(self) -> &'static [&'static str] {
+        match self {
+            Self::Ordinary => &[],
+            Self::Fifo => &["chrt", "--fifo", "50"],
+        }
+    }
+
+    /// What stands before another's server.
+    const fn device(self) -> &'static [&'static str] {
+        match self {
+            Self::Ordinary => &[],
+            Self::Fifo => &["chrt", "--fifo", "80"],
+        }
+    }
+
+    /// What is asked of our client.
+    const fn our_controller(self) -> &'static [&'static str] {
+        match self {
+            Self::Ordinary => &[],
+            Self::Fifo => &["--policy", "fifo:50"],
+        }
+    }
+
+    /// What is asked of our server.
+    const fn our_device(self) -> &'static [&'static str] {
+        match self {
+            Self::Ordinary => &[],
+            Self::Fifo => &["--policy", "fifo:80"],
+        }
+    }
+}
+
+fn sockperf(arena: &Arena<'_>, more: &[&str]) -> Result<Vec<u64>> {
+    let &Arena {
+        repository, cable, ..
+    } = arena;
+    let server = ["sockperf", "server", "--ip", DEVICE];
+    let server = [arena.scheduling.device(), &server, more].concat();
+    let _server = cable.device.serve(repository, &server)?;
+    let log = arena.folder.join("sockperf.csv");
+    let seconds = arena.seconds.to_string();
+    let pace = format!("--mps={RATE}");
+    let client = [
+        "sockperf",
+        "ping-pong",
+        "--ip",
+        DEVICE,
+        "--msg-size",
+        BYTES,
+        "--time",
+        &seconds,
+        &pace,
+        "--full-rtt",
+        "--full-log",
+    ];
+    let mut client = cable.controller.command(
+        repository,
+        &[arena.scheduling.controller(), &client].concat(),
+    );
+    process::output(client.arg(&log).args(more))?;
+    logs::of_sockperf(&read(&log)?)
+}
+
+fn irtt(arena: &Arena<'_>) -> Result<Vec<u64>> {
+    let &Arena {
+        repository, cable, ..
+    } = arena;
+    let server = ["irtt", "server", "-i", "0", "-b", DEVICE];
+    let server = [arena.scheduling.device(), &server].concat();
+    let _server = cable.device.serve(repository, &server)?;
+    let log = arena.folder.join("irtt.json");
+    let interval = format!("{}us", 1_000_000 / RATE);
+    let packets = RATE * arena.seconds + WARM_UP;
+    let length = format!("{}ms", packets * 1000 / RATE);
+    let client = [
+        "irtt", "client", "-Q", "-i", &interval, "-d", &length, "-l", BYTES, "-o",
+    ];
+    let mut client = cable.controller.command(
+        repository,
+        &[arena.scheduling.controller(), &client].concat(),
+    );
+    process::output(client.arg(&log).arg(DEVICE))?;
+    logs::of_irtt(&read(&log)?, WARM_UP as usize)
+}
+
+fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
+    let &Arena {
+        repository, cable, ..
+    } = arena;
+    let busy = options.contains(&"--busy-poll").then_some("--busy-poll");
+    let server = [arena.program, "udp", "echo", "--bind", DEVICE];
+    let server = [&server, arena.scheduling.our_device(), busy.as_slice()].concat();
+    let _server = cable.device.serve(repository, &server)?;
+    let run = absent(&arena.folder.join("run"))?;
+    let rate = format!("{RATE}Hz");
+    let (count, warm_up) = ((RATE * arena.seconds).to_string(), WARM_UP.to_string());
+    let client = [
+        arena.program,
+        "udp",
+        "send",
+        "--to",
+        DEVICE,
+        "--rate",
+        &rate,
+        "--payload",
+        BYTES,
+        "--count",
+        &count,
+        "--warm-up",
+        &warm_up,
+        "--json",
+        "--out",
+    ];
+    let mut client = cable.controller.command(repository, &client);
+    client
+        .arg(&run)
+        .args(options)
+        .args(arena.scheduling.our_controller());
+    process::output(&mut client)?;
+    let csv = arena.folder.join("rtt.csv");
+    let mut export = repository.command(arena.program);
+    export.arg("export").arg(&run);
+    export.args(["--series", "rtt", "--format", "csv", "--output"]);
+    process::output(export.arg(&csv))?;
+    logs::of_ours(&read(&csv)?)
+}
+
+fn read(log: &Path) -> Result<String> {
+    std::fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))
+}

@@ -1,0 +1,145 @@
+//! Round trips over UDP beside sockperf and irtt, interleaved.
+//!
+//! A shared machine drifts within minutes, so one after the other says little: every round lets all
+//! measure, each round begins with another of them, and ratios are taken within a round. Like is
+//! held against like: sockperf's ping-pong spins until the next packet is due, sends, and waits for
+//! the answer in the kernel, all on one thread; so does `kadenz udp send --loop closed --stamps off
+//! --sleeper spin`. irtt sends whatever happens to the answers, as `kadenz udp send` does by default.
+
+mod contestant;
+mod logs;
+mod namespaces;
+mod steal;
+mod table;
+
+use anyhow::{Context, Result, bail};
+
+use super::figure::Figure;
+use super::{Wishes, release_program};
+use crate::repository::Repository;
+use crate::tools;
+use contestant::{Arena, Contestant, Scheduling};
+use logs::Percentiles;
+use namespaces::Cable;
+
+/// Length of each measurement, unless something else is wished.
+const SECONDS: u32 = 3;
+/// Rounds, unless something else is wished.
+const ROUNDS: u32 = 7;
+
+/// What all of [`Contestant::ALL`] measured in a round, in that order.
+struct Round {
+    seen: Vec<Percentiles>,
+    /// Share of all CPUs' time that the hypervisor gave to others.
+    steal: f64,
+}
+
+/// As ordinary processes.
+pub fn ordinary(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, Scheduling::Ordinary)
+}
+
+/// All of them at `SCHED_FIFO`.
+pub fn fifo(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, Scheduling::Fifo)
+}
+
+fn take(repository: &Repository, wishes: &Wishes, scheduling: Scheduling) -> Result<Figure> {
+    let missing = missing_tools();
+    if !missing.is_empty() {
+        let missing = missing.join(" ");
+        bail!("skipped: bench udp: {missing} missing: apt-get install {missing}");
+    }
+    let program = release_program(repository)?;
+    let folder = repository.target().join("bench/udp");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    let cable = Cable::lay(repository)?;
+    let arena = Arena {
+        repository,
+        program: &program,
+        folder: &folder,
+        cable: &cable,
+        scheduling,
+        seconds: wishes.seconds.unwrap_or(SECONDS),
+    };
+    let rounds = wishes.rounds.unwrap_or(ROUNDS);
+    let rounds = (0..rounds)
+        .map(|round| {
+            eprintln!("round {} of {rounds}", round + 1);
+            play(round, |contestant| contestant.play(&arena))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(table::figure(&rounds, scheduling, arena.seconds))
+}
+
+fn missing_tools() -> Vec<&'static str> {
+    ["sockperf", "irtt"]
+        .into_iter()
+        .filter(|tool| tools::on_path(&[tool]).is_none())
+        .collect()
+}
+
+/// Lets all measure, each round beginning with another.
+fn play(round: u32, mut run: impl FnMut(Contestant) -> Result<Percentiles>) -> Result<Round> {
+    let all = Contestant::ALL;
+    let before = steal::Times::now();
+    let mut seen = vec![None; all.len()];
+    for turn in 0..all.len() {
+        let place = (turn + round as usize) % all.len();
+        seen[place] = Some(run(all[place])?);
+    }
+    Ok(Round {
+        seen: seen.into_iter().flatten().collect(),
+        steal: steal::Times::now().stolen_since(before),
+    })
+}
+
+impl Round {
+    fn of(&self, contestant: Contestant) -> Option<Percentiles> {
+        let place = Contestant::ALL.iter().position(|it| *it == contestant)?;
+        self.seen.get(place).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(contestant: Contestant) -> Percentiles {
+        Percentiles {
+            p50_ns: contestant as u64,
+            p99_ns: 0,
+            p999_ns: 0,
+            count: 1000,
+        }
+    }
+
+    #[test]
+    fn each_round_begins_with_another_and_nobody_changes_places() {
+        let mut first = Vec::new();
+        for round in 0..3 {
+            let mut order = Vec::new();
+            let played = play(round, |contestant| {
+                order.push(contestant);
+                Ok(seen(contestant))
+            });
+            let played = played.expect("all measured");
+            for contestant in Contestant::ALL {
+                assert_eq!(played.of(contestant), Some(seen(contestant)));
+            }
+            assert_eq!(order.len(), Contestant::ALL.len());
+            first.push(order[0]);
+        }
+        assert_eq!(first, Contestant::ALL[..3]);
+    }
+
+    #[test]
+    fn a_round_without_one_of_them_is_none() {
+        let played = play(0, |contestant| match contestant {
+            Contestant::Irtt => bail!("no server"),
+            other => Ok(seen(other)),
+        });
+        assert!(played.is_err());
+    }
+}
