@@ -14,8 +14,9 @@ use super::stack::Stack;
 
 /// Datagrams that one call takes: all answers to a broadcast to a whole robot.
 const SLOTS: usize = 64;
-/// A blocked receiver looks at the departures this often.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// A blocked receiver looks at the departures this often. Long enough for the port to wait in the
+/// call that receives.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The receiving side.
 pub(super) struct Receiver {

@@ -132,9 +132,10 @@ impl UdpPort {
     /// Takes what has come, as many datagrams as the inbox has slots; what was in the inbox before is
     /// gone, also after an error.
     ///
-    /// Real-time safe. One system call where something waits already; else one to three for each time
-    /// the kernel wakes the thread. Waiting never outlasts the deadline but by the scheduler's
-    /// lateness, and ends early for a [`Waker`] and for a signal.
+    /// Real-time safe. One system call where something waits already, and mostly where nobody holds a
+    /// [`Waker`] and the deadline is more than some ticks of the kernel away; else two or three for
+    /// each time the kernel wakes the thread. Waiting never outlasts the deadline but by the
+    /// scheduler's lateness, and ends early for a [`Waker`] and for a signal.
     ///
     /// # Errors
     /// What the network said of datagrams that were sent before ([`ReceiveError::Refused`]), or

@@ -103,7 +103,7 @@ fn a_poll_finds_nothing_at_once_and_something_later() {
 fn a_wait_ends_at_its_deadline_and_not_before() {
     let (_controller, mut device) = pair();
     let mut inbox = Inbox::new(1, 100);
-    for span in [0, 1, 900_000, 3_000_000].map(Duration::from_nanos) {
+    for span in [0, 1, 900_000, 3_000_000, 60_000_000].map(Duration::from_nanos) {
         let deadline = now() + span;
         let outcome = device.receive_batch(&mut inbox, Wait::Until(deadline));
         assert_eq!(outcome.unwrap(), Reception::Nothing);
@@ -165,6 +165,37 @@ fn a_wake_ends_one_wait_whenever_it_comes() {
     assert_eq!(outcome.unwrap(), Reception::Woken);
     let outcome = device.receive_batch(&mut inbox, long());
     assert_eq!(outcome.unwrap(), Reception::Datagrams(1));
+}
+
+#[test]
+fn the_wake_of_a_waker_that_is_gone_ends_a_wait() {
+    let (_controller, mut device) = pair();
+    let mut inbox = Inbox::new(1, 100);
+    let waker = device.waker();
+    std::thread::spawn(move || waker.wake()).join().unwrap();
+    let outcome = device.receive_batch(&mut inbox, Wait::Forever);
+    assert_eq!(outcome.unwrap(), Reception::Woken);
+    let soon = Wait::Until(now() + Duration::from_millis(1));
+    let outcome = device.receive_batch(&mut inbox, soon);
+    assert_eq!(outcome.unwrap(), Reception::Nothing);
+}
+
+#[test]
+fn what_comes_during_a_long_wait_ends_it() {
+    let (mut controller, mut device) = pair();
+    let mut inbox = Inbox::new(4, 100);
+    // With a waker in somebody's hands the port waits in another way.
+    for waker in [None, Some(device.waker())] {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30));
+                controller.send(b"at last").unwrap();
+            });
+            let outcome = device.receive_batch(&mut inbox, long());
+            assert_eq!(outcome.unwrap(), Reception::Datagrams(1), "{waker:?}");
+        });
+        assert_eq!(inbox.datagram(0).unwrap().bytes, b"at last");
+    }
 }
 
 #[test]

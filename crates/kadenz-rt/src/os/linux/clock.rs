@@ -29,12 +29,21 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 
 /// Resolution of `CLOCK_MONOTONIC`.
 pub(crate) fn monotonic_resolution() -> Option<Duration> {
+    resolution(libc::CLOCK_MONOTONIC)
+}
+
+/// The kernel's tick, which its coarse timers count.
+pub(crate) fn tick() -> Option<Duration> {
+    resolution(libc::CLOCK_MONOTONIC_COARSE)
+}
+
+fn resolution(clock: clockid_t) -> Option<Duration> {
     let mut time = timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: `time` is a live timespec for the call to write to.
-    let result = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut time) };
+    let result = unsafe { libc::clock_getres(clock, &raw mut time) };
     (result == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 

@@ -1,6 +1,6 @@
 //! What the kernel's error numbers mean to a port.
 
-use super::{ReceiveError, SendError};
+use crate::net::port::{ReceiveError, SendError};
 
 /// Whether an error tells of a datagram that was sent before, rather than of this port.
 pub(super) fn is_of_a_datagram(errno: i32) -> bool {

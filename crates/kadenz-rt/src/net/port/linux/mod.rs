@@ -4,6 +4,7 @@ mod error_queue;
 mod errors;
 mod keys;
 mod open;
+mod receiving;
 mod rights;
 mod settle;
 mod stamping;
@@ -11,21 +12,21 @@ mod wake;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) use wake::WakerParts;
 
-use super::inbox::About;
 use super::{
-    Granted, Inbox, NetworkError, OpenPortError, Outbox, PortOptions, ReceiveError, Reception,
-    SendError, Stamps, TransmitKey, TransmitStamp, Wait, Waker,
+    Granted, NetworkError, OpenPortError, Outbox, PortOptions, SendError, Stamps, TransmitKey,
+    TransmitStamp, Waker,
 };
-use crate::clock::{PhcTime, WallTime, now};
-use crate::os::linux::udp::messages::{Messages, Queue};
+use crate::clock::{PhcTime, WallTime};
+use crate::os::linux::udp::messages::Messages;
 use crate::os::linux::udp::notes::Notes;
 use crate::os::linux::udp::socket::Socket;
-use crate::os::linux::udp::wait;
 use error_queue::ErrorQueue;
 use keys::Keys;
+use receiving::Patience;
 use stamping::Enabled;
 
 #[derive(Debug)]
@@ -38,8 +39,9 @@ pub(super) struct Port {
     error_queue: ErrorQueue,
     drops: Option<Drops>,
     stamping: Arc<Enabled>,
-    /// Datagrams sent since the error queue was last taken out.
-    unread: usize,
+    /// Datagrams sent since the error queue was last taken out, by whichever handle.
+    unread: Arc<AtomicUsize>,
+    patience: Patience,
 }
 
 /// So many stamps may wait in the socket's receive buffer, which they share with what comes in: a
@@ -84,7 +86,8 @@ impl Port {
             error_queue: self.error_queue.another(),
             drops: self.drops,
             stamping: Arc::clone(&self.stamping),
-            unread: 0,
+            unread: Arc::clone(&self.unread),
+            patience: self.patience.another(),
         })
     }
 
@@ -95,82 +98,6 @@ impl Port {
 
     pub(super) fn waker(&self) -> Waker {
         Waker(self.waker.clone())
-    }
-
-    pub(super) fn receive(
-        &mut self,
-        inbox: &mut Inbox,
-        wait: Wait,
-    ) -> Result<Reception, ReceiveError> {
-        loop {
-            if wait != Wait::Poll && self.waker.take() {
-                return Ok(Reception::Woken);
-            }
-            self.take(inbox)?;
-            if !inbox.is_empty() {
-                return Ok(Reception::Datagrams(inbox.len()));
-            }
-            let span_ns = match wait {
-                Wait::Poll => return Ok(Reception::Nothing),
-                Wait::Forever => None,
-                Wait::Until(deadline) => match deadline.since(now()) {
-                    ..=0 => return Ok(Reception::Nothing),
-                    ns => Some(ns.unsigned_abs()),
-                },
-            };
-            match wait::wait(&self.socket, self.waker.event(), span_ns) {
-                Ok(ready) => {
-                    if ready.event {
-                        self.waker.clear();
-                    }
-                    // What stands in the error queue ends every wait until it is taken out.
-                    if ready.error {
-                        self.drain();
-                    }
-                }
-                Err(libc::EINTR) => return Ok(Reception::Interrupted),
-                Err(errno) => return Err(ReceiveError::Other { errno }),
-            }
-        }
-    }
-
-    /// Takes what is there, without waiting.
-    fn take(&mut self, inbox: &mut Inbox) -> Result<(), ReceiveError> {
-        // Without a peer each error tells of somebody else's datagram; the error queue keeps it.
-        const ERRORS_OF_OTHERS: usize = 8;
-        for _ in 0..ERRORS_OF_OTHERS {
-            let messages = &mut inbox.system.0;
-            let (payload, slot) = (&mut inbox.payload, inbox.slot_bytes);
-            let errno = match messages.receive(&self.socket, Queue::Datagrams, payload, slot) {
-                Ok(count) => {
-                    self.describe(inbox, count);
-                    return Ok(());
-                }
-                Err(libc::EAGAIN | libc::EINTR) => return Ok(()),
-                Err(errno) => errno,
-            };
-            self.drain();
-            if self.connected || !errors::is_of_a_datagram(errno) {
-                return Err(errors::receive_error(errno));
-            }
-        }
-        Ok(())
-    }
-
-    fn describe(&mut self, inbox: &mut Inbox, count: usize) {
-        for (at, about) in inbox.about[..count].iter_mut().enumerate() {
-            let notes = inbox.system.0.notes(at);
-            *about = About {
-                whole_length: inbox.system.0.length(at),
-                from: inbox.system.0.address(at).unwrap_or(about.from),
-                stamps: stamps(&notes),
-                dropped_before: self
-                    .drops
-                    .as_mut()
-                    .map(|drops| drops.total(notes.dropped.unwrap_or(0))),
-            };
-        }
-        inbox.filled = count;
     }
 
     pub(super) fn send(
@@ -202,6 +129,13 @@ impl Port {
             return self.send_each(outbox);
         }
         let count = outbox.filled;
+        if count == 1 {
+            // The call for one costs the kernel less than the call for many.
+            let parcel = &mut outbox.parcels[0];
+            let sent = self.send(&outbox.payload[..parcel.length], Some(parcel.to));
+            parcel.outcome = Some(sent);
+            return;
+        }
         self.make_room(count);
         let first = self.keys.count(count as u64).ordinal();
         let key = |at: usize| TransmitKey::new(first + at as u64);
@@ -239,16 +173,17 @@ impl Port {
     }
 
     fn make_room(&mut self, about_to_send: usize) {
-        let full = self.unread > 0 && self.unread + about_to_send > MOST_UNREAD;
-        if full && self.stamping.transmits() {
+        let unread = self.unread.load(Ordering::Relaxed);
+        if unread + about_to_send > MOST_UNREAD && unread > 0 && self.stamping.transmits() {
             self.drain();
         }
-        self.unread += about_to_send;
+        self.unread.fetch_add(about_to_send, Ordering::Relaxed);
     }
 
     fn drain(&mut self) {
+        // Before: what is sent meanwhile by another handle may be missed.
+        self.unread.store(0, Ordering::Relaxed);
         self.error_queue.drain(&self.socket, &self.keys);
-        self.unread = 0;
     }
 
     /// Whether the error tells of a datagram to somebody else, sent before: then this one can be

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::error_queue::ErrorQueue;
 use super::keys::Keys;
+use super::receiving::Patience;
 use super::rights::{self, Buffer};
 use super::stamping::{self, Enabled};
 use super::{Drops, Port, WakerParts};
@@ -77,6 +78,7 @@ fn around(
     drops: Option<Drops>,
     stamping: Enabled,
 ) -> Result<Port, OpenPortError> {
+    let patience = Patience::set_up(&socket);
     Ok(Port {
         socket,
         connected: options.peer.is_some(),
@@ -85,7 +87,8 @@ fn around(
         error_queue: ErrorQueue::new(options.transmit_stamps_kept),
         drops,
         stamping: Arc::new(stamping),
-        unread: 0,
+        unread: Arc::default(),
+        patience,
     })
 }
 

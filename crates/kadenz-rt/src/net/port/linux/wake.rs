@@ -1,7 +1,7 @@
 //! Ending a wait from another thread.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use crate::os::linux::udp::wait::Event;
 
@@ -40,11 +40,38 @@ impl WakerParts {
         self.0.flag.swap(false, Ordering::AcqRel)
     }
 
+    /// Whether nobody can wake any more or yet. Whoever could has woken before this says so: a wake
+    /// is seen by the next [`WakerParts::take`].
+    pub(super) fn is_alone(&self) -> bool {
+        let alone = Arc::strong_count(&self.0) == 1;
+        // With the release by which a waker is dropped.
+        fence(Ordering::Acquire);
+        alone
+    }
+
     pub(super) fn event(&self) -> &Event {
         &self.0.event
     }
 
     pub(super) fn clear(&self) {
         self.0.event.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_holds_a_waker_is_known() {
+        let parts = WakerParts::create().unwrap();
+        assert!(parts.is_alone());
+        let waker = parts.clone();
+        assert!(!parts.is_alone());
+        waker.wake();
+        drop(waker);
+        assert!(parts.is_alone());
+        assert!(parts.take());
+        assert!(!parts.take());
     }
 }

@@ -24,6 +24,15 @@ pub(crate) enum Queue {
     Errors,
 }
 
+/// Whether a call waits where there is nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Not at all.
+    None,
+    /// As long as [`Socket::wait_at_most`] allows.
+    ASlice,
+}
+
 /// What the calls need for a number of datagrams, made once.
 pub(crate) struct Messages {
     headers: Box<[mmsghdr]>,
@@ -31,10 +40,12 @@ pub(crate) struct Messages {
     names: Box<[sockaddr_storage]>,
     notes: Box<[NoteRoom]>,
     keys: Box<[KeyNote]>,
+    /// Headers that the last call may have written to; all before the first.
+    used: usize,
 }
 
-// SAFETY: the pointers in it are set anew before each call and lead to its own boxes, which move with
-// it, or to memory that is borrowed for the call.
+// SAFETY: the pointers in it lead to its own boxes, which stay where they are when it moves, or are
+// set anew before each call to memory that is borrowed for it.
 unsafe impl Send for Messages {}
 
 impl fmt::Debug for Messages {
@@ -67,25 +78,30 @@ impl Messages {
             names: vec![address::empty(); slots].into(),
             notes: vec![NoteRoom([0; 256]); note_rooms].into(),
             keys: vec![KeyNote::of(0); keys].into(),
+            used: slots,
         }
     }
 
-    /// Takes what is there, without waiting: datagram `n` into the bytes from `n * slot_bytes`.
+    /// Takes what is there: datagram `n` into the bytes from `n * slot_bytes`. Waits for the first
+    /// alone, and never for what stands in the queue of errors.
     /// Made [for receiving](Self::for_receiving); `payload` holds all slots.
     pub(crate) fn receive(
         &mut self,
         socket: &Socket,
         queue: Queue,
+        patience: Patience,
         payload: &mut [u8],
         slot_bytes: usize,
     ) -> Result<usize, i32> {
         self.lay_out(payload, slot_bytes);
         // With MSG_TRUNC the call tells how long a datagram was, also where its slot is shorter.
-        let flags = libc::MSG_DONTWAIT
-            | match queue {
-                Queue::Datagrams => libc::MSG_TRUNC,
-                Queue::Errors => libc::MSG_ERRQUEUE,
-            };
+        let flags = match queue {
+            Queue::Datagrams => libc::MSG_TRUNC,
+            Queue::Errors => libc::MSG_ERRQUEUE,
+        } | match patience {
+            Patience::None => libc::MSG_DONTWAIT,
+            Patience::ASlice => libc::MSG_WAITFORONE,
+        };
         let count = self.headers.len() as libc::c_uint;
         // SAFETY: as many headers are live; each leads to a name, a vector and a room for notes of its
         // own, and the vector to a slot of the payload, all live and of the lengths they state.
@@ -98,26 +114,33 @@ impl Messages {
                 std::ptr::null_mut(),
             )
         };
-        usize::try_from(taken).map_err(|_| errno())
+        let count = usize::try_from(taken).map_err(|_| errno());
+        // Beside those it has filled, the kernel may have begun with one more.
+        self.used = self.headers.len().min(count.unwrap_or(0) + 1);
+        count
     }
 
+    /// Leads each header to its slot of the payload. What else stands in a header is as the kernel
+    /// needs it but where the last call wrote to it.
     fn lay_out(&mut self, payload: &mut [u8], slot_bytes: usize) {
         let slots = self.headers.len();
         assert!(
             payload.len() >= slots * slot_bytes && self.notes.len() == slots,
             "the payload must hold every slot"
         );
+        let payload = payload.as_mut_ptr();
+        for (at, vector) in self.vectors.iter_mut().enumerate() {
+            // SAFETY: the payload has as many slots, which the assertion has made sure of.
+            vector.iov_base = unsafe { payload.add(at * slot_bytes) }.cast();
+            vector.iov_len = slot_bytes;
+        }
+        let used = std::mem::take(&mut self.used);
         let (names, vectors) = (self.names.as_mut_ptr(), self.vectors.as_mut_ptr());
-        let (rooms, payload) = (self.notes.as_mut_ptr(), payload.as_mut_ptr());
-        for (at, header) in self.headers.iter_mut().enumerate() {
+        let rooms = self.notes.as_mut_ptr();
+        for (at, header) in self.headers[..used].iter_mut().enumerate() {
             let header = &mut header.msg_hdr;
-            // SAFETY: each of the arrays has as many entries as there are headers, and the payload as
-            // many slots, which the assertion has made sure of.
+            // SAFETY: each of the arrays has as many entries as there are headers.
             unsafe {
-                *vectors.add(at) = iovec {
-                    iov_base: payload.add(at * slot_bytes).cast(),
-                    iov_len: slot_bytes,
-                };
                 header.msg_name = names.add(at).cast();
                 header.msg_iov = vectors.add(at);
                 header.msg_control = rooms.add(at).cast();

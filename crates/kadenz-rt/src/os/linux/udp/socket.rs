@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 use super::super::errno;
 use super::address;
 use super::notes::KeyNote;
 
-/// A UDP socket that never waits.
+/// A UDP socket whose calls wait only where they are told to.
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
@@ -35,7 +36,7 @@ impl Socket {
             Family::V4 => libc::AF_INET,
             Family::V6 => libc::AF_INET6,
         };
-        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
         // SAFETY: the call takes numbers.
         let number = unsafe { libc::socket(family, kind, 0) };
         if number < 0 {
@@ -88,6 +89,19 @@ impl Socket {
         let length = value.len() as libc::socklen_t;
         // SAFETY: the value is live and of that length; the kernel copies it.
         done(unsafe { libc::setsockopt(self.number(), level, name, value.as_ptr().cast(), length) })
+    }
+
+    /// Lets calls that wait do so no longer than this, to the next tick but one. With any such limit a
+    /// signal ends them, too, whatever its handler asked for (signal(7)).
+    pub(crate) fn wait_at_most(&self, span: Duration) -> Result<(), i32> {
+        let limit = libc::timeval {
+            tv_sec: span.as_secs() as libc::time_t,
+            tv_usec: span.subsec_micros() as libc::suseconds_t,
+        };
+        let (option, length) = (libc::SO_RCVTIMEO, size_of_val(&limit) as libc::socklen_t);
+        let place = (&raw const limit).cast();
+        // SAFETY: the limit is live and of that length; the kernel copies it.
+        done(unsafe { libc::setsockopt(self.number(), libc::SOL_SOCKET, option, place, length) })
     }
 
     /// Reads an option that is a number.

@@ -46,15 +46,21 @@ pub(crate) struct Ready {
     pub(crate) event: bool,
 }
 
-/// Waits until the socket has something to read or an error, or the event was signalled; no longer
-/// than a span. An error of `EINTR` tells of a signal.
-pub(crate) fn wait(socket: &Socket, event: &Event, span_ns: Option<u64>) -> Result<Ready, i32> {
+/// Waits until the socket has something to read or an error, or the event was signalled, where there
+/// is one; no longer than a span. An error of `EINTR` tells of a signal.
+pub(crate) fn wait(
+    socket: &Socket,
+    event: Option<&Event>,
+    span_ns: Option<u64>,
+) -> Result<Ready, i32> {
     let of = |fd| libc::pollfd {
         fd,
         events: libc::POLLIN,
         revents: 0,
     };
-    let mut descriptors = [of(socket.number()), of(event.0.as_raw_fd())];
+    // One with a negative number is left out (poll(2)).
+    let event = event.map_or(-1, |event| event.0.as_raw_fd());
+    let mut descriptors = [of(socket.number()), of(event)];
     let span = timespec_of_ns(span_ns.unwrap_or(0));
     let timeout = if span_ns.is_some() {
         &raw const span

@@ -1,0 +1,197 @@
+//! Taking what has come, and waiting for it with as few system calls as can be.
+//!
+//! What is waited for goes through one of two doors. The call that receives can itself wait, which
+//! wakes the thread with the datagram in its hands; but it cannot be woken, and its limit is counted
+//! in ticks of the kernel. `ppoll` knows nanoseconds and events, and costs a call more. So the first
+//! is taken where nobody holds a waker and the deadline is far enough away.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::super::inbox::About;
+use super::super::{Inbox, ReceiveError, Reception, Wait};
+use super::{Port, errors, stamps};
+use crate::clock::now;
+use crate::os::linux::clock::tick;
+use crate::os::linux::udp::messages::{self, Queue};
+use crate::os::linux::udp::socket::Socket;
+use crate::os::linux::udp::wait;
+
+/// A call that waits comes back this often, to see whether somebody may wake it by now.
+const SLICE: Duration = Duration::from_millis(8);
+/// What a slice may last beyond its length: rounding up, the tick that has begun, and the grain of
+/// the kernel's timer wheel (`kernel/time/timer.c`).
+const TICKS_BEYOND: u32 = 3;
+
+/// How a port waits.
+#[derive(Debug)]
+pub(super) struct Patience {
+    /// A slice lasts no longer; none where calls cannot be limited.
+    slice_lasts_ns: Option<u64>,
+    /// The last datagrams had to be waited for. Those of ping-pong always have to, and a first look
+    /// finds nothing.
+    had_to_wait: bool,
+}
+
+impl Patience {
+    /// Limits the calls of a socket.
+    pub(super) fn set_up(socket: &Socket) -> Self {
+        let limited = socket.wait_at_most(SLICE).ok();
+        let slice_lasts = limited.and_then(|()| Some(SLICE + tick()? * TICKS_BEYOND));
+        Self {
+            slice_lasts_ns: slice_lasts.and_then(|span| u64::try_from(span.as_nanos()).ok()),
+            had_to_wait: false,
+        }
+    }
+
+    /// For another handle of the socket.
+    pub(super) fn another(&self) -> Self {
+        Self {
+            had_to_wait: false,
+            ..*self
+        }
+    }
+
+    fn allows_a_slice(&self, left_ns: Option<u64>) -> bool {
+        let slice = self.slice_lasts_ns;
+        slice.is_some_and(|slice| left_ns.is_none_or(|left| left > slice))
+    }
+}
+
+/// The next thing to do.
+enum Step {
+    Look,
+    /// Receive, and wait in that call.
+    Slice,
+    /// Wait that long; for ever without an end.
+    Await(Option<u64>),
+    Over,
+}
+
+/// What the kernel was asked last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Nothing,
+    WhatIsThere,
+    WhetherSomethingComes,
+}
+
+impl Port {
+    pub(in super::super) fn receive(
+        &mut self,
+        inbox: &mut Inbox,
+        wait: Wait,
+    ) -> Result<Reception, ReceiveError> {
+        let mut asked = Asked::Nothing;
+        let mut waited = false;
+        loop {
+            // Before the look at the flag: a wake by the last waker must not be missed.
+            let alone = self.waker.is_alone();
+            if wait != Wait::Poll && self.waker.take() {
+                return Ok(Reception::Woken);
+            }
+            let taken = match self.step(wait, asked, alone) {
+                Step::Over => return Ok(Reception::Nothing),
+                Step::Look => self.take(inbox, messages::Patience::None)?,
+                Step::Slice => self.take(inbox, messages::Patience::ASlice)?,
+                Step::Await(span_ns) => {
+                    if !self.wait(span_ns, alone)? {
+                        return Ok(Reception::Interrupted);
+                    }
+                    waited = true;
+                    asked = Asked::WhetherSomethingComes;
+                    continue;
+                }
+            };
+            if taken != Reception::Nothing {
+                self.patience.had_to_wait = waited;
+                return Ok(taken);
+            }
+            asked = Asked::WhatIsThere;
+        }
+    }
+
+    fn step(&self, wait: Wait, asked: Asked, alone: bool) -> Step {
+        let left_ns = match wait {
+            Wait::Poll => Some(0),
+            Wait::Forever => None,
+            Wait::Until(deadline) => Some(u64::try_from(deadline.since(now())).unwrap_or(0)),
+        };
+        match (left_ns, asked) {
+            (Some(0), Asked::WhatIsThere) => Step::Over,
+            (Some(0), _) | (_, Asked::WhetherSomethingComes) => Step::Look,
+            (left_ns, _) if alone && self.patience.allows_a_slice(left_ns) => Step::Slice,
+            (_, Asked::Nothing) if !self.patience.had_to_wait => Step::Look,
+            (left_ns, _) => Step::Await(left_ns),
+        }
+    }
+
+    /// Waits for a datagram, an error or an event; false when a signal ended it.
+    fn wait(&mut self, span_ns: Option<u64>, alone: bool) -> Result<bool, ReceiveError> {
+        // What stands in the error queue ends every wait until it is taken out.
+        if self.stamping.transmits() && self.unread.load(Ordering::Relaxed) > 0 {
+            self.drain();
+        }
+        let event = (!alone).then(|| self.waker.event());
+        match wait::wait(&self.socket, event, span_ns) {
+            Ok(ready) => {
+                if ready.event {
+                    self.waker.clear();
+                }
+                if ready.error {
+                    self.drain();
+                }
+                Ok(true)
+            }
+            Err(libc::EINTR) => Ok(false),
+            Err(errno) => Err(ReceiveError::Other { errno }),
+        }
+    }
+
+    /// Takes what is there, or comes while a slice lasts.
+    fn take(
+        &mut self,
+        inbox: &mut Inbox,
+        mut patience: messages::Patience,
+    ) -> Result<Reception, ReceiveError> {
+        // Without a peer each error tells of somebody else's datagram; the error queue keeps it.
+        const ERRORS_OF_OTHERS: usize = 8;
+        for _ in 0..ERRORS_OF_OTHERS {
+            let messages = &mut inbox.system.0;
+            let (payload, slot) = (&mut inbox.payload, inbox.slot_bytes);
+            let taken = messages.receive(&self.socket, Queue::Datagrams, patience, payload, slot);
+            let errno = match taken {
+                Ok(count) => {
+                    self.describe(inbox, count);
+                    return Ok(Reception::Datagrams(count));
+                }
+                Err(libc::EAGAIN) => return Ok(Reception::Nothing),
+                Err(libc::EINTR) => return Ok(Reception::Interrupted),
+                Err(errno) => errno,
+            };
+            self.drain();
+            if self.connected || !errors::is_of_a_datagram(errno) {
+                return Err(errors::receive_error(errno));
+            }
+            // Else the slices of many errors might outlast the deadline.
+            patience = messages::Patience::None;
+        }
+        Ok(Reception::Nothing)
+    }
+
+    fn describe(&mut self, inbox: &mut Inbox, count: usize) {
+        for (at, about) in inbox.about[..count].iter_mut().enumerate() {
+            let notes = inbox.system.0.notes(at);
+            *about = About {
+                whole_length: inbox.system.0.length(at),
+                from: inbox.system.0.address(at).unwrap_or(about.from),
+                stamps: stamps(&notes),
+                dropped_before: self
+                    .drops
+                    .as_mut()
+                    .map(|drops| drops.total(notes.dropped.unwrap_or(0))),
+            };
+        }
+        inbox.filled = count;
+    }
+}
