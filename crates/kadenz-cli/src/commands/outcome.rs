@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use kadenz_lab::measuring::ExperimentError;
+use kadenz_record::run::network::RESPONSE;
 use kadenz_report::json::Output;
 use kadenz_report::matrix::{self, Matrix};
 use kadenz_report::summary::Summary;
 use kadenz_report::terminal::{self, Style};
+use kadenz_report::verdict::budget::Budget;
 use kadenz_report::verdict::packets;
 use kadenz_report::{html, import, verdict};
 use serde::Serialize;
@@ -25,8 +27,8 @@ pub(crate) struct Telling<'a> {
     pub(crate) report: bool,
     /// Further runs that belong to it.
     pub(crate) also: &'a [PathBuf],
-    /// The series whose deadline decides; every one that has a deadline if `None`.
-    pub(crate) deciding: Option<&'a str>,
+    /// The series whose deadlines decide; every one that has a deadline if `None`.
+    pub(crate) deciding: Option<&'a [&'a str]>,
     /// What a check found to be the cheapest tuning.
     pub(crate) cheapest: Option<&'a Cheapest>,
 }
@@ -83,13 +85,12 @@ pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The answer in words, with what a check found to be the cheapest tuning.
+/// The answer in words, with where the time goes and what a check found to be the cheapest tuning.
 fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
-    let answer = verdict::answer(run)?;
-    Some(match cheapest {
-        Some(cheapest) => format!("{answer} {}", cheapest.sentence),
-        None => answer,
-    })
+    let mut sentences = vec![verdict::answer(run)?];
+    sentences.extend(Budget::of(run).map(|budget| budget.to_string()));
+    sentences.extend(cheapest.map(|cheapest| cheapest.sentence.clone()));
+    Some(sentences.join(" "))
 }
 
 /// Shows runs that were taken before.
@@ -137,7 +138,7 @@ pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> 
     Ok(result?)
 }
 
-fn judge(runs: &[Summary], deciding: Option<&str>) -> Outcome {
+fn judge(runs: &[Summary], deciding: Option<&[&str]>) -> Outcome {
     let matrix_missed = |run: &Summary| {
         Matrix::recommendation_of(run).map(|it| it.standing == matrix::Standing::NoneKeeps)
     };
@@ -147,13 +148,13 @@ fn judge(runs: &[Summary], deciding: Option<&str>) -> Outcome {
         .iter()
         .filter(|run| run.run.experiment != matrix::EXPERIMENT)
         .flat_map(|run| &run.series)
-        .filter(|series| deciding.is_none_or(|name| series.series.name == name))
+        .filter(|series| deciding.is_none_or(|it| it.contains(&series.series.name.as_str())))
         .filter_map(|series| series.verdict.as_ref())
         .any(|verdict| verdict.misses > 0);
-    // Where there is a deadline, an answer that never came has missed it.
+    // Where answers have a deadline, one that never came has missed it.
     let lost = runs.iter().any(|run| {
         let network = run.run.network.as_ref();
-        let judged = run.series.iter().any(|series| series.verdict.is_some());
+        let judged = run.named(RESPONSE).is_some_and(|it| it.verdict.is_some());
         judged && network.is_some_and(|network| packets::total(network).lost > 0)
     });
     if missed || lost || no_cell_keeps {

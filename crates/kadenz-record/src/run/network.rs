@@ -2,6 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Name of the series: a packet was handed to the system, less its beat.
+pub const LATENESS: &str = "lateness";
+/// Name of the series: a packet's answer was there, less the packet's beat.
+pub const RESPONSE: &str = "response";
+/// Name of the series: a packet's answer was there, less the packet's handing over.
+pub const RTT: &str = "rtt";
+/// Name of the series: from a packet's handing over until the driver had it.
+pub const SEND_STACK: &str = "send-stack";
+/// Name of the series: from there until the kernel, or the card, had the answer.
+pub const WIRE_AND_DEVICE: &str = "wire-and-device";
+/// Name of the series: from there until the program had the answer.
+pub const RECEIVE_STACK: &str = "receive-stack";
+
 /// What a network measurement counted, beside the times that stand in its series.
 ///
 /// Everything here is a count or a name; times are series of the run, one set a flow.

@@ -4,12 +4,14 @@
 //! the three together. Within version 1 fields are only added. A field that has nothing to say is
 //! `null`, never absent.
 
+mod budget;
 mod comparison;
 mod network;
 mod parts;
 
 use serde::Serialize;
 
+pub use budget::{BudgetOutput, LayerOutput};
 pub use comparison::{
     ComparisonOutput, DifferenceOutput, FigureOutput, PairOutput, UndecidedOutput, ViolationOutput,
 };
@@ -21,6 +23,7 @@ pub use parts::{
 
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::answer;
+use crate::verdict::budget::Budget;
 
 /// The version of the schema.
 pub const VERSION: u32 = 1;
@@ -63,6 +66,8 @@ pub struct RunOutput {
     pub answer: Option<String>,
     /// What became of packets; `null` in a run that sent none.
     pub network: Option<NetworkOutput>,
+    /// Where the deadline's time goes; `null` without round trips or without a deadline.
+    pub budget: Option<BudgetOutput>,
 }
 
 /// A series.
@@ -149,6 +154,7 @@ impl RunOutput {
             complete: run.run.complete,
             answer: answer(run),
             network: run.run.network.as_ref().map(NetworkOutput::new),
+            budget: Budget::of(run).as_ref().map(BudgetOutput::new),
         }
     }
 }

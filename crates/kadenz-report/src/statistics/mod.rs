@@ -12,6 +12,7 @@ mod samples;
 mod tally;
 
 pub use clusters::early_clusters;
+pub(crate) use distribution::value_at_rank;
 pub use distribution::{count, distribution, percentile, percentiles};
 pub use extremes::{EXTREMES, Extremes};
 pub use hiccups::hiccup_total;

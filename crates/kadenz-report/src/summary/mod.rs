@@ -72,6 +72,12 @@ pub struct SeriesSummary {
 const FEW_DEVICES: usize = 4;
 
 impl Summary {
+    /// The series of this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&SeriesSummary> {
+        self.series.iter().find(|series| series.series.name == name)
+    }
+
     /// The series that a page or a table shows in full. In a run of many devices their own series
     /// are left out: the table of packets has a row of each, and one more series has them together.
     pub(crate) fn by_themselves(&self) -> impl Iterator<Item = &SeriesSummary> {

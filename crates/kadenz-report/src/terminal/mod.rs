@@ -1,5 +1,6 @@
 //! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
 
+mod budget;
 mod comparison;
 mod network;
 mod overview;
@@ -93,6 +94,7 @@ pub fn summary(summary: &Summary, style: Style) -> String {
         parts.extend(beside(&matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
+        parts.extend(budget::budget(summary, style));
         parts.extend(network::packets(summary, style));
         if summary.series.is_empty() {
             parts.push("This run holds no series.".to_owned());

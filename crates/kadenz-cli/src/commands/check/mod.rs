@@ -1,45 +1,76 @@
 //! `kadenz check`.
 
 pub(super) mod cheapest;
+mod peer;
 
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::check::{CheckPlan, REALTIME, check};
+use kadenz_lab::check::{Answering, CheckPlan, NetworkPlan, REALTIME, check};
 use kadenz_lab::floor::FloorPlan;
+use kadenz_record::run::network::RESPONSE;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::tuning::Policy;
 
 use super::outcome::{self, Telling};
-use crate::options::{Defaults, MeasureOptions, Progress, Span};
+use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
 use crate::output::Outcome;
 
 /// Can this machine keep a rate and a deadline?
 ///
 /// Keeps the beat on two threads at once, half a period apart: one with the real-time tuning that
 /// is asked for (SCHED_FIFO 80 and locked memory by default), one as an ordinary thread. Before
-/// that it probes what the machine takes from a thread that never sleeps. Where the ordinary thread
-/// misses the deadline, it then tries which is the cheapest tuning that keeps it, for about as long
-/// again (`kadenz tune` does that in full, also under load). Writes a run folder with report.html.
+/// that it probes what the machine takes from a thread that never sleeps. In the last fifth of the
+/// time it sends a packet on every beat and waits for its answer, and says where the deadline's time
+/// goes: wake-up, send stack, wire and device, receive stack, and what is left for the control law.
+/// The packets go over the loopback to an echo of its own, or to a device (`--peer`). Where the
+/// ordinary thread misses the deadline, it then tries which is the cheapest tuning that keeps it, for
+/// about as long again (`kadenz tune` does that in full, also under load). Writes a run folder with
+/// report.html.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz check                                     1 kHz, 400 us, one minute
   kadenz check --rate 500Hz --deadline 1ms
+  kadenz check --peer 10.0.0.5                     with round trips to a device
   kadenz check --policy fifo:90 --cpus 1 --sleeper spin --duration 10min
   kadenz check --json --out run | jq .answer
 
-Exit codes: 0 the deadline was kept (under the tuning that was granted), 1 it was missed,
-2 the check could not be done.")]
+On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
+
+Exit codes: 0 the deadline was kept (under the tuning that was granted), by the wake-ups and, with
+--peer, by the round trips; 1 it was missed; 2 the check could not be done.")]
 pub(crate) struct Options {
     /// Rate of the beat
     #[arg(long, value_name = "RATE", default_value = "1kHz")]
     rate: Rate,
 
-    /// How long the beat is kept
+    /// How long the beat is kept; the last fifth of it with round trips
     #[arg(long, value_name = "SPAN", default_value = "60s")]
     duration: Span,
+
+    /// Device that answers, with a port or without [default: an echo of its own over the loopback]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        conflicts_with = "no_network",
+        help_heading = "Network"
+    )]
+    peer: Option<String>,
+
+    /// UDP payload of a packet, 18B to 65507B; 200B is an actuator's feedback
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "200B",
+        help_heading = "Network"
+    )]
+    payload: Size,
+
+    /// Do not measure round trips
+    #[arg(long, help_heading = "Network")]
+    no_network: bool,
 
     /// Do not look for the cheapest tuning afterwards
     #[arg(long)]
@@ -53,32 +84,11 @@ pub(crate) struct Options {
 const DEADLINE: Duration = Duration::from_micros(400);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut measuring = options.measure.measuring(&Defaults {
-        experiment: "check",
-        policy: Policy::Fifo(80),
-        samples: true,
-        deadline: Some(DEADLINE),
-        clock: ClockKind::Monotonic,
-    })?;
-    let parameters = &mut measuring.session.parameters;
-    parameters.insert(
-        "rate".to_owned(),
-        options.rate.to_string().replace(' ', "").into(),
-    );
-    parameters.insert("duration".to_owned(), options.duration.to_string().into());
-    let plan = CheckPlan {
-        interval: options.rate.interval(),
-        duration: options.duration.0,
-        floor: FloorPlan::default(),
-        measuring,
-    };
-    anyhow::ensure!(
-        plan.duration >= plan.interval.as_duration(),
-        "`--duration {}` is shorter than one beat of {}",
-        options.duration,
-        options.rate
-    );
+    let plan = options.plan()?;
     let stop = options.measure.stop()?;
+    if let Some(network) = &plan.network {
+        peer::must_answer(network, &stop)?;
+    }
     {
         let mut progress = Progress::new(
             "keeping the beat",
@@ -97,7 +107,58 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         json: options.measure.json,
         report: true,
         also: &[],
-        deciding: Some(REALTIME),
+        deciding: Some(&[REALTIME, RESPONSE]),
         cheapest: cheapest.as_ref(),
     })
+}
+
+impl Options {
+    fn plan(&self) -> anyhow::Result<CheckPlan> {
+        let mut measuring = self.measure.measuring(&Defaults {
+            experiment: "check",
+            policy: Policy::Fifo(80),
+            samples: true,
+            deadline: Some(DEADLINE),
+            clock: ClockKind::Monotonic,
+        })?;
+        let network = self.network()?;
+        let parameters = &mut measuring.session.parameters;
+        let mut set = |name: &str, value: String| parameters.insert(name.to_owned(), value.into());
+        set("rate", self.rate.to_string().replace(' ', ""));
+        set("duration", self.duration.to_string());
+        if let Some(network) = &network {
+            set("payload", self.payload.to_string());
+            if let Answering::Peer(device) = &network.answering {
+                set("peer", device.address.to_string());
+            }
+        }
+        let plan = CheckPlan {
+            interval: self.rate.interval(),
+            duration: self.duration.0,
+            floor: FloorPlan::default(),
+            network,
+            measuring,
+        };
+        anyhow::ensure!(
+            plan.duration >= plan.interval.as_duration(),
+            "`--duration {}` is shorter than one beat of {}",
+            self.duration,
+            self.rate
+        );
+        Ok(plan)
+    }
+
+    fn network(&self) -> anyhow::Result<Option<NetworkPlan>> {
+        if self.no_network {
+            return Ok(None);
+        }
+        let answering = match &self.peer {
+            None => Answering::Loopback,
+            Some(peer) => Answering::Peer(peer::device(peer)?),
+        };
+        Ok(Some(NetworkPlan {
+            answering,
+            payload_bytes: usize::try_from(self.payload.0)?,
+        }))
+    }
 }

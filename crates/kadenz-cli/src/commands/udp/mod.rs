@@ -10,6 +10,9 @@ mod token;
 
 use clap::Subcommand;
 
+pub(super) use address::resolve;
+pub(super) use socket::{DISCOVERY, any_like};
+
 use crate::output::Outcome;
 
 /// Is plain Ethernet and UDP good enough for this robot?

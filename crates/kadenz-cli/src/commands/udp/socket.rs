@@ -74,7 +74,7 @@ impl From<Stamps> for Stamping {
 }
 
 /// Any address of the family of `of`, and a port that the system chooses.
-pub(super) fn any_like(of: SocketAddr) -> SocketAddr {
+pub(in crate::commands) fn any_like(of: SocketAddr) -> SocketAddr {
     let ip: IpAddr = match of {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -83,4 +83,4 @@ pub(super) fn any_like(of: SocketAddr) -> SocketAddr {
 }
 
 /// How long devices have to answer the question who is there.
-pub(super) const DISCOVERY: Duration = Duration::from_millis(900);
+pub(in crate::commands) const DISCOVERY: Duration = Duration::from_millis(900);

@@ -5,7 +5,7 @@ use std::thread;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{Kind, Run, Warning};
-use kadenz_record::run::network::{LostHere, Network};
+use kadenz_record::run::network::{LostHere, Network, RESPONSE, RTT};
 use kadenz_rt::net::port::{PortOptions, UdpPort};
 use kadenz_udp::device::{PerSecond, RateLimit};
 use kadenz_udp::wire::Token;
@@ -55,7 +55,7 @@ pub fn log(
     let ongoing = measuring.start(run)?;
     let (result, results) = mpsc::sync_channel(1);
     let member = measuring.member(
-        &["response", "rtt"],
+        &[RESPONSE, RTT],
         Box::new(move |station| {
             server.run(station);
             give(&result, server);
@@ -117,16 +117,13 @@ fn server(
             description: format!("{words}, of all devices"),
             kind: Kind::Latency,
             interval: None,
-            deadline: measuring.deadline.filter(|_| name == "response"),
+            deadline: measuring.deadline.filter(|_| name == RESPONSE),
             raw: true,
         };
         measuring.series(run, sketch)
     };
-    let response = all("response", "the answer was there, less the packet's beat")?;
-    let rtt = all(
-        "rtt",
-        "the answer was there, less the packet's handing over",
-    )?;
+    let response = all(RESPONSE, "the answer was there, less the packet's beat")?;
+    let rtt = all(RTT, "the answer was there, less the packet's handing over")?;
     let (inbox, waiting) = Server::rooms();
     Ok(Server {
         port,

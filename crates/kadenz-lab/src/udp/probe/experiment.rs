@@ -3,8 +3,8 @@
 use std::sync::mpsc::{self, SyncSender};
 
 use kadenz_record::run::folder::RunWriter;
-use kadenz_record::run::model::{Run, Warning};
-use kadenz_record::run::network::{Interface, LostHere, Network};
+use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
+use kadenz_record::run::network::{Interface, LATENESS, LostHere, Network};
 use kadenz_rt::clock;
 use kadenz_rt::host::Root;
 use kadenz_rt::net::counters::Snapshot;
@@ -13,11 +13,11 @@ use kadenz_rt::net::port::{PortOptions, UdpPort};
 use kadenz_udp::wire::RunId;
 
 use super::books::Books;
-use super::departures::departures;
+use super::departures::{Announced, departures};
 use super::hand_on::HandOn;
 use super::plan::{Loop, ProbePlan};
 use super::receiver::Receiver;
-use super::recorders::{LATENESS, Series};
+use super::recorders::{Recorders, Series};
 use super::sender::{self, CannotPack, Sender};
 use crate::crew::{self, Member, Station, Watch};
 use crate::measuring::{ExperimentError, Measuring};
@@ -35,73 +35,120 @@ pub fn probe(
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<Run, ExperimentError> {
+    let port = open(plan)?;
+    let mut run = session::begin(&measuring.session)?;
+    let prepared = Prepared::new(measuring, plan, port, &mut run)?;
+    let ongoing = measuring.start(run)?;
+    let ended_by = prepared.measure(measuring, &ongoing, stop, watch)?;
+    Ok(ongoing.finish(ended_by)?)
+}
+
+/// The port of a plan that can be measured.
+pub(crate) fn open(plan: &ProbePlan) -> Result<UdpPort, ExperimentError> {
     if plan.devices.is_empty() {
         return Err(ExperimentError::NoDevices);
     }
     let unfit = |error: CannotPack| ExperimentError::Payload(error.to_string());
     sender::packet(plan, RunId(0)).map_err(unfit)?;
-    let port = UdpPort::open(&plan.port)?;
-    let mut run = session::begin(&measuring.session)?;
-    let series = Series::create(measuring, &mut run, plan, &port)?;
-    let before = Surroundings::look(plan);
-    let (result, results) = mpsc::sync_channel(1);
-    let (ongoing, members) = prepare(measuring, plan, run, port, series, &result)?;
-    let ended_by = crew::work(&ongoing, members, stop, watch)?;
-    let mut receiver = results.recv().map_err(|_| crew::CrewError::Lost)?;
-    for warning in warnings(&receiver) {
-        ongoing.running.add_warning(warning);
-    }
-    let here = before.lost_since(&mut receiver);
-    let network = Network {
-        payload_bytes: u32::try_from(plan.payload_bytes).unwrap_or(u32::MAX),
-        interface: before.interface,
-        here: Some(here),
-        foreign: receiver.books.foreign(),
-        flows: receiver.books.close(&plan.devices),
-    };
-    ongoing.running.update(|run| run.network = Some(network));
-    Ok(ongoing.finish(ended_by)?)
+    Ok(UdpPort::open(&plan.port)?)
 }
 
-/// Starts the run, and makes the threads that will work in it.
-fn prepare(
-    measuring: &Measuring,
-    plan: &ProbePlan,
-    run: RunWriter,
-    port: UdpPort,
-    series: Series,
-    result: &SyncSender<Receiver>,
-) -> Result<(Ongoing, Vec<Member>), ExperimentError> {
-    let id = run_id();
-    let (announcer, announced) = departures();
-    let second = port.try_clone()?;
-    let port_measures: Vec<_> = port
-        .granted()
-        .measures
-        .iter()
-        .map(session::measure_of)
-        .collect();
-    let sender = Sender::new(plan, id, port, announcer, series.lateness);
-    let sender = sender.map_err(|error| ExperimentError::Payload(error.to_string()))?;
-    let hand_on = hand_on(plan, id)?;
-    let ongoing = measuring.start(run)?;
-    let books = Books::new(plan, id);
-    let recorders = series.recorders;
-    let mut receiver = Receiver::new(plan, second, announced, books, recorders, ongoing.origin);
-    if let Some(hand_on) = hand_on {
-        receiver.hand_on(hand_on);
+/// A measurement whose series stand in a run that has not begun: it may be a part of a larger one.
+pub(crate) struct Prepared {
+    plan: ProbePlan,
+    id: RunId,
+    sender: Sender,
+    announced: Announced,
+    second: UdpPort,
+    port_measures: Vec<TuningMeasure>,
+    recorders: Recorders,
+    received: Vec<String>,
+    hand_on: Option<HandOn>,
+}
+
+impl Prepared {
+    /// Makes the series of a plan, and what sends and receives.
+    pub(crate) fn new(
+        measuring: &Measuring,
+        plan: &ProbePlan,
+        port: UdpPort,
+        run: &mut RunWriter,
+    ) -> Result<Self, ExperimentError> {
+        let series = Series::create(measuring, run, plan, &port)?;
+        let id = run_id();
+        let (announcer, announced) = departures();
+        let second = port.try_clone()?;
+        let measures = port.granted().measures.iter();
+        let port_measures = measures.map(session::measure_of).collect();
+        let sender = Sender::new(plan, id, port, announcer, series.lateness);
+        let sender = sender.map_err(|error| ExperimentError::Payload(error.to_string()))?;
+        Ok(Self {
+            plan: plan.clone(),
+            id,
+            sender,
+            announced,
+            second,
+            port_measures,
+            recorders: series.recorders,
+            received: series.received,
+            hand_on: hand_on(plan, id)?,
+        })
     }
-    for warning in crew::refusals(&port_measures) {
-        ongoing.running.add_warning(warning);
+
+    /// Measures in a run that has begun, and writes into it what became of the packets.
+    pub(crate) fn measure(
+        self,
+        measuring: &Measuring,
+        ongoing: &Ongoing,
+        stop: &Stop,
+        watch: &mut dyn Watch,
+    ) -> Result<EndedBy, ExperimentError> {
+        let plan = self.plan.clone();
+        let before = Surroundings::look(&plan);
+        let (result, results) = mpsc::sync_channel(1);
+        let members = self.members(measuring, ongoing, &result);
+        let ended_by = crew::work(ongoing, members, stop, watch)?;
+        let mut receiver = results.recv().map_err(|_| crew::CrewError::Lost)?;
+        for warning in warnings(&receiver) {
+            ongoing.running.add_warning(warning);
+        }
+        let here = before.lost_since(&mut receiver);
+        let network = Network {
+            payload_bytes: u32::try_from(plan.payload_bytes).unwrap_or(u32::MAX),
+            interface: before.interface,
+            here: Some(here),
+            foreign: receiver.books.foreign(),
+            flows: receiver.books.close(&plan.devices),
+        };
+        ongoing.running.update(|run| run.network = Some(network));
+        Ok(ended_by)
     }
-    for name in &series.received {
-        ongoing
-            .running
-            .add_series_tuning(name, port_measures.clone());
+
+    /// The threads that will work, and the run's word on what their socket was granted.
+    fn members(
+        self,
+        measuring: &Measuring,
+        ongoing: &Ongoing,
+        result: &SyncSender<Receiver>,
+    ) -> Vec<Member> {
+        let plan = &self.plan;
+        let books = Books::new(plan, self.id);
+        let (second, announced) = (self.second, self.announced);
+        let origin = ongoing.origin;
+        let mut receiver = Receiver::new(plan, second, announced, books, self.recorders, origin);
+        if let Some(hand_on) = self.hand_on {
+            receiver.hand_on(hand_on);
+        }
+        for warning in crew::refusals(&self.port_measures) {
+            ongoing.running.add_warning(warning);
+        }
+        for name in &self.received {
+            let measures = self.port_measures.clone();
+            ongoing.running.add_series_tuning(name, measures);
+        }
+        let received: Vec<&str> = self.received.iter().map(String::as_str).collect();
+        members(measuring, plan, (self.sender, receiver), &received, result)
     }
-    let received: Vec<&str> = series.received.iter().map(String::as_str).collect();
-    let members = members(measuring, plan, (sender, receiver), &received, result);
-    Ok((ongoing, members))
 }
 
 fn members(

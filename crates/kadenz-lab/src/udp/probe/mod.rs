@@ -27,6 +27,7 @@ mod stack;
 
 pub use books::{Books, Reply};
 pub use experiment::probe;
+pub(crate) use experiment::{Prepared, open};
 pub use plan::{Destination, Device, Loop, ProbePlan, Receiving};
 
 #[cfg(test)]

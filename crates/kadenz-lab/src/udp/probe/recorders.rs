@@ -2,7 +2,9 @@
 
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
 use kadenz_record::run::model::Kind;
-use kadenz_record::run::network::Flow;
+use kadenz_record::run::network::{
+    Flow, LATENESS, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, WIRE_AND_DEVICE,
+};
 use kadenz_record::samples::Sample;
 use kadenz_rt::net::port::{StampSource, UdpPort};
 
@@ -29,9 +31,6 @@ pub(super) struct Series {
     pub(super) received: Vec<String>,
 }
 
-/// The series that the sending side fills.
-pub(super) const LATENESS: &str = "lateness";
-
 impl Series {
     /// Makes all series of a plan in the run.
     pub(super) fn create(
@@ -52,9 +51,9 @@ impl Series {
         let several = plan.devices.len() > 1;
         let broadcast = plan.destination != Destination::Each;
         let words = "the answer was there, less the packet's beat";
-        let response = maker.latency("response", words, Judged::ByTheDeadline)?;
+        let response = maker.latency(RESPONSE, words, Judged::ByTheDeadline)?;
         let words = "the answer was there, less the packet's handing over";
-        let rtt = maker.latency("rtt", words, Judged::Not)?;
+        let rtt = maker.latency(RTT, words, Judged::Not)?;
         let words = "the last device's answer was there, less the broadcast's handing over";
         let last_reply = maker.latency_if(broadcast, "last-reply", words)?;
         let parts = maker.parts(port)?;
@@ -195,14 +194,14 @@ impl Maker<'_> {
         };
         let wire = sent.min(came);
         let send = "from handing over to the driver, stamped by the kernel";
-        let send = self.latency("send-stack", send, Judged::Not)?;
+        let send = self.latency(SEND_STACK, send, Judged::Not)?;
         let words = format!(
             "from the packet's departure to its answer's arrival, stamped by {}",
             by(wire)
         );
-        let wire = self.latency("wire-and-device", &words, Judged::Not)?;
+        let wire = self.latency(WIRE_AND_DEVICE, &words, Judged::Not)?;
         let receive = "from the answer's arrival, stamped by the kernel, to when it was there";
-        let receive = self.latency("receive-stack", receive, Judged::Not)?;
+        let receive = self.latency(RECEIVE_STACK, receive, Judged::Not)?;
         Ok(Some([send, wire, receive]))
     }
 
@@ -215,7 +214,7 @@ impl Maker<'_> {
                     device: device.name.clone(),
                     ..Flow::default()
                 };
-                let name = flow.series("rtt", plan.devices.len());
+                let name = flow.series(RTT, plan.devices.len());
                 let words = format!("round trip to {} and back", device.address);
                 self.latency(&name, &words, Judged::Not)
             })

@@ -2,12 +2,15 @@
 //!
 //! Two threads keep the same beat for the same minute, half a period apart: one with the real-time
 //! tuning that was asked for, one as an ordinary thread. So both meet the same machine, and the
-//! difference is the tuning's. Before them the machine's floor is probed.
+//! difference is the tuning's. Before them the machine's floor is probed. In the last fifth of the time
+//! round trips are measured over the network: to an echo of this process, or to a device.
+
+mod network;
 
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
-use kadenz_record::run::model::{EndedBy, Kind, Run};
+use kadenz_record::run::model::{EndedBy, Kind, Run, Warning};
 use kadenz_rt::beat::Interval;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::{Policy, Tuning};
@@ -18,6 +21,8 @@ use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::session;
 use crate::stop::Stop;
 use crate::timer::{CyclicPlan, Pace, cyclic};
+
+pub use network::{Answering, NetworkPlan};
 
 /// Name of the series under the tuning that was asked for.
 pub const REALTIME: &str = "realtime";
@@ -31,48 +36,80 @@ pub const FLOOR: &str = "floor";
 pub struct CheckPlan {
     /// Time between two beats.
     pub interval: Interval,
-    /// How long the beat is kept.
+    /// How long is measured after the floor: the two threads' beats, and the round trips.
     pub duration: Duration,
     /// How the floor is probed.
     pub floor: FloorPlan,
+    /// How round trips are measured in a fifth of the duration, if at all.
+    pub network: Option<NetworkPlan>,
     /// How to measure; its deadline is the one that is checked.
     pub measuring: Measuring,
 }
 
-impl CheckPlan {
-    /// Beats that fit into the duration, at least one.
-    pub fn cycles(&self) -> u64 {
-        let cycles = self.duration.as_nanos() / self.interval.as_duration().as_nanos().max(1);
-        u64::try_from(cycles).unwrap_or(u64::MAX).max(1)
-    }
+/// Beats that fit into a duration.
+fn beats(interval: Interval, duration: Duration) -> u64 {
+    let beats = duration.as_nanos() / interval.as_duration().as_nanos().max(1);
+    u64::try_from(beats).unwrap_or(u64::MAX)
 }
 
 /// Runs the check and returns the completed run.
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+/// [`ExperimentError`]; rights that are missing are no error but a warning in the run, and so is a
+/// loopback that cannot be measured.
 pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run, ExperimentError> {
+    let (network, left_out) = open_network(plan)?;
     let mut run = session::begin(&plan.measuring.session)?;
-    let realtime = beat_keeper(plan, &mut run, REALTIME, &plan.measuring.tuning, 0)?;
-    let mut ordinary = beat_keeper(plan, &mut run, ORDINARY, &Tuning::default(), 1)?;
+    let all = beats(plan.interval, plan.duration);
+    let round_trips = network.as_ref().map_or(0, |(_, beats)| *beats);
+    let cycles = all.saturating_sub(round_trips).max(1);
+    let realtime = beat_keeper(plan, &mut run, REALTIME, &plan.measuring.tuning, cycles)?;
+    let mut ordinary = beat_keeper(plan, &mut run, ORDINARY, &Tuning::default(), cycles)?;
     // It is one of those that the shield keeps off.
     ordinary.shielded = false;
     let floor = floor_probe(plan, &mut run)?;
+    let network = network.map(|(ready, _)| ready.prepare(&plan.measuring, &mut run));
+    let network = network.transpose()?;
     let ongoing = plan.measuring.start(run)?;
+    if let Some(warning) = left_out {
+        ongoing.running.add_warning(warning);
+    }
     let mut ended_by = crew::work(&ongoing, vec![floor], stop, watch)?;
     if ended_by == EndedBy::Finished {
         ended_by = crew::work(&ongoing, vec![realtime, ordinary], stop, watch)?;
     }
+    if let Some(network) = network.filter(|_| ended_by == EndedBy::Finished) {
+        ended_by = network.measure(&ongoing, stop, watch)?;
+    }
     Ok(ongoing.finish(ended_by)?)
 }
 
-/// A thread that keeps the beat under `tuning`, `half_periods` behind the common start.
+/// The network's sockets and how many round trips there is time for, or why there are none.
+type Opened = (Option<(network::Ready, u64)>, Option<Warning>);
+
+fn open_network(plan: &CheckPlan) -> Result<Opened, ExperimentError> {
+    let Some(network) = &plan.network else {
+        return Ok((None, None));
+    };
+    let Some(beats) = network.beats(plan.interval, plan.duration) else {
+        return Ok((None, Some(network::too_short(plan.interval))));
+    };
+    match network::Ready::open(network, plan.interval, beats) {
+        Ok(ready) => Ok((Some((ready, beats)), None)),
+        Err(ExperimentError::Port(error)) if network.answering == Answering::Loopback => {
+            Ok((None, Some(network::refused(&error))))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A thread that keeps the beat under `tuning`; the ordinary one half a period behind the other.
 fn beat_keeper(
     plan: &CheckPlan,
     run: &mut RunWriter,
     name: &str,
     tuning: &Tuning,
-    half_periods: u32,
+    cycles: u64,
 ) -> Result<Member, ExperimentError> {
     let mut lateness = plan.measuring.series(
         run,
@@ -89,8 +126,8 @@ fn beat_keeper(
         interval: plan.interval,
         pace: Pace::CatchUp,
         warm_up: 0,
-        cycles: Some(plan.cycles()),
-        phase: plan.interval.as_duration() / 2 * half_periods,
+        cycles: Some(cycles),
+        phase: plan.interval.as_duration() / 2 * u32::from(name == ORDINARY),
     };
     let work = Box::new(move |station: &mut crew::Station<'_>| {
         cyclic(&cyclic_plan, station, &mut lateness, None);

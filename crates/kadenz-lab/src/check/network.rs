@@ -1,0 +1,228 @@
+//! The network layer of a check: round trips at the check's rate, with the check's tuning.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::model::{EndedBy, Warning};
+use kadenz_rt::beat::Interval;
+use kadenz_rt::net::port::{OpenPortError, PortOptions, Stamping, UdpPort};
+use kadenz_rt::tuning::{self, Tuning};
+
+use crate::crew::Watch;
+use crate::measuring::{ExperimentError, Measuring};
+use crate::session::Ongoing;
+use crate::stop::Stop;
+use crate::udp::echo::{EchoDevice, EchoPlan};
+use crate::udp::probe::{self, Destination, Device, Loop, Prepared, ProbePlan, Receiving};
+
+/// The share of a check's time in which round trips are measured: one in so many.
+const SHARE: u32 = 5;
+/// Fewer round trips than this carry no p99.9, which the budget is told at.
+const FEWEST: u64 = 1000;
+/// Beats before the first that is measured: the first packet waits for ARP.
+const WARM_UP: u32 = 5;
+/// An answer that takes longer counts as lost.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// Room for datagrams that wait to be read, in bytes.
+const RECEIVE_BUFFER: usize = 4 << 20;
+
+/// How a check measures round trips.
+#[derive(Clone, Debug)]
+pub struct NetworkPlan {
+    /// Who answers.
+    pub answering: Answering,
+    /// UDP payload of a packet in bytes.
+    pub payload_bytes: usize,
+}
+
+/// Who answers a check's packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answering {
+    /// An echo of this process, over the loopback: what this machine's own stack costs. The
+    /// deadline is not held against it, as it is not the robot's network.
+    Loopback,
+    /// A device: the deadline is held against its round trips.
+    Peer(Device),
+}
+
+impl NetworkPlan {
+    /// How many round trips are measured in a check of `duration`: a fifth of its beats.
+    ///
+    /// None over the loopback where that is too few to carry p99.9; a peer was asked for and is
+    /// measured at any length.
+    pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
+        let beats = super::beats(interval, duration / SHARE);
+        match &self.answering {
+            Answering::Loopback => (beats >= FEWEST).then_some(beats),
+            Answering::Peer(_) => Some(beats.max(1)),
+        }
+    }
+}
+
+/// What answers and what asks, ready to measure.
+pub(super) struct Ready {
+    plan: ProbePlan,
+    port: UdpPort,
+    echo: Option<EchoDevice>,
+}
+
+impl Ready {
+    /// Opens all sockets.
+    pub(super) fn open(
+        plan: &NetworkPlan,
+        interval: Interval,
+        beats: u64,
+    ) -> Result<Self, ExperimentError> {
+        let (device, echo) = match &plan.answering {
+            Answering::Peer(device) => (device.clone(), None),
+            Answering::Loopback => {
+                let echo = EchoDevice::open(&EchoPlan::default())?;
+                let device = Device {
+                    name: "loopback".to_owned(),
+                    address: echo.port().local_address(),
+                };
+                (device, Some(echo))
+            }
+        };
+        let local = match device.address {
+            _ if echo.is_some() => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        };
+        let plan = ProbePlan {
+            devices: vec![device],
+            destination: Destination::Each,
+            interval,
+            count: Some(beats),
+            warm_up: WARM_UP,
+            payload_bytes: plan.payload_bytes,
+            timeout: TIMEOUT,
+            looping: Loop::Closed,
+            receiving: Receiving::Blocking,
+            device_stamps: false,
+            token: None,
+            port: PortOptions {
+                local,
+                receive_buffer: Some(RECEIVE_BUFFER),
+                receive_stamps: Stamping::Software,
+                transmit_stamps: Stamping::Software,
+                ..PortOptions::default()
+            },
+            log: None,
+        };
+        let port = probe::open(&plan)?;
+        Ok(Self { plan, port, echo })
+    }
+
+    /// Makes the series in the run.
+    pub(super) fn prepare(
+        self,
+        measuring: &Measuring,
+        run: &mut RunWriter,
+    ) -> Result<Round, ExperimentError> {
+        let mut measuring = measuring.clone();
+        if self.echo.is_some() {
+            measuring.deadline = None;
+        }
+        let prepared = Prepared::new(&measuring, &self.plan, self.port, run)?;
+        Ok(Round {
+            measuring,
+            prepared,
+            echo: self.echo,
+        })
+    }
+}
+
+/// The round trips of a check, with their series in the run.
+pub(super) struct Round {
+    measuring: Measuring,
+    prepared: Prepared,
+    echo: Option<EchoDevice>,
+}
+
+impl Round {
+    /// Measures them in a run that has begun.
+    pub(super) fn measure(
+        self,
+        ongoing: &Ongoing,
+        stop: &Stop,
+        watch: &mut dyn Watch,
+    ) -> Result<EndedBy, ExperimentError> {
+        let tuning = &self.measuring.tuning;
+        let answering = self.echo.map(|echo| Echoing::start(echo, tuning));
+        let answering = answering
+            .transpose()
+            .map_err(crate::crew::CrewError::Thread)?;
+        let ended_by = self.prepared.measure(&self.measuring, ongoing, stop, watch);
+        drop(answering);
+        ended_by
+    }
+}
+
+/// The echo's thread; dropping it ends it.
+struct Echoing {
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Echoing {
+    /// Answers at the priority of the thread that asks: a device is not what is to be measured, and
+    /// an ordinary thread would be waited for. On any CPU, as the asking one may have its own.
+    fn start(mut echo: EchoDevice, tuning: &Tuning) -> std::io::Result<Self> {
+        let stop = Stop::default();
+        let until = stop.clone();
+        let tuning = Tuning {
+            policy: tuning.policy,
+            ..Tuning::default()
+        };
+        let thread = std::thread::Builder::new()
+            .name("echo".to_owned())
+            .spawn(move || {
+                // Refused to the asking thread too, which says so.
+                let _applied = tuning::apply(&tuning);
+                echo.run(&until);
+            })?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Echoing {
+    fn drop(&mut self) {
+        self.stop.request();
+        if let Some(thread) = self.thread.take() {
+            // A panic of it would show as packets that nobody answered.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Why a run has no round trips.
+pub(super) fn too_short(interval: Interval) -> Warning {
+    let beats = u32::try_from(FEWEST).unwrap_or(u32::MAX);
+    let needed = interval.as_duration().saturating_mul(beats * SHARE);
+    Warning {
+        id: "no_network".to_owned(),
+        text: format!(
+            "the network was not measured: a fifth of this check is fewer than {FEWEST} round trips, \
+             which 99.9 % needs"
+        ),
+        remedy: Some(format!(
+            "kadenz check --duration {}s",
+            needed.as_secs_f64().ceil()
+        )),
+    }
+}
+
+/// Why a run has no round trips over the loopback.
+pub(super) fn refused(error: &OpenPortError) -> Warning {
+    Warning {
+        id: "no_network".to_owned(),
+        text: format!("the network was not measured: {error}"),
+        remedy: Some("kadenz check --no-network leaves it out".to_owned()),
+    }
+}

@@ -1,0 +1,39 @@
+//! The budget: where a deadline's time goes, a row a layer.
+
+use comfy_table::{Cell, CellAlignment};
+
+use super::Style;
+use super::text::wrap;
+use crate::numbers;
+use crate::summary::Summary;
+use crate::verdict::budget::{Budget, Layer};
+
+/// The budget in words and by layer; absent in a run without round trips or without a deadline.
+pub(super) fn budget(summary: &Summary, style: Style) -> Option<String> {
+    let budget = Budget::of(summary)?;
+    let mut table = style.table();
+    table.set_header(["budget", "50 %", "99.9 %", "max"]);
+    for layer in &budget.layers {
+        table.add_row(row(layer));
+    }
+    table.add_row(row(&budget.whole));
+    let left = [None, budget.left_p99_9_ns(), budget.left_max_ns()];
+    let limit = numbers::span(budget.limit_ns as f64);
+    let cells = [Cell::new(format!("left of {limit}"))];
+    table.add_row(cells.into_iter().chain(left.map(value)));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let words = wrap(&budget.to_string(), style.width);
+    Some(format!("{words}\n\n{}", table.trim_fmt()))
+}
+
+fn row(layer: &Layer) -> Vec<Cell> {
+    let values = [layer.p50_ns, layer.p99_9_ns, layer.max_ns];
+    let name = [Cell::new(layer.name)];
+    name.into_iter().chain(values.map(value)).collect()
+}
+
+fn value(ns: Option<i64>) -> Cell {
+    Cell::new(ns.map_or_else(String::new, |ns| numbers::value(ns as f64)))
+}

@@ -1,0 +1,412 @@
+//! Where a deadline's time goes: the layers of a round trip, and what is left for the control law.
+//!
+//! The layers' percentiles do not add up to the whole's: the slow wake-up and the slow wire are
+//! seldom those of one packet. So the whole is told as it was measured, each layer beside it, and
+//! nothing is summed.
+
+use std::fmt;
+
+use kadenz_record::run::network::{
+    LATENESS, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, WIRE_AND_DEVICE,
+};
+
+use super::packets;
+use crate::numbers::{span, thousands};
+use crate::statistics::{Percent, value_at_rank};
+use crate::summary::{SeriesSummary, Summary};
+
+/// The layers that stamps tell apart, in the order in which a packet meets them.
+const STAMPED: [(&str, &str); 3] = [
+    ("send stack", SEND_STACK),
+    ("wire and device", WIRE_AND_DEVICE),
+    ("receive stack", RECEIVE_STACK),
+];
+/// What is told of them where nobody stamped.
+const UNSTAMPED: (&str, &str) = ("round trip", RTT);
+const WAKE_UP: (&str, &str) = ("wake-up", LATENESS);
+const WHOLE: (&str, &str) = ("response", RESPONSE);
+
+/// What a deadline is spent on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The deadline.
+    pub limit_ns: u64,
+    /// Where the packets went: `over the loopback`, `to 10.0.0.5`; empty where nobody tells.
+    pub path: String,
+    /// Packets that rest on it: answered, however late, or never.
+    pub packets: u64,
+    /// Packets that were never answered. In the whole's percentiles they count as longer than any
+    /// that was.
+    pub unanswered: u64,
+    /// From a packet's beat until its answer was there.
+    pub whole: Layer,
+    /// Its parts as far as they were measured, in the order in which a packet meets them.
+    pub layers: Vec<Layer>,
+}
+
+/// A layer's share, as far as its samples carry the percentiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// In words.
+    pub name: &'static str,
+    /// The series it was measured in.
+    pub series: &'static str,
+    /// Median.
+    pub p50_ns: Option<i64>,
+    /// 99.9th percentile.
+    pub p99_9_ns: Option<i64>,
+    /// Largest value that was measured.
+    pub max_ns: Option<i64>,
+}
+
+impl Budget {
+    /// The budget of a run; absent where it measured no round trip, or has no deadline.
+    ///
+    /// The deadline is that of the round trips or, where it was not held against them, that of the
+    /// run's beat.
+    ///
+    /// ```
+    /// use kadenz_report::summary::Summary;
+    /// use kadenz_report::verdict::budget::Budget;
+    ///
+    /// assert_eq!(Budget::of(&Summary::default()), None, "no round trip was measured");
+    /// ```
+    #[must_use]
+    pub fn of(summary: &Summary) -> Option<Self> {
+        let response = summary.named(RESPONSE)?;
+        let of_beat = || summary.series.iter().find_map(|it| it.series.deadline_ns);
+        let limit_ns = response.series.deadline_ns.or_else(of_beat)?;
+        let network = summary.run.network.as_ref();
+        let unanswered = network.map_or(0, unanswered);
+        if response.count == 0 {
+            return None;
+        }
+        Some(Self {
+            limit_ns,
+            path: network.map_or_else(String::new, path),
+            packets: response.count + unanswered,
+            unanswered,
+            whole: Layer::new(WHOLE, response, unanswered),
+            layers: layers(summary),
+        })
+    }
+
+    /// What is left of the deadline after 99.9 % of all packets, below zero if nothing is; absent
+    /// where too few were sent, or answered, to say so.
+    #[must_use]
+    pub fn left_p99_9_ns(&self) -> Option<i64> {
+        self.whole.p99_9_ns.map(|ns| self.left_after(ns))
+    }
+
+    /// What is left after the longest round trip; absent where a packet was never answered.
+    #[must_use]
+    pub fn left_max_ns(&self) -> Option<i64> {
+        let longest = self.whole.max_ns.filter(|_| self.unanswered == 0);
+        longest.map(|ns| self.left_after(ns))
+    }
+
+    fn left_after(&self, ns: i64) -> i64 {
+        i64::try_from(self.limit_ns)
+            .unwrap_or(i64::MAX)
+            .saturating_sub(ns)
+    }
+}
+
+impl Layer {
+    /// Of a series, with so many values more that are beyond all of it.
+    fn new((name, series): (&'static str, &'static str), of: &SeriesSummary, beyond: u64) -> Self {
+        let count = of.count + beyond;
+        let at = |percent: Percent| {
+            let rank = percent
+                .is_carried_by(count)
+                .then(|| percent.rank(count))
+                .filter(|&rank| rank <= of.count)?;
+            let value = value_at_rank(&of.distribution, rank)?;
+            Some(of.max_ns.map_or(value, |max| value.min(max)))
+        };
+        Self {
+            name,
+            series,
+            p50_ns: at(Percent::P50),
+            p99_9_ns: at(Percent::P99_9),
+            max_ns: of.max_ns,
+        }
+    }
+}
+
+fn layers(summary: &Summary) -> Vec<Layer> {
+    let layer = |what: (&'static str, &'static str)| {
+        let series = summary.named(what.1).filter(|series| series.count > 0)?;
+        Some(Layer::new(what, series, 0))
+    };
+    let stamped: Option<Vec<Layer>> = STAMPED.into_iter().map(layer).collect();
+    let after = stamped.unwrap_or_else(|| layer(UNSTAMPED).into_iter().collect());
+    layer(WAKE_UP).into_iter().chain(after).collect()
+}
+
+/// Packets without any answer. One after the timeout is among the lost, and was recorded.
+fn unanswered(network: &Network) -> u64 {
+    let total = packets::total(network);
+    total.lost.saturating_sub(total.late)
+}
+
+fn path(network: &Network) -> String {
+    let kind = network.interface.as_ref().and_then(|it| it.kind.as_deref());
+    match network.flows.as_slice() {
+        _ if kind == Some("loopback") => "over the loopback".to_owned(),
+        [] => String::new(),
+        [flow] => format!("to {}", flow.device),
+        flows => format!("to {} devices", thousands(flows.len() as u64)),
+    }
+}
+
+/// The budget in words.
+///
+/// ```
+/// use kadenz_report::verdict::budget::{Budget, Layer};
+///
+/// let layer = |name, series, p50_ns, p99_9_ns| Layer {
+///     name, series, p50_ns: Some(p50_ns), p99_9_ns: Some(p99_9_ns), max_ns: Some(p99_9_ns),
+/// };
+/// let budget = Budget {
+///     limit_ns: 400_000,
+///     path: "over the loopback".into(),
+///     packets: 12_000,
+///     unanswered: 0,
+///     whole: layer("response", "response", 71_000, 96_000),
+///     layers: vec![layer("wake-up", "lateness", 20_000, 30_000), layer("round trip", "rtt", 51_000, 70_000)],
+/// };
+/// assert_eq!(
+///     budget.to_string(),
+///     "Of the 400 us, a round trip over the loopback takes 96 us in 99.9 % (wake-up 20 us, round \
+///      trip 51 us in the median); 304 us are left for the control law. The longest of 12,000 took \
+///      96 us."
+/// );
+/// ```
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (limit, medians) = (span(self.limit_ns as f64), self.medians());
+        let packets = thousands(self.packets);
+        let longest = span(self.whole.max_ns.unwrap_or(0) as f64);
+        let path = match self.path.as_str() {
+            "" => String::new(),
+            path => format!(" {path}"),
+        };
+        let Some(ns) = self.whole.p99_9_ns else {
+            return match self.left_max_ns() {
+                Some(left) => write!(
+                    f,
+                    "Of the {limit}, the longest of {packets} round trips{path} took \
+                     {longest}{medians}; {}. What holds for 99.9 % takes more of them to say.",
+                    left_words(left)
+                ),
+                None => write!(
+                    f,
+                    "Of {packets} packets{path} {} got no answer{medians}, so there is no time in \
+                     which 99.9 % are answered, and nothing to hold against the {limit}.",
+                    thousands(self.unanswered)
+                ),
+            };
+        };
+        write!(
+            f,
+            "Of the {limit}, a round trip{path} takes {} in 99.9 %{medians}; {}.",
+            span(ns as f64),
+            left_words(self.left_after(ns))
+        )?;
+        match self.unanswered {
+            0 => write!(f, " The longest of {packets} took {longest}."),
+            lost => write!(f, " {} of {packets} got no answer.", thousands(lost)),
+        }
+    }
+}
+
+impl Budget {
+    fn medians(&self) -> String {
+        let each = self.layers.iter().filter_map(|layer| {
+            let median = span(layer.p50_ns? as f64);
+            Some(format!("{} {median}", layer.name))
+        });
+        let each: Vec<String> = each.collect();
+        match each.is_empty() {
+            true => String::new(),
+            false => format!(" ({} in the median)", each.join(", ")),
+        }
+    }
+}
+
+fn left_words(left_ns: i64) -> String {
+    let amount = span(left_ns.unsigned_abs() as f64);
+    match left_ns > 0 {
+        true => format!("{amount} are left for the control law"),
+        false => format!("that is {amount} too long, and nothing is left for the control law"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{named, run_of, series_of};
+    use kadenz_record::run::model::Kind;
+    use kadenz_record::run::network::{Flow, Interface};
+
+    /// A run of `answered` round trips of 71 us but for the slowest 10 of 300 us.
+    fn run(answered: u64, stamped: bool) -> Summary {
+        let mut response = named(RESPONSE, Kind::Latency);
+        response.deadline_ns = Some(400_000);
+        let all = |name: &str, ns: i64| series_of(named(name, Kind::Latency), &[(ns, answered)]);
+        let mut series = vec![
+            all(LATENESS, 20_000),
+            series_of(response, &[(71_000, answered - 10), (300_000, 10)]),
+            all(RTT, 51_000),
+        ];
+        if stamped {
+            series.extend(STAMPED.map(|(_, name)| all(name, 17_000)));
+        }
+        run_of("runs/budget", series)
+    }
+
+    fn sent_to(run: &mut Summary, lost: u64, late: u64) {
+        let flow = Flow {
+            device: "foot".into(),
+            lost,
+            late,
+            ..Flow::default()
+        };
+        run.run.network = Some(Network {
+            flows: vec![flow],
+            ..Network::default()
+        });
+    }
+
+    fn names(budget: &Budget) -> Vec<&str> {
+        budget.layers.iter().map(|layer| layer.name).collect()
+    }
+
+    #[test]
+    fn the_whole_is_as_measured_and_the_layers_beside_it() {
+        let budget = Budget::of(&run(10_000, true)).unwrap();
+        assert_eq!(
+            names(&budget),
+            ["wake-up", "send stack", "wire and device", "receive stack"]
+        );
+        assert_eq!(budget.whole.max_ns, Some(300_000));
+        let p99_9 = budget.whole.p99_9_ns.unwrap();
+        assert!((71_000..71_100).contains(&p99_9), "{p99_9}");
+        assert_eq!(budget.left_p99_9_ns(), Some(400_000 - p99_9));
+        assert_eq!(budget.left_max_ns(), Some(100_000));
+        let text = budget.to_string();
+        assert!(
+            text.ends_with("The longest of 10,000 took 300 us."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn without_stamps_the_round_trip_is_one_layer() {
+        let budget = Budget::of(&run(10_000, false)).unwrap();
+        assert_eq!(names(&budget), ["wake-up", "round trip"]);
+        let mut half = run(10_000, true);
+        half.series.pop();
+        let budget = Budget::of(&half).unwrap();
+        assert_eq!(
+            names(&budget),
+            ["wake-up", "round trip"],
+            "a part is missing"
+        );
+    }
+
+    #[test]
+    fn a_packet_without_an_answer_is_longer_than_any_with_one() {
+        let mut lossy = run(10_000, true);
+        sent_to(&mut lossy, 5, 0);
+        let budget = Budget::of(&lossy).unwrap();
+        let p99_9 = budget.whole.p99_9_ns.unwrap();
+        assert!(
+            p99_9 >= 299_000,
+            "5 lost and 10 slow ones are above 99.9 %: {p99_9}"
+        );
+        assert_eq!((budget.unanswered, budget.left_max_ns()), (5, None));
+        assert!(
+            budget.to_string().ends_with("5 of 10,005 got no answer."),
+            "{budget}"
+        );
+
+        sent_to(&mut lossy, 20, 0);
+        let budget = Budget::of(&lossy).unwrap();
+        assert_eq!(
+            (budget.whole.p99_9_ns, budget.left_p99_9_ns()),
+            (None, None)
+        );
+        assert!(budget.to_string().contains("20 got no answer"), "{budget}");
+
+        sent_to(&mut lossy, 20, 20);
+        let budget = Budget::of(&lossy).unwrap();
+        assert_eq!(
+            budget.unanswered, 0,
+            "an answer after the timeout was recorded"
+        );
+    }
+
+    #[test]
+    fn what_too_few_round_trips_say_is_their_longest() {
+        let budget = Budget::of(&run(100, true)).unwrap();
+        assert_eq!(
+            (budget.whole.p99_9_ns, budget.left_max_ns()),
+            (None, Some(100_000))
+        );
+        let text = budget.to_string();
+        assert!(
+            text.starts_with(
+                "Of the 400 us, the longest of 100 round trips took 300 us (wake-up 20"
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_deadline_that_is_overrun_leaves_nothing() {
+        let mut slow = run(10_000, true);
+        slow.series[1].series.deadline_ns = Some(51_000);
+        let text = Budget::of(&slow).unwrap().to_string();
+        assert!(text.contains("us too long, and nothing is left"), "{text}");
+    }
+
+    #[test]
+    fn the_deadline_of_the_beat_serves_where_round_trips_have_none() {
+        let mut check = run(10_000, true);
+        check.series[1].series.deadline_ns = None;
+        assert_eq!(Budget::of(&check), None);
+        let mut beat = named("realtime", Kind::Lateness);
+        beat.deadline_ns = Some(250_000);
+        check.series.push(series_of(beat, &[(3_000, 100)]));
+        assert_eq!(Budget::of(&check).unwrap().limit_ns, 250_000);
+    }
+
+    #[test]
+    fn the_path_is_named_as_far_as_it_is_known() {
+        let mut run = run(10_000, true);
+        let path = |run: &Summary| Budget::of(run).unwrap().path;
+        assert_eq!(path(&run), "");
+        sent_to(&mut run, 0, 0);
+        assert_eq!(path(&run), "to foot");
+        if let Some(network) = &mut run.run.network {
+            network.flows.push(Flow::default());
+        }
+        assert_eq!(path(&run), "to 2 devices");
+        if let Some(network) = &mut run.run.network {
+            network.interface = Some(Interface {
+                kind: Some("loopback".into()),
+                ..Interface::default()
+            });
+        }
+        assert_eq!(path(&run), "over the loopback");
+    }
+
+    #[test]
+    fn a_run_without_an_answer_has_no_budget() {
+        let mut silent = run(10_000, true);
+        silent.series[1] = series_of(named(RESPONSE, Kind::Latency), &[]);
+        assert_eq!(Budget::of(&silent), None);
+    }
+}
