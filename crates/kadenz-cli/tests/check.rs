@@ -2,7 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
+
+use std::net::UdpSocket;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
 use common::*;
+use kadenz_lab::stop::Stop;
+use kadenz_lab::udp::echo::{EchoDevice, EchoPlan};
 
 #[test]
 fn check_answers_in_words_and_leaves_a_run_with_a_page() {
@@ -120,4 +127,196 @@ fn the_answer_names_the_cheapest_tuning() {
     let out = folder.path().join("quick");
     let said = run(&[&words[..], &["--no-tuning", "--out", text(&out)]].concat());
     assert!(said.json().get("cheapest").is_none(), "{}", said.out);
+}
+
+#[test]
+fn a_budget_tells_where_the_time_over_the_loopback_goes() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let words = "check --rate 2kHz --duration 3s --deadline 10s --no-tuning --json --out";
+    let words: Vec<&str> = words.split(' ').chain([text(&out)]).collect();
+    let said = run(&words);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(series(&json, "realtime")["count"], 4800, "four fifths");
+    assert_eq!(
+        json["runs"][0]["network"]["total"]["sent"], 1200,
+        "one fifth"
+    );
+    let response = series(&json, "response");
+    assert!(response["deadline"].is_null(), "the loopback is no verdict");
+
+    let budget = &json["runs"][0]["budget"];
+    assert_eq!(budget["limit_ns"], 10_000_000_000_u64);
+    assert_eq!(budget["packets"], 1200);
+    assert_eq!(budget["whole"]["max_ns"], response["max_ns"], "as measured");
+    let layers: Vec<&str> = budget["layers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["series"].as_str().unwrap())
+        .collect();
+    let stamped = ["lateness", "send-stack", "wire-and-device", "receive-stack"];
+    assert_eq!(
+        layers,
+        if cfg!(target_os = "linux") {
+            &stamped[..]
+        } else {
+            &["lateness", "rtt"]
+        }
+    );
+    let answer = json["answer"].as_str().unwrap();
+    assert!(
+        answer.contains("Of the 10 s, a round trip over the loopback takes"),
+        "{answer}"
+    );
+    assert!(answer.contains("left for the control law"), "{answer}");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("id=\"budget\""));
+    let shown = run(&["show", text(&out)]);
+    assert!(shown.out.contains("| left of 10 s"), "{}", shown.out);
+}
+
+/// A device on a thread of the test.
+struct Device {
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+    address: String,
+}
+
+impl Device {
+    fn start() -> Self {
+        let mut echo = EchoDevice::open(&EchoPlan::default()).unwrap();
+        let address = echo.port().local_address().to_string();
+        Self::of(address, move |stop| echo.run(stop))
+    }
+
+    /// Says that it is there, and answers nothing else.
+    fn deaf() -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(20)))
+            .unwrap();
+        let address = socket.local_addr().unwrap().to_string();
+        Self::of(address, move |stop| {
+            let mut bytes = [0; 2048];
+            while !stop.requested() {
+                let Ok((length, from)) = socket.recv_from(&mut bytes) else {
+                    continue;
+                };
+                let (discover, present) = (0xA3, 0xA4);
+                if bytes[0] == discover {
+                    bytes[0] = present;
+                    bytes[18..length].fill(0);
+                    socket.send_to(&bytes[..length], from).unwrap();
+                }
+            }
+        })
+    }
+
+    fn of(address: String, work: impl FnOnce(&Stop) + Send + 'static) -> Self {
+        let stop = Stop::default();
+        let until = stop.clone();
+        Self {
+            stop,
+            thread: Some(std::thread::spawn(move || work(&until))),
+            address,
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.stop.request();
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+fn check_peer(device: &Device, out: &std::path::Path) -> Said {
+    let words = "check --duration 500ms --deadline 10s --no-tuning --json --peer";
+    let words: Vec<&str> = words
+        .split(' ')
+        .chain([device.address.as_str(), "--out", text(out)])
+        .collect();
+    run(&words)
+}
+
+#[test]
+fn the_deadline_is_held_against_round_trips_to_a_peer() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let device = Device::start();
+    let said = check_peer(&device, &out);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(series(&json, "realtime")["count"], 400);
+    assert_eq!(series(&json, "response")["deadline"]["kept"], true);
+    assert_eq!(
+        json["runs"][0]["network"]["flows"][0]["address"],
+        device.address.as_str()
+    );
+    assert!(
+        json["runs"][0]["budget"]["left_p99_9_ns"].is_null(),
+        "100 round trips carry no p99.9"
+    );
+    assert!(json["runs"][0]["budget"]["left_max_ns"].is_i64());
+    assert_eq!(
+        run_json(&out)["parameters"]["peer"],
+        device.address.as_str()
+    );
+}
+
+#[test]
+fn a_peer_that_does_not_answer_in_time_misses_the_deadline() {
+    let folder = folder();
+    let device = Device::deaf();
+    let said = check_peer(&device, &folder.path().join("run"));
+    let json = said.json();
+    assert_eq!(series(&json, "realtime")["deadline"]["kept"], true);
+    assert_eq!(json["runs"][0]["network"]["total"]["lost"], 100);
+    assert_eq!(said.code, 1, "{}", said.err);
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_named_before_a_minute_is_spent() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let nobody = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = nobody.local_addr().unwrap().to_string();
+    let said = run(&["check", "--peer", &address, "--out", text(&out)]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(
+        said.err.contains("kadenz udp echo --bind 0.0.0.0:"),
+        "{}",
+        said.err
+    );
+    assert!(!out.exists(), "nothing was measured");
+}
+
+#[test]
+fn a_check_without_a_network_says_why() {
+    let folder = folder();
+    let without = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        let words = [
+            "check",
+            "--duration",
+            "300ms",
+            "--no-tuning",
+            "--json",
+            "--out",
+            text(&out),
+        ];
+        let json = run(&[&words[..], more].concat()).json();
+        assert_eq!(
+            series(&json, "realtime")["count"],
+            300,
+            "no time was kept back"
+        );
+        assert!(json["runs"][0]["budget"].is_null() && json["runs"][0]["network"].is_null());
+        let warnings = json["warnings"].as_array().unwrap();
+        warnings.iter().any(|it| it["id"] == "no_network")
+    };
+    assert!(without("short", &[]), "300 ms are too short");
+    assert!(!without("unasked", &["--no-network"]), "nobody asked");
 }

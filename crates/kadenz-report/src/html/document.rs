@@ -1,5 +1,6 @@
 //! The page from its first byte to its last.
 
+use super::budget;
 use super::charts;
 use super::data;
 use super::figures::lasting;
@@ -61,13 +62,12 @@ const LINKS: &str = concat!(
 pub(super) fn render(page: &Page<'_>) -> String {
     let data = data::of(page);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    let packets = if network::is_there(page) {
-        network::LINK
-    } else {
-        ""
-    };
-    around(page, &[FIRST_LINK, packets, LINKS], &json, |out| {
+    let there = |is_there: bool, link| if is_there { link } else { "" };
+    let budget = there(budget::is_there(page), budget::LINK);
+    let packets = there(network::is_there(page), network::LINK);
+    around(page, &[FIRST_LINK, budget, packets, LINKS], &json, |out| {
         verdict::section(out, page);
+        budget::section(out, page);
         network::section(out, page);
         table::section(out, page);
         charts::sections(out, page, &data);

@@ -3,6 +3,7 @@
 //! Text and tables are written here and need no script; the charts are drawn by Apache ECharts
 //! from the JSON in the page (`docs/decisions/0303-echarts.md`).
 
+mod budget;
 mod charts;
 mod data;
 mod document;

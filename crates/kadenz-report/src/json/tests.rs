@@ -1,5 +1,5 @@
 use kadenz_record::run::model::{Kind, Warning};
-use kadenz_record::run::network::{Flow, Interface, LostHere, Network};
+use kadenz_record::run::network::{Flow, Interface, LostHere, Network, RESPONSE};
 use serde_json::Value;
 
 use super::*;
@@ -93,6 +93,8 @@ fn full_run() -> Summary {
             series_of(named("empty", Kind::Floor), &[]),
         ],
     );
+    run.series
+        .push(series_of(named(RESPONSE, Kind::Latency), &[(90_000, 998)]));
     run.run.network = Some(network());
     run.warnings.push(Warning {
         id: "x".into(),
@@ -100,6 +102,20 @@ fn full_run() -> Summary {
         remedy: None,
     });
     run
+}
+
+#[test]
+fn a_budget_is_told_where_there_are_round_trips_and_a_deadline() {
+    let output = parsed(&[full_run(), Summary::default()]);
+    let budget = &output["runs"][0]["budget"];
+    assert_eq!(budget["limit_ns"], 400_000, "the wake-up's");
+    assert_eq!(
+        (&budget["packets"], &budget["unanswered"]),
+        (&1000.into(), &2.into())
+    );
+    assert_eq!(budget["whole"]["max_ns"], 90_000);
+    assert!(budget["left_p99_9_ns"].is_null(), "of 1000 two were lost");
+    assert!(output["runs"][1]["budget"].is_null());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The verdict in words.
 
 use kadenz_record::run::model::{Series, TuningMeasure};
+use kadenz_record::run::network::RESPONSE;
 
 use super::{FEWEST_SAMPLES, Standing, Verdict};
 use crate::numbers;
@@ -94,6 +95,7 @@ pub fn answer(summary: &Summary) -> Option<String> {
     while let Some((first, first_verdict)) = judged.first().copied() {
         let asked = |(series, verdict): &(&SeriesSummary, &Verdict)| {
             series.series.expected_interval_ns == first.series.expected_interval_ns
+                && of_round_trips(series) == of_round_trips(first)
                 && verdict.limit_ns == first_verdict.limit_ns
         };
         let (same, others): (Vec<_>, Vec<_>) = judged.into_iter().partition(asked);
@@ -106,14 +108,21 @@ pub fn answer(summary: &Summary) -> Option<String> {
 /// One sentence on series that were asked the same.
 fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     let mut text = String::new();
+    let (keep, keep_not) = match judged
+        .first()
+        .is_some_and(|(first, _)| of_round_trips(first))
+    {
+        true => ("round trips keep", "Round trips do not keep"),
+        false => ("this machine keeps", "This machine does not keep"),
+    };
     for (index, &(series, verdict)) in judged.iter().enumerate() {
         let how = manner(series, judged);
         let what = question(&series.series, verdict);
         let clause = match (index, verdict.standing) {
-            (0, Standing::Kept) => format!("This machine keeps {what} {how}"),
-            (0, Standing::Missed) => format!("This machine does not keep {what} {how}"),
+            (0, Standing::Kept) => capitalised(&format!("{keep} {what} {how}")),
+            (0, Standing::Missed) => format!("{keep_not} {what} {how}"),
             (0, Standing::TooFew) => {
-                format!("Too few samples to say whether this machine keeps {what} {how}")
+                format!("Too few samples to say whether {keep} {what} {how}")
             }
             (_, Standing::Kept) => format!("; {how} too"),
             (_, Standing::Missed) if judged[0].1.standing == Standing::Missed => {
@@ -128,6 +137,16 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     }
     text.push('.');
     text
+}
+
+/// Whether a series is not of this machine alone, but of its network and devices as well.
+fn of_round_trips(series: &SeriesSummary) -> bool {
+    series.series.name == RESPONSE
+}
+
+fn capitalised(words: &str) -> String {
+    let first: String = words.chars().take(1).collect();
+    first.to_uppercase() + words.get(first.len()..).unwrap_or_default()
 }
 
 /// "1 kHz with a 400 us deadline".
@@ -272,6 +291,33 @@ mod tests {
             series("b", None, kept(50_000)),
         ]);
         assert_eq!(text.matches("This machine keeps").count(), 2, "{text}");
+    }
+
+    #[test]
+    fn round_trips_get_a_sentence_of_their_own() {
+        let policy = Some(("SCHED_FIFO 80", "SCHED_FIFO 80"));
+        let kept = Verdict::new(400_000, 60_000, 0, 0, 0);
+        let missed = Verdict::new(400_000, 60_000, 5, 2, 0);
+        let of = |response| {
+            let response = series(RESPONSE, policy, response);
+            answer_of(vec![series("realtime", policy, kept), response])
+        };
+        let asked = "1 kHz with a 400 us deadline at SCHED_FIFO 80: ";
+        for (response, words) in [
+            (kept, "Round trips keep "),
+            (missed, "Round trips do not keep "),
+            (
+                Verdict::new(400_000, 9, 0, 0, 0),
+                "to say whether round trips keep ",
+            ),
+        ] {
+            let text = of(response);
+            assert!(
+                text.contains(&format!("This machine keeps {asked}")),
+                "{text}"
+            );
+            assert!(text.contains(&format!("{words}{asked}")), "{text}");
+        }
     }
 
     #[test]
