@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 
 import { lack, setStage, skip } from "./stage.js";
 import * as access from "./suites/access.js";
+import * as budget from "./suites/budget.js";
 import * as charts from "./suites/charts.js";
 import * as hostile from "./suites/hostile.js";
 import * as looks from "./suites/looks.js";
@@ -23,7 +24,7 @@ describe("the report", { skip: missing !== undefined }, () => {
   });
   after(() => stage?.close());
 
-  for (const suite of [offline, words, charts, matrix, looks, access, hostile]) {
+  for (const suite of [offline, words, budget, charts, matrix, looks, access, hostile]) {
     for (const [name, run] of Object.entries(suite.tests)) {
       test(name, (context) => run(stage, context));
     }

@@ -21,7 +21,9 @@ const ARGUMENTS = [
 ];
 
 /** Every page of the example `sample_report`. */
-export const PAGES = ["check", "day", "compare", "hostile", "sparse", "matrix", "partial"];
+export const PAGES = [
+  "check", "day", "compare", "hostile", "sparse", "network", "matrix", "partial",
+];
 
 const onPath = (names) => {
   const folders = (process.env.PATH ?? "").split(delimiter);

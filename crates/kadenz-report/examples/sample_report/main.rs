@@ -6,6 +6,7 @@
 //! - `compare.html`: two runs laid over each other;
 //! - `hostile.html`: an incomplete run whose every name tries to become markup;
 //! - `sparse.html`: a run that recorded next to nothing;
+//! - `network.html`: round trips to an actuator against a deadline;
 //! - `matrix.html`: a matrix of 18 cells like the paper's, two minutes each;
 //! - `partial.html`: a matrix that was interrupted where no CPU could be shielded.
 
@@ -26,12 +27,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("name a folder to write the pages to")?;
     let out = PathBuf::from(out);
     fs::create_dir_all(&out)?;
-    let pages: [(&str, Vec<Summary>); 7] = [
+    let pages: [(&str, Vec<Summary>); 8] = [
         ("check.html", vec![runs::check(&out)?]),
         ("day.html", vec![runs::day()]),
         ("compare.html", runs::compared()),
         ("hostile.html", vec![runs::hostile()]),
         ("sparse.html", vec![runs::sparse()]),
+        ("network.html", vec![runs::round_trips()]),
         ("matrix.html", vec![runs::tune(&out)?]),
         ("partial.html", vec![runs::tune_interrupted(&out)?]),
     ];
