@@ -415,3 +415,30 @@ fn wrong_arguments_are_refused_with_a_remedy() {
     let left = std::fs::read_dir(&empty).unwrap().count();
     assert_eq!(left, 0, "what cannot begin leaves no run folder");
 }
+
+#[test]
+fn a_deadline_gets_a_budget() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let echo = Listener::echo(&[]);
+    let all = ["--count", "50", "--deadline", "10s", "--out", text(&out)];
+    let json = send(&echo.address, &all).json();
+    let budget = &json["runs"][0]["budget"];
+    assert_eq!(budget["packets"], 50);
+    let response = series(&json, "response")["max_ns"].as_i64().unwrap();
+    assert_eq!(budget["left_max_ns"], 10_000_000_000 - response);
+    assert!(
+        json["answer"]
+            .as_str()
+            .unwrap()
+            .contains(budget["sentence"].as_str().unwrap()),
+        "{}",
+        json["answer"]
+    );
+    let without = folder.path().join("without");
+    let json = send(&echo.address, &["--count", "5", "--out", text(&without)]).json();
+    assert!(
+        json["runs"][0]["budget"].is_null(),
+        "no deadline was stated"
+    );
+}

@@ -226,3 +226,43 @@ pub(super) fn refused(error: &OpenPortError) -> Warning {
         remedy: Some("kadenz check --no-network leaves it out".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn beats(answering: Answering, duration: Duration) -> Option<u64> {
+        let interval = Interval::try_from(Duration::from_millis(1)).expect("not zero");
+        let plan = NetworkPlan {
+            answering,
+            payload_bytes: 200,
+        };
+        plan.beats(interval, duration)
+    }
+
+    #[test]
+    fn the_loopback_gets_a_fifth_that_carries_99_9_percent_or_nothing() {
+        let of = |ms| beats(Answering::Loopback, Duration::from_millis(ms));
+        assert_eq!(of(60_000), Some(12_000));
+        assert_eq!(of(5000), Some(1000));
+        assert_eq!(of(4999), None);
+    }
+
+    #[test]
+    fn a_peer_gets_a_fifth_however_short() {
+        let peer = Answering::Peer(Device {
+            name: "foot".to_owned(),
+            address: SocketAddr::from(([10, 0, 0, 5], 6176)),
+        });
+        let of = |ms| beats(peer.clone(), Duration::from_millis(ms));
+        assert_eq!((of(500), of(1)), (Some(100), Some(1)));
+    }
+
+    #[test]
+    fn the_remedy_names_a_duration_that_is_long_enough() {
+        let interval = Interval::try_from(Duration::from_micros(700)).expect("not zero");
+        let remedy = too_short(interval).remedy.unwrap_or_default();
+        assert_eq!(remedy, "kadenz check --duration 4s");
+        assert!(super::super::beats(interval, Duration::from_secs(4) / SHARE) >= FEWEST);
+    }
+}

@@ -1,5 +1,7 @@
 //! The device that answers a check.
 
+use std::net::SocketAddr;
+
 use kadenz_lab::check::{Answering, NetworkPlan};
 use kadenz_lab::stop::Stop;
 use kadenz_lab::udp::ECHO_PORT;
@@ -39,13 +41,36 @@ pub(super) fn must_answer(network: &NetworkPlan, stop: &Stop) -> anyhow::Result<
     )?;
     anyhow::ensure!(
         !found.is_empty() || stop.requested(),
-        "nobody answers on {to}; run `kadenz udp echo --bind 0.0.0.0{}` there, without a token, and let \
-         UDP port {} through its firewall",
-        match to.port() {
-            ECHO_PORT => String::new(),
-            port => format!(":{port}"),
-        },
+        "nobody answers on {to}; run `kadenz udp echo --bind {}` there, without a token, and let UDP \
+         port {} through its firewall",
+        everywhere(to),
         to.port()
     );
     Ok(())
+}
+
+/// What an echo binds to so that it hears what is sent to `to`.
+fn everywhere(to: SocketAddr) -> String {
+    let any = any_like(to).ip();
+    match to.port() {
+        ECHO_PORT => any.to_string(),
+        port => SocketAddr::new(any, port).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_can_be_typed_on_the_device() {
+        for (to, bind) in [
+            ("10.0.0.5:6176", "0.0.0.0"),
+            ("10.0.0.5:7", "0.0.0.0:7"),
+            ("[fe80::1]:6176", "::"),
+            ("[fe80::1]:7", "[::]:7"),
+        ] {
+            assert_eq!(everywhere(to.parse().unwrap()), bind);
+        }
+    }
 }
