@@ -49,20 +49,54 @@ const HEAD: &str = concat!(
     "<th scope=\"col\">Largest</th></tr></thead><tbody>",
 );
 
+/// Of more devices than this the table of all comes first, and each one's row is folded away.
+const FEW: usize = 4;
+
 fn table(out: &mut Markup, run: &RunOnPage<'_>, network: &Network) {
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of packets\" tabindex=\"0\"><table>");
-    out.tag("<caption>Packets and round trips by device</caption>");
-    out.tag(HEAD);
-    for flow in &network.flows {
-        row(out, run, flow, &flow.series("rtt", network.flows.len()));
+    let several = network.flows.len() > 1;
+    let many = network.flows.len() > FEW;
+    if many {
+        begin(out, "Packets and round trips of all devices");
+        row(out, run, &packets::total(network), "rtt", Note::Bound);
+        out.tag("</tbody></table></div><details><summary>Each of the ")
+            .text(count(network.flows.len() as u64))
+            .tag(" devices</summary>");
     }
-    if network.flows.len() > 1 {
-        row(out, run, &packets::total(network), "rtt");
+    begin(out, "Packets and round trips by device");
+    let note = if many { Note::Nothing } else { Note::Bound };
+    for flow in &network.flows {
+        row(
+            out,
+            run,
+            flow,
+            &flow.series("rtt", network.flows.len()),
+            note,
+        );
+    }
+    if several && !many {
+        row(out, run, &packets::total(network), "rtt", Note::Bound);
     }
     out.tag("</tbody></table></div>");
+    if many {
+        out.tag("</details>");
+    }
 }
 
-fn row(out: &mut Markup, run: &RunOnPage<'_>, flow: &Flow, series: &str) {
+fn begin(out: &mut Markup, caption: &'static str) {
+    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
+    out.attr("aria-label", caption).tag("><table><caption>");
+    out.tag(caption).tag("</caption>").tag(HEAD);
+}
+
+/// What stands below the number of lost packets.
+#[derive(Clone, Copy)]
+enum Note {
+    /// How many may be lost.
+    Bound,
+    Nothing,
+}
+
+fn row(out: &mut Markup, run: &RunOnPage<'_>, flow: &Flow, series: &str, note: Note) {
     let rtt = run
         .summary
         .series
@@ -74,9 +108,12 @@ fn row(out: &mut Markup, run: &RunOnPage<'_>, flow: &Flow, series: &str) {
         .tag("</th>");
     out.element("td", &flow.address)
         .element("td", count(flow.sent));
-    out.tag("<td>").text(count(flow.lost)).tag("<small>");
-    out.text(format!("fewer than {}", bound(packets::loss_bound(flow))))
-        .tag("</small></td>");
+    out.tag("<td>").text(count(flow.lost));
+    if matches!(note, Note::Bound) {
+        let words = format!("fewer than {}", bound(packets::loss_bound(flow)));
+        out.tag("<small>").text(words).tag("</small>");
+    }
+    out.tag("</td>");
     for number in [
         flow.longest_loss,
         flow.duplicates,

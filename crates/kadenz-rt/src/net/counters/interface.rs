@@ -1,4 +1,5 @@
 use crate::host::{ReadFactError, Root};
+use crate::net::interface::files_are_ours;
 
 /// Frames of one interface since it came up. Source: the kernel documentation, `statistics.rst`
 /// (`struct rtnl_link_stats64`). A counter that this kernel lacks is 0.
@@ -34,6 +35,10 @@ impl InterfaceCounters {
             let path = format!("/sys/class/net/{interface}/statistics/{file}");
             root.read_number(&path)
         };
+        if !files_are_ours(root, interface) {
+            let path = format!("/sys/class/net/{interface}");
+            return Err(ReadFactError::Absent { path });
+        }
         let natural = |value: i64| u64::try_from(value).unwrap_or(0);
         let optional = |file: &str| number(file).map_or(0, natural);
         Ok(Self {

@@ -121,6 +121,9 @@ pub fn facts_at(root: &Root, name: &str) -> Result<InterfaceFacts, ReadFactError
     if name.is_empty() || name.contains('/') || name.starts_with('.') || !root.has(&folder) {
         return Err(ReadFactError::Absent { path: folder });
     }
+    if !super::files_are_ours(root, name) {
+        return Err(ReadFactError::Absent { path: folder });
+    }
     let asked = ask(root, name);
     let linked = root.link_name(&path("device/driver"));
     let driver = linked.or(asked.driver);

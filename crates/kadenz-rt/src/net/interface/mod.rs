@@ -6,9 +6,25 @@ mod route;
 
 use std::net::Ipv4Addr;
 
+use crate::host::Root;
+
 pub use facts::{Coalescing, Duplex, HardwareStamps, InterfaceFacts, Queues, facts, facts_at};
 pub use kind::InterfaceKind;
 pub use route::{Route, RouteError, route_to};
+
+/// Whether the files under `/sys/class/net` are those of this thread's network. They belong to the
+/// network in which they were mounted: in a container, or a testbed's host, an interface of the same
+/// name may be another one.
+pub(in crate::net) fn files_are_ours(root: &Root, interface: &str) -> bool {
+    #[cfg(target_os = "linux")]
+    if root.is_live() {
+        let number = root.read_number(&format!("/sys/class/net/{interface}/ifindex"));
+        let ours = crate::os::linux::addresses::number_of(interface).map(i64::from);
+        return number.ok() == ours;
+    }
+    let _ = (root, interface);
+    true
+}
 
 /// An address that reaches every host of one of this host's networks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

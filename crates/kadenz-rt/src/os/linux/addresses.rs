@@ -71,3 +71,11 @@ fn address(pointer: *const libc::sockaddr) -> Option<IpAddr> {
         _ => None,
     }
 }
+
+/// The number of an interface in the network of this thread; `None` where there is none of that name.
+pub(crate) fn number_of(interface: &str) -> Option<u32> {
+    let name = std::ffi::CString::new(interface).ok()?;
+    // SAFETY: the name ends with a zero and outlives the call.
+    let number = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    (number > 0).then_some(number)
+}
