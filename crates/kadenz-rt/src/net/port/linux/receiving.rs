@@ -2,8 +2,10 @@
 //!
 //! What is waited for goes through one of two doors. The call that receives can itself wait, which
 //! wakes the thread with the datagram in its hands; but it cannot be woken, and its limit is counted
-//! in ticks of the kernel. `ppoll` knows nanoseconds and events, and costs a call more. So the first
-//! is taken where nobody holds a waker and the deadline is far enough away.
+//! in ticks of the kernel. `ppoll` knows nanoseconds and events, and costs a call more and a
+//! high-resolution timer that is set before and cancelled after the wait: in a virtual machine each
+//! of the two takes microseconds, for the hypervisor has to be asked. So the first is taken where
+//! nobody holds a waker and the deadline is far enough away.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,11 +19,17 @@ use crate::os::linux::udp::messages::{self, Queue};
 use crate::os::linux::udp::socket::Socket;
 use crate::os::linux::udp::wait;
 
-/// A call that waits comes back this often, to see whether somebody may wake it by now.
-const SLICE: Duration = Duration::from_millis(8);
-/// What a slice may last beyond its length: rounding up, the tick that has begun, and the grain of
-/// the kernel's timer wheel (`kernel/time/timer.c`).
-const TICKS_BEYOND: u32 = 3;
+/// A call that waits comes back this often, to see whether somebody may wake it by now, or the
+/// deadline is near. It lasts a tick of the kernel at least, whatever is asked for; a short one lets
+/// beats of 100 Hz be waited for with it where the tick is 4 ms.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// The longest that a slice lasts, but for the scheduler: the kernel rounds it up to whole ticks and
+/// adds the one that has begun (`sock_set_timeout`, net/core/sock.c; `calc_index`, kernel/time/timer.c).
+fn longest_slice(tick: Duration) -> Duration {
+    let ticks = SLICE.as_nanos().div_ceil(tick.as_nanos().max(1)) + 1;
+    tick * u32::try_from(ticks).unwrap_or(u32::MAX)
+}
 
 /// How a port waits.
 #[derive(Debug)]
@@ -37,7 +45,7 @@ impl Patience {
     /// Limits the calls of a socket.
     pub(super) fn set_up(socket: &Socket) -> Self {
         let limited = socket.wait_at_most(SLICE).ok();
-        let slice_lasts = limited.and_then(|()| Some(SLICE + tick()? * TICKS_BEYOND));
+        let slice_lasts = limited.and_then(|()| tick()).map(longest_slice);
         Self {
             slice_lasts_ns: slice_lasts.and_then(|span| u64::try_from(span.as_nanos()).ok()),
             had_to_wait: false,
@@ -93,7 +101,7 @@ impl Port {
             let taken = match self.step(wait, asked, alone) {
                 Step::Over => return Ok(Reception::Nothing),
                 Step::Look => self.take(inbox, messages::Patience::None)?,
-                Step::Slice => self.take(inbox, messages::Patience::ASlice)?,
+                Step::Slice => self.take(inbox, messages::Patience::ForOne)?,
                 Step::Await(span_ns) => {
                     if !self.wait(span_ns, alone)? {
                         return Ok(Reception::Interrupted);
@@ -120,8 +128,8 @@ impl Port {
         match (left_ns, asked) {
             (Some(0), Asked::WhatIsThere) => Step::Over,
             (Some(0), _) | (_, Asked::WhetherSomethingComes) => Step::Look,
-            (left_ns, _) if alone && self.patience.allows_a_slice(left_ns) => Step::Slice,
             (_, Asked::Nothing) if !self.patience.had_to_wait => Step::Look,
+            (left_ns, _) if alone && self.patience.allows_a_slice(left_ns) => Step::Slice,
             (left_ns, _) => Step::Await(left_ns),
         }
     }
@@ -193,5 +201,20 @@ impl Port {
             };
         }
         inbox.filled = count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_lasts_whole_ticks_and_the_one_that_has_begun() {
+        for (tick, longest) in [(1, 2), (4, 8), (10, 20)] {
+            let tick = Duration::from_millis(tick);
+            assert_eq!(longest_slice(tick), Duration::from_millis(longest));
+        }
+        let fine = longest_slice(Duration::from_micros(300));
+        assert_eq!(fine, Duration::from_micros(1_500));
     }
 }

@@ -29,8 +29,9 @@ pub(crate) enum Queue {
 pub(crate) enum Patience {
     /// Not at all.
     None,
-    /// As long as [`Socket::wait_at_most`] allows.
-    ASlice,
+    /// As long as [`Socket::wait_at_most`] allows, and then for one datagram alone: a look for a
+    /// second would keep the first waiting.
+    ForOne,
 }
 
 /// What the calls need for a number of datagrams, made once.
@@ -82,8 +83,7 @@ impl Messages {
         }
     }
 
-    /// Takes what is there: datagram `n` into the bytes from `n * slot_bytes`. Waits for the first
-    /// alone, and never for what stands in the queue of errors.
+    /// Takes what is there, or the one that comes: datagram `n` into the bytes from `n * slot_bytes`.
     /// Made [for receiving](Self::for_receiving); `payload` holds all slots.
     pub(crate) fn receive(
         &mut self,
@@ -93,17 +93,18 @@ impl Messages {
         payload: &mut [u8],
         slot_bytes: usize,
     ) -> Result<usize, i32> {
-        self.lay_out(payload, slot_bytes);
+        let (slots, waiting) = match patience {
+            Patience::None => (self.headers.len(), libc::MSG_DONTWAIT),
+            Patience::ForOne => (self.headers.len().min(1), 0),
+        };
+        self.lay_out(payload, slot_bytes, slots);
         // With MSG_TRUNC the call tells how long a datagram was, also where its slot is shorter.
         let flags = match queue {
             Queue::Datagrams => libc::MSG_TRUNC,
             Queue::Errors => libc::MSG_ERRQUEUE,
-        } | match patience {
-            Patience::None => libc::MSG_DONTWAIT,
-            Patience::ASlice => libc::MSG_WAITFORONE,
-        };
-        let count = self.headers.len() as libc::c_uint;
-        // SAFETY: as many headers are live; each leads to a name, a vector and a room for notes of its
+        } | waiting;
+        let count = slots as libc::c_uint;
+        // SAFETY: at least as many headers are live; each leads to a name, a vector and a room for notes of its
         // own, and the vector to a slot of the payload, all live and of the lengths they state.
         let taken = unsafe {
             libc::recvmmsg(
@@ -120,16 +121,16 @@ impl Messages {
         count
     }
 
-    /// Leads each header to its slot of the payload. What else stands in a header is as the kernel
-    /// needs it but where the last call wrote to it.
-    fn lay_out(&mut self, payload: &mut [u8], slot_bytes: usize) {
-        let slots = self.headers.len();
+    /// Leads the first headers to their slots of the payload. What else stands in a header is as the
+    /// kernel needs it but where the last call wrote to it.
+    fn lay_out(&mut self, payload: &mut [u8], slot_bytes: usize, slots: usize) {
+        let all = self.headers.len();
         assert!(
-            payload.len() >= slots * slot_bytes && self.notes.len() == slots,
+            payload.len() >= all * slot_bytes && self.notes.len() == all,
             "the payload must hold every slot"
         );
         let payload = payload.as_mut_ptr();
-        for (at, vector) in self.vectors.iter_mut().enumerate() {
+        for (at, vector) in self.vectors[..slots].iter_mut().enumerate() {
             // SAFETY: the payload has as many slots, which the assertion has made sure of.
             vector.iov_base = unsafe { payload.add(at * slot_bytes) }.cast();
             vector.iov_len = slot_bytes;
