@@ -7,6 +7,7 @@ pub mod html;
 pub mod import;
 pub mod json;
 pub mod matrix;
+pub mod modes;
 pub mod numbers;
 pub mod statistics;
 pub mod summary;

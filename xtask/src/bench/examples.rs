@@ -13,6 +13,11 @@ pub fn record(repository: &Repository, _: &Wishes) -> Result<Figure> {
     run(repository, "kadenz-record", "record_cost", &[])
 }
 
+/// `modes_cost` of kadenz-report.
+pub fn modes(repository: &Repository, _: &Wishes) -> Result<Figure> {
+    run(repository, "kadenz-report", "modes_cost", &[])
+}
+
 /// `summary_cost` of kadenz-report.
 pub fn samples(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     let above = repository.target().join("bench");

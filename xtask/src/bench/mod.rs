@@ -30,6 +30,7 @@ Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples
   udp           round trips beside sockperf and irtt, interleaved (needs root, sockperf and irtt)
   udp-fifo      the same with SCHED_FIFO for all
   samples       reading and summarising raw samples
+  modes         a day at 100 Hz searched for recurring modes
   hlog-report   a day of hiccups to an HTML report
   build         cold release build in a fresh clone
 
@@ -63,6 +64,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let take: fn(&Repository, &Wishes) -> Result<Figure> = match wishes.name.as_str() {
         "record" => examples::record,
         "samples" => examples::samples,
+        "modes" => examples::modes,
         "cyclic" => cyclic::take,
         "udp" => udp::ordinary,
         "udp-fifo" => udp::fifo,

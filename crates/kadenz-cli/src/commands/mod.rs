@@ -12,6 +12,7 @@ mod import;
 mod interrupt;
 mod load;
 mod man;
+mod modes;
 mod outcome;
 mod report;
 mod run;
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Report(report::Options),
     Show(show::Options),
     Compare(compare::Options),
+    Modes(modes::Options),
     Import(import::Options),
     Export(export::Options),
     Completions(completions::Options),
@@ -70,6 +72,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Compare(options) => compare::run(&options),
+        Command::Modes(options) => modes::run(&options),
         Command::Import(options) => import::run(&options),
         Command::Export(options) => export::run(&options),
         Command::Completions(options) => completions::run(&options),

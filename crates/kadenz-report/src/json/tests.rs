@@ -7,7 +7,7 @@ use crate::compare::fail_if::check;
 use crate::compare::{CompareOptions, Comparison};
 use crate::testing::{blog, named, run_of, sampled, series_of};
 
-pub(crate) const SCHEMAS: [(&str, &str); 3] = [
+pub(crate) const SCHEMAS: [(&str, &str); 4] = [
     (
         "urn:kadenz:schema:output:1",
         include_str!("../../../../docs/schema/output.schema.json"),
@@ -19,6 +19,10 @@ pub(crate) const SCHEMAS: [(&str, &str); 3] = [
     (
         "urn:kadenz:schema:matrix:1",
         include_str!("../../../../docs/schema/matrix.schema.json"),
+    ),
+    (
+        "urn:kadenz:schema:modes:1",
+        include_str!("../../../../docs/schema/modes.schema.json"),
     ),
 ];
 

@@ -1,0 +1,50 @@
+//! `kadenz modes`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kadenz_report::modes::{self, ModesOutput};
+
+use crate::output::{self, Outcome};
+
+/// Find what recurs in a run: spikes, phases and ramps, with their period and how sure it is.
+///
+/// A latency that comes back every five seconds or once an hour has a cause that can be found. What
+/// chance alone would make is not told: a search that finds nothing says so. The raw samples are
+/// searched; where none were kept, the maxima of the intervals of the log.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz modes night
+  kadenz modes night --series rtt
+  kadenz modes night --json | jq '.modes[] | {text, confidence}'
+
+The page docs/modes.md tells how the search works, what the confidence is, and what it cannot see.")]
+pub(crate) struct Options {
+    /// Run folder
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+
+    /// One series only [default: all]
+    #[arg(long, value_name = "NAME")]
+    series: Option<String>,
+
+    /// Print JSON on standard output (schema: docs/schema/modes.schema.json)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let found = modes::of_run(&options.run, options.series.as_deref())?;
+    if options.json {
+        output::json(&ModesOutput::new(&options.run, &found))?;
+        return Ok(Outcome::Kept);
+    }
+    if found.is_empty() {
+        output::note("the run has no series: there is nothing to search");
+    }
+    for series in &found {
+        output::say(&modes::told(series));
+    }
+    Ok(Outcome::Kept)
+}

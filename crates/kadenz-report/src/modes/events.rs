@@ -1,0 +1,256 @@
+//! Runs of samples above the level, kept by a ladder of heights.
+//!
+//! Nobody knows beforehand how high a mode stands above the noise. So every octave of heights has a
+//! collector of its own: a low one is soon full of noise and then holds the head of the record
+//! alone, a high one holds few events of all of it. Together they stay within some megabytes.
+
+use super::Point;
+use super::baseline::{BLOCK, Levelled, seconds};
+use super::ramps::Fit;
+
+/// The lowest level: 2^6 ns, below the resolution of most clocks that record.
+const LOWEST: u32 = 6;
+
+/// The highest level: 2^40 ns, 18 minutes.
+const HIGHEST: u32 = 40;
+
+/// Events that a collector holds. 24 h of a mode every five seconds are 17,280.
+const CAPACITY: usize = 1 << 15;
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Event {
+    /// First sample, in seconds since the start of the run.
+    pub(super) at_s: f64,
+    /// The highest sample of a run, the start of a phase: what periods are counted by.
+    pub(super) mark_s: f64,
+    /// Last sample and one interval.
+    pub(super) end_s: f64,
+    pub(super) height_ns: f64,
+    pub(super) samples: u32,
+    /// Rise a sample of a ramp; 0 of what is none.
+    pub(super) slope_ns: f64,
+}
+
+/// What a collector holds.
+#[derive(Clone, Debug)]
+pub(super) struct Collected {
+    /// Events in order of time.
+    pub(super) events: Vec<Event>,
+    /// Up to when it took events: the end of the record, or when it was full.
+    pub(super) until_s: f64,
+}
+
+/// Collectors an octave apart.
+#[derive(Debug)]
+pub(super) struct Ladder {
+    interval_ns: i64,
+    steps: Vec<Collector>,
+    /// Collectors below are full.
+    lowest: usize,
+}
+
+#[derive(Debug)]
+struct Collector {
+    level_ns: i64,
+    open: Option<Run>,
+    collected: Collected,
+}
+
+/// A run of samples above a level that may go on.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    at_ns: i64,
+    peak_at_ns: i64,
+    last_ns: i64,
+    peak: i64,
+    samples: u32,
+    fit: Fit,
+    fit_to_peak: Fit,
+}
+
+impl Ladder {
+    pub(super) fn new(interval_ns: i64) -> Self {
+        let collector = |power: u32| Collector {
+            level_ns: 1 << power,
+            open: None,
+            collected: Collected {
+                events: Vec::new(),
+                until_s: f64::INFINITY,
+            },
+        };
+        Self {
+            interval_ns,
+            steps: (LOWEST..=HIGHEST).map(collector).collect(),
+            lowest: 0,
+        }
+    }
+
+    /// Takes the samples of a block.
+    pub(super) fn take(&mut self, block: &Levelled) {
+        let highest = block.points.iter().map(|point| point.value_ns).max();
+        let top = highest.map_or(0, |value| value.saturating_sub(block.level));
+        for step in &mut self.steps[self.lowest..] {
+            if step.level_ns <= top || step.open.is_some() {
+                step.take(block, self.interval_ns);
+            }
+        }
+        while self.steps.get(self.lowest).is_some_and(Collector::is_full) {
+            self.lowest += 1;
+        }
+    }
+
+    /// What was collected, from the lowest level to the highest.
+    pub(super) fn finish(self) -> Vec<Collected> {
+        let interval_ns = self.interval_ns;
+        let close = |mut step: Collector| {
+            step.close(interval_ns);
+            step.collected
+        };
+        self.steps.into_iter().map(close).collect()
+    }
+}
+
+impl Collector {
+    fn is_full(&self) -> bool {
+        self.collected.events.len() >= CAPACITY
+    }
+
+    fn take(&mut self, block: &Levelled, interval_ns: i64) {
+        for &point in &block.points {
+            let height = point.value_ns.saturating_sub(block.level);
+            if height < self.level_ns {
+                self.close(interval_ns);
+                continue;
+            }
+            let torn = self.open.as_ref().is_some_and(|run| {
+                point.at_ns - run.last_ns > interval_ns.saturating_mul(BLOCK as i64)
+            });
+            if torn {
+                self.close(interval_ns);
+            }
+            if self.is_full() {
+                return;
+            }
+            match &mut self.open {
+                Some(run) => run.take(point, height),
+                None => self.open = Some(Run::new(point, height)),
+            }
+        }
+    }
+
+    fn close(&mut self, interval_ns: i64) {
+        let Some(run) = self.open.take() else {
+            return;
+        };
+        if self.is_full() {
+            return;
+        }
+        self.collected.events.push(run.event(interval_ns));
+        if self.is_full() {
+            self.collected.until_s = seconds(run.last_ns);
+        }
+    }
+}
+
+impl Run {
+    fn new(point: Point, height: i64) -> Self {
+        let mut fit = Fit::default();
+        fit.take(height as f64);
+        Self {
+            at_ns: point.at_ns,
+            peak_at_ns: point.at_ns,
+            last_ns: point.at_ns,
+            peak: height,
+            samples: 1,
+            fit,
+            fit_to_peak: fit,
+        }
+    }
+
+    fn take(&mut self, point: Point, height: i64) {
+        self.samples = self.samples.saturating_add(1);
+        self.last_ns = point.at_ns;
+        self.fit.take(height as f64);
+        // What comes after the peak is the fall, or noise: no part of a ramp.
+        if height > self.peak {
+            self.peak = height;
+            self.peak_at_ns = point.at_ns;
+            self.fit_to_peak = self.fit;
+        }
+    }
+
+    fn event(&self, interval_ns: i64) -> Event {
+        Event {
+            at_s: seconds(self.at_ns),
+            mark_s: seconds(self.peak_at_ns),
+            end_s: seconds(self.last_ns.saturating_add(interval_ns)),
+            height_ns: self.peak as f64,
+            samples: self.samples,
+            slope_ns: self.fit_to_peak.slope().unwrap_or(0.0),
+        }
+    }
+}
+
+impl Event {
+    /// How many samples it lasts: a ramp from where its line leaves the level, for the first of them
+    /// may hide in the noise.
+    pub(super) fn length(&self) -> f64 {
+        if self.slope_ns > 0.0 {
+            (self.height_ns / self.slope_ns).max(1.0)
+        } else {
+            f64::from(self.samples)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collected(values: &[i64]) -> Vec<Collected> {
+        let mut ladder = Ladder::new(1_000_000);
+        let points = values.iter().enumerate().map(|(index, &value_ns)| Point {
+            at_ns: index as i64 * 1_000_000,
+            value_ns,
+        });
+        ladder.take(&Levelled {
+            points: points.collect(),
+            level: 0,
+        });
+        ladder.finish()
+    }
+
+    #[test]
+    fn a_run_is_one_event_at_every_level_it_reaches() {
+        let steps = collected(&[0, 100, 300, 200, 0, 70]);
+        let counts: Vec<usize> = steps.iter().map(|step| step.events.len()).collect();
+        assert_eq!(counts[..4], [2, 1, 1, 0]);
+        let first = steps[0].events[0];
+        assert_eq!(
+            (first.at_s, first.mark_s, first.end_s),
+            (0.001, 0.002, 0.004)
+        );
+        assert_eq!((first.height_ns, first.samples), (300.0, 3));
+        assert_eq!(steps[2].events[0].samples, 1);
+    }
+
+    #[test]
+    fn a_ramp_is_as_long_as_its_line_though_its_start_is_hidden() {
+        let values: Vec<i64> = (1..=10).map(|i| 15_000 * i).chain([0]).collect();
+        let steps = collected(&values);
+        // 2^15 ns hides the first two samples.
+        let event = steps[15 - 6].events[0];
+        assert_eq!(event.samples, 8);
+        assert!((event.length() - 10.0).abs() < 1e-9, "{event:?}");
+    }
+
+    #[test]
+    fn a_full_collector_says_until_when_it_took_events() {
+        let values: Vec<i64> = (0..4 * CAPACITY as i64).map(|i| 70 * (i % 2)).collect();
+        let steps = collected(&values);
+        assert_eq!(steps[0].events.len(), CAPACITY);
+        assert!(steps[0].until_s < 2.0 * CAPACITY as f64 * 1e-3);
+        assert!(steps[1].events.is_empty() && steps[1].until_s.is_infinite());
+    }
+}

@@ -1,0 +1,231 @@
+//! The periods that a set of times suggests: lags from one time to the next ones that are more
+//! frequent than lags a little shorter or longer.
+
+/// Up to this many resolutions lags are counted one by one, above in steps of [`STEP`]: where the two
+/// meet they are equally wide.
+const LINEAR: f64 = 500.0;
+const STEP: f64 = 0.002;
+
+/// Pairs of times that are looked at, at most, in one set.
+const MOST_PAIRS: usize = 1 << 19;
+
+/// Followers of a time that are looked at, at least and at most.
+const FOLLOWERS: (usize, usize) = (8, 256);
+
+/// How much a period may stray, as a share of it. 0 is the resolution itself.
+pub(super) const TOLERANCES: [f64; 5] = [0.0, 0.002, 0.01, 0.03, 0.1];
+
+/// Periods that are tried in earnest for each tolerance.
+const MOST_CANDIDATES: usize = 4;
+
+/// Least share of the slots that the pairs beyond chance must fill to be tried.
+const LEAST_SHARE: f64 = 0.4;
+
+/// Most pairs that chance may make in a slot: of more, no mode can be told apart.
+const MOST_BY_CHANCE: f64 = 2.0;
+
+/// A period to be tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) period_s: f64,
+    /// An event within so much of the predicted time counts.
+    pub(super) window_s: f64,
+}
+
+impl Candidate {
+    /// A period with the window that a tolerance gives it, never below what the resolution needs.
+    pub(super) fn new(period_s: f64, tolerance: f64, resolution_s: f64) -> Self {
+        let least = (period_s / 8.0).clamp(0.6 * resolution_s, 1.5 * resolution_s);
+        Self {
+            period_s,
+            window_s: (tolerance * period_s).max(least),
+        }
+    }
+}
+
+/// How often each lag occurs.
+#[derive(Debug)]
+pub(super) struct Lags {
+    resolution_s: f64,
+    /// Number of lags in bins below.
+    below: Vec<f64>,
+    pub(super) pairs: usize,
+}
+
+impl Lags {
+    /// Counts the lags between each time and its followers, up to `longest_s`. `times` ascend.
+    pub(super) fn of(times: &[f64], resolution_s: f64, longest_s: f64) -> Self {
+        let bins = bin(longest_s, resolution_s) + 2;
+        let mut counts = vec![0.0; bins + 1];
+        let followers = (MOST_PAIRS / times.len().max(1)).clamp(FOLLOWERS.0, FOLLOWERS.1);
+        let mut pairs = 0;
+        for (index, from) in times.iter().enumerate() {
+            for to in times[index + 1..].iter().take(followers) {
+                let lag = to - from;
+                if lag > longest_s {
+                    break;
+                }
+                counts[bin(lag, resolution_s) + 1] += 1.0;
+                pairs += 1;
+            }
+        }
+        for index in 1..counts.len() {
+            counts[index] += counts[index - 1];
+        }
+        Self {
+            resolution_s,
+            below: counts,
+            pairs,
+        }
+    }
+
+    /// How many bins there are: no more periods than these can be told apart.
+    pub(super) fn bins(&self) -> usize {
+        self.below.len() - 1
+    }
+
+    /// The periods that stand out, for a set that was watched for `span_s`.
+    pub(super) fn candidates(&self, tolerance: f64, span_s: f64) -> Vec<Candidate> {
+        let mut found: Vec<(f64, Candidate)> = Vec::new();
+        for index in 3..self.bins() {
+            let period_s = value(index, self.resolution_s);
+            let candidate = Candidate::new(period_s, tolerance, self.resolution_s);
+            let exact = Candidate::new(period_s, 0.0, self.resolution_s);
+            // Narrower than a step of the lags, a window would miss what it counts.
+            let narrow = candidate.window_s < 0.6 * self.width_at(period_s);
+            if (tolerance > 0.0 && candidate == exact) || narrow {
+                continue;
+            }
+            if let Some(score) = self.score(candidate, span_s) {
+                found.push((score, candidate));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let best = found.first().map_or(0.0, |it| it.0);
+        let mut chosen = apart(found.iter().map(|it| it.1));
+        // Multiples of a period stand out as much as the period, and there are more of them.
+        found.retain(|it| it.0 > best / 2.0);
+        found.sort_by(|a, b| a.1.period_s.total_cmp(&b.1.period_s));
+        chosen.extend(apart(found.iter().map(|it| it.1)));
+        chosen
+    }
+
+    /// By how many deviations the lags at a period exceed those around it; absent where they could
+    /// not fill the slots.
+    fn score(&self, candidate: Candidate, span_s: f64) -> Option<f64> {
+        let Candidate { period_s, window_s } = candidate;
+        let hits = self.count(period_s - window_s, period_s + window_s);
+        if hits < 2.0 {
+            return None;
+        }
+        let lower = (
+            (period_s - 5.0 * window_s).max(period_s / 3.0),
+            period_s - 1.5 * window_s,
+        );
+        let upper = (period_s + 1.5 * window_s, period_s + 5.0 * window_s);
+        let around = [lower, upper].map(|(from, to)| {
+            let width = (to - from).max(0.0);
+            (self.count(from, from + width), width)
+        });
+        let width = around[0].1 + around[1].1;
+        let by_chance = if width > 0.0 {
+            let window = (2.0 * window_s).max(self.width_at(period_s));
+            (around[0].0 + around[1].0) * window / width
+        } else {
+            0.0
+        };
+        let slots = span_s / period_s;
+        if by_chance > MOST_BY_CHANCE * slots {
+            return None;
+        }
+        let share = (hits - by_chance) / slots;
+        (share >= LEAST_SHARE).then(|| (hits - by_chance) / (hits + by_chance + 1.0).sqrt())
+    }
+
+    fn count(&self, from_s: f64, to_s: f64) -> f64 {
+        let place = |lag: f64| bin(lag.max(0.0), self.resolution_s).min(self.bins());
+        // Bins whose middle lies inside.
+        let from = place(from_s + 0.49 * self.width_at(from_s));
+        let to = place(to_s - 0.49 * self.width_at(to_s)) + 1;
+        let to = to.min(self.bins());
+        if to <= from {
+            return 0.0;
+        }
+        self.below[to] - self.below[from]
+    }
+
+    fn width_at(&self, lag_s: f64) -> f64 {
+        (STEP * lag_s).max(self.resolution_s)
+    }
+}
+
+/// The first few that do not overlap.
+fn apart(candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
+    let mut chosen: Vec<Candidate> = Vec::new();
+    for candidate in candidates {
+        let near = |it: &Candidate| {
+            (it.period_s - candidate.period_s).abs() <= it.window_s + candidate.window_s
+        };
+        if !chosen.iter().any(near) {
+            chosen.push(candidate);
+        }
+        if chosen.len() == MOST_CANDIDATES {
+            break;
+        }
+    }
+    chosen
+}
+
+fn bin(lag_s: f64, resolution_s: f64) -> usize {
+    let steps = lag_s / resolution_s;
+    if steps < LINEAR {
+        (steps + 0.5) as usize
+    } else {
+        (LINEAR + (steps / LINEAR).ln() / STEP + 0.5) as usize
+    }
+}
+
+/// The lag in the middle of a bin.
+fn value(bin: usize, resolution_s: f64) -> f64 {
+    let bin = bin as f64;
+    if bin < LINEAR {
+        bin * resolution_s
+    } else {
+        LINEAR * ((bin - LINEAR) * STEP).exp() * resolution_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::random::Random;
+
+    #[test]
+    fn bins_and_values_are_inverse() {
+        for index in 0..5000 {
+            assert_eq!(bin(value(index, 0.01), 0.01), index);
+        }
+        assert!(value(501, 0.01) - value(500, 0.01) <= 0.0101);
+    }
+
+    #[test]
+    fn a_period_stands_out_among_strays() {
+        let mut times: Vec<f64> = (0..200).map(|i| 5.0 * f64::from(i)).collect();
+        let mut random = Random::new(1, 1);
+        times.extend((0..300).map(|_| random.below(100_000) as f64 / 100.0));
+        times.sort_by(f64::total_cmp);
+        let lags = Lags::of(&times, 0.01, 400.0);
+        let found = lags.candidates(0.0, 1000.0);
+        assert!(
+            found.iter().any(|it| (it.period_s - 5.0).abs() < 0.02),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn the_window_is_never_narrower_than_the_clock() {
+        assert_eq!(Candidate::new(5.0, 0.0, 0.01).window_s, 0.015);
+        assert_eq!(Candidate::new(5.0, 0.1, 0.01).window_s, 0.5);
+        assert_eq!(Candidate::new(0.04, 0.0, 0.01).window_s, 0.006);
+    }
+}

@@ -1,0 +1,137 @@
+//! Recurring modes: what comes again and again in a record, and how often.
+//!
+//! A mode is a latency that recurs with a period: one packet every five seconds, a phase of fifteen
+//! seconds every five minutes, a ramp once an hour. [`Finder`] takes the samples as they stream by,
+//! in bounded memory, and [`Finder::finish`] searches what it kept:
+//!
+//! 1. [`baseline`]: the median of every 64 samples; what stands above the median of nine such blocks
+//!    is a run of samples, kept by a ladder of levels ([`events`]), an octave each.
+//! 2. [`phases`]: stretches of block medians above a running median, at scales a factor of four apart.
+//! 3. [`classes`]: sets of events that may be one mode, by level and by height.
+//! 4. [`lags`]: the periods that the events of a class suggest.
+//! 5. [`coverage`]: the share of a period's slots in which an event has a successor one period later,
+//!    beside that at other lags; from it the confidence.
+//! 6. [`search`]: the strongest mode is taken out, and the rest is searched again.
+//!
+//! The method, the definition of confidence and the limits stand in `docs/modes.md`.
+
+mod baseline;
+mod chain;
+mod classes;
+mod coverage;
+mod events;
+mod finder;
+mod json;
+mod lags;
+mod phases;
+mod ramps;
+mod read;
+mod search;
+pub mod sim;
+mod words;
+
+use serde::Serialize;
+
+pub use finder::Finder;
+pub use json::{ModeOutput, ModesOutput, SeriesModesOutput};
+pub use read::{FindModesError, of_run};
+pub use words::{describe, told};
+
+/// A mode is told from this confidence on.
+pub const LEAST_CONFIDENCE: f64 = 0.98;
+
+/// Fewest occurrences of a mode: two intervals that agree.
+pub const FEWEST_OCCURRENCES: u64 = 3;
+
+/// A value and when it was due, both in nanoseconds; times count from the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Point {
+    /// When the event should have been.
+    pub at_ns: i64,
+    /// The value of the series.
+    pub value_ns: i64,
+}
+
+/// What an occurrence of a mode looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModeKind {
+    /// A sample, or a few in a row.
+    Spike,
+    /// A stretch of time in which the level is raised.
+    Phase,
+    /// Samples that rise one after the other, and fall back at once.
+    Ramp,
+}
+
+/// Something that recurs in a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    /// What an occurrence looks like.
+    pub kind: ModeKind,
+    /// Mean time from one occurrence to the next, in seconds.
+    pub period_s: f64,
+    /// How far the time between two occurrences strays from the period: median, in seconds.
+    pub stray_s: f64,
+    /// How long an occurrence lasts, in seconds: median. One sample lasts one interval.
+    pub duration_s: f64,
+    /// Samples of an occurrence: median.
+    pub samples: u64,
+    /// How far an occurrence rises above the level around it: median of the peaks; of a phase, the
+    /// rise of the 90th percentile.
+    pub height_ns: i64,
+    /// The level of the record, its median, with `height_ns` on top.
+    pub peak_ns: i64,
+    /// Start of the first occurrence in seconds since the start of the run.
+    pub first_s: f64,
+    /// Occurrences seen.
+    pub occurrences: u64,
+    /// Occurrences there would be if none were missing, in the time that was searched.
+    pub expected: u64,
+    /// One less the probability that chance alone makes such a mode anywhere in the record.
+    pub confidence: f64,
+}
+
+/// What the search went by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Raw samples.
+    Samples,
+    /// The maxima of the intervals of the log: modes shorter than three intervals are not seen, and
+    /// nothing is known of where in an interval an event was.
+    Intervals,
+}
+
+/// The modes of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesModes {
+    /// Name of the series.
+    pub series: String,
+    /// What kind of value it holds.
+    pub kind: kadenz_record::run::model::Kind,
+    /// What the search went by.
+    pub source: Source,
+    /// Samples or intervals searched.
+    pub count: u64,
+    /// From the first to the last of them, in seconds.
+    pub span_s: f64,
+    /// The modes, the most certain first.
+    pub modes: Vec<Mode>,
+    /// What a reader must know before believing them.
+    pub notes: Vec<String>,
+}
+
+/// What was found in a stream of points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Points taken.
+    pub count: u64,
+    /// From the first point to the last, in seconds.
+    pub span_s: f64,
+    /// The modes, the most certain first.
+    pub modes: Vec<Mode>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! From a run folder to the modes of its series.
+
+use std::path::{Path, PathBuf};
+
+use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
+use kadenz_record::run::model::Series;
+use kadenz_record::samples::Sample;
+use kadenz_record::samples::reader::SamplesFile;
+use thiserror::Error;
+
+use super::{Finder, Found, Point, SeriesModes, Source};
+use crate::summary::{IntervalPoint, SummariseError, Summary, SummaryOptions};
+
+/// Why a run could not be searched for modes.
+#[derive(Debug, Error)]
+pub enum FindModesError {
+    /// The run itself could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenRunError),
+    /// Neither the samples nor the interval log of a series could be read.
+    #[error(transparent)]
+    Summarise(#[from] SummariseError),
+    /// A series could not be opened.
+    #[error("run {}: {source}", folder.display())]
+    Series {
+        /// The run folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: OpenSeriesError,
+    },
+    /// The run has no series of that name.
+    #[error("run {} has no series {name:?}; it has {}", folder.display(), known.join(", "))]
+    NoSuchSeries {
+        /// The run folder.
+        folder: PathBuf,
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+}
+
+/// The modes of every series of a run, or of one. Where no raw samples were kept, the maxima of the
+/// intervals have to do, and [`SeriesModes::source`] says so.
+///
+/// # Errors
+/// [`FindModesError`] if there is no run, no such series, or one of which nothing can be read.
+pub fn of_run(
+    folder: impl AsRef<Path>,
+    series: Option<&str>,
+) -> Result<Vec<SeriesModes>, FindModesError> {
+    let reader = RunReader::open(folder)?;
+    let all = &reader.run().series;
+    if let Some(name) = series
+        && !all.iter().any(|it| it.name == name)
+    {
+        return Err(FindModesError::NoSuchSeries {
+            folder: reader.dir().to_owned(),
+            name: name.to_owned(),
+            known: all.iter().map(|it| it.name.clone()).collect(),
+        });
+    }
+    let mut reading = Reading {
+        reader: &reader,
+        summary: None,
+    };
+    all.iter()
+        .filter(|it| series.is_none_or(|name| it.name == name))
+        .map(|it| reading.series(it))
+        .collect()
+}
+
+struct Reading<'a> {
+    reader: &'a RunReader,
+    /// Read where a series has no samples.
+    summary: Option<Summary>,
+}
+
+impl Reading<'_> {
+    fn series(&mut self, series: &Series) -> Result<SeriesModes, FindModesError> {
+        let mut notes = Vec::new();
+        if series.files.samples.is_some() {
+            match self.reader.samples(&series.name) {
+                Ok(file) => {
+                    let found = of_samples(file, series, &mut notes);
+                    return Ok(modes(series, Source::Samples, found, notes));
+                }
+                Err(error) => notes.push(format!("the samples cannot be read: {error}")),
+            }
+        }
+        notes.push(
+            "without raw samples the search went by the maxima of the intervals of the log: \
+             measure with --samples to see what recurs within an interval"
+                .to_owned(),
+        );
+        let found = of_intervals(self.intervals(&series.name)?);
+        Ok(modes(series, Source::Intervals, found, notes))
+    }
+
+    fn intervals(&mut self, name: &str) -> Result<&[IntervalPoint], FindModesError> {
+        if self.summary.is_none() {
+            let options = SummaryOptions {
+                samples: false,
+                ..SummaryOptions::default()
+            };
+            self.summary = Some(Summary::of_run_with(self.reader.dir(), options)?);
+        }
+        let all = self.summary.iter().flat_map(|summary| &summary.series);
+        let series = all.into_iter().find(|it| it.series.name == name);
+        Ok(series.map_or(&[], |it| &it.intervals))
+    }
+}
+
+fn modes(series: &Series, source: Source, found: Found, notes: Vec<String>) -> SeriesModes {
+    SeriesModes {
+        series: series.name.clone(),
+        kind: series.kind,
+        source,
+        count: found.count,
+        span_s: found.span_s,
+        modes: found.modes,
+        notes,
+    }
+}
+
+fn of_samples(mut file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> Found {
+    let mut finder = Finder::new(series.expected_interval_ns);
+    let mut timed = None;
+    let read = file.for_each_chunk(|samples| {
+        let timed = *timed.get_or_insert_with(|| is_timed(samples));
+        let interval_ns = series.expected_interval_ns.unwrap_or(1_000_000);
+        for sample in samples {
+            let at_ns = if timed {
+                sample.intended_ns
+            } else {
+                let at_ns = sample.sequence.saturating_mul(interval_ns);
+                i64::try_from(at_ns).unwrap_or(i64::MAX)
+            };
+            let value_ns = sample.value_ns;
+            finder.take(Point { at_ns, value_ns });
+        }
+    });
+    if timed == Some(false) {
+        let text = match series.expected_interval_ns {
+            Some(_) => "the samples have no times: they are taken to be one interval apart",
+            None => "the samples have no times and no interval: a sample is taken for 1 ms",
+        };
+        notes.push(text.to_owned());
+    }
+    match read {
+        Ok(extent) if extent.truncated => {
+            notes.push("the samples file was cut off; its rest is searched".to_owned());
+        }
+        Ok(_) => {}
+        Err(error) => notes.push(format!(
+            "the samples are damaged; the rest is searched: {error}"
+        )),
+    }
+    finder.finish()
+}
+
+/// Whether samples say when they were: some imports know only their order.
+fn is_timed(samples: &[Sample]) -> bool {
+    let later = |pair: &[Sample]| pair[1].intended_ns > pair[0].intended_ns;
+    samples.windows(2).any(later)
+}
+
+fn of_intervals(intervals: &[IntervalPoint]) -> Found {
+    let mut finder = Finder::new(None);
+    for point in intervals.iter().filter(|it| it.count > 0) {
+        finder.take(Point {
+            at_ns: (point.start_s * 1e9) as i64,
+            value_ns: point.max_ns,
+        });
+    }
+    finder.finish()
+}

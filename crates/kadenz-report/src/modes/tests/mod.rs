@@ -1,0 +1,239 @@
+//! Known modes in known noise, and noise that has none.
+
+use std::path::Path;
+
+use kadenz_record::run::model::Kind;
+use serde_json::Value;
+
+use super::sim::{Disturbance, Noise, Planted, Recipe};
+use super::{Finder, Found, Mode, ModeKind, ModesOutput, SeriesModes, Source};
+use crate::json::tests::complaints_by;
+
+fn search(recipe: &Recipe) -> Found {
+    let mut finder = Finder::new(Some(recipe.interval_ns.cast_unsigned()));
+    recipe.points().for_each(|point| finder.take(point));
+    finder.finish()
+}
+
+fn near(found: f64, wanted: f64, share: f64) -> bool {
+    (found / wanted - 1.0).abs() <= share
+}
+
+/// Whether exactly the planted modes were found, as they are.
+fn complaint(found: &[Mode], planted: &[Planted], level_ns: f64) -> Option<String> {
+    if found.len() != planted.len() {
+        return Some(format!(
+            "{} modes for {}: {found:#?}",
+            found.len(),
+            planted.len()
+        ));
+    }
+    for wanted in planted {
+        let alike = |it: &&Mode| it.kind == wanted.kind && near(it.period_s, wanted.period_s, 0.01);
+        let Some(mode) = found.iter().find(alike) else {
+            return Some(format!("nothing like {wanted:?} in {found:#?}"));
+        };
+        let tolerance = if wanted.kind == ModeKind::Ramp {
+            0.2
+        } else {
+            0.1
+        };
+        let fits = near(mode.duration_s, wanted.duration_s, tolerance)
+            && near(mode.height_ns as f64, wanted.height_ns, tolerance)
+            && near(mode.peak_ns as f64, level_ns + wanted.height_ns, tolerance);
+        if !fits {
+            return Some(format!("{mode:#?} is not {wanted:?}"));
+        }
+    }
+    None
+}
+
+#[track_caller]
+fn finds(recipe: &Recipe) -> Vec<Mode> {
+    let found = search(recipe).modes;
+    if let Some(complaint) = complaint(&found, &recipe.modes, recipe.level_ns as f64) {
+        panic!("{complaint}");
+    }
+    found
+}
+
+fn planted(kind: ModeKind, period_s: f64, duration_s: f64, height_ns: f64) -> Planted {
+    Planted {
+        kind,
+        period_s,
+        first_s: 0.3 * period_s,
+        duration_s,
+        height_ns,
+        stray: 0.0,
+    }
+}
+
+#[test]
+fn the_three_modes_of_the_blog_are_found_and_nothing_else() {
+    let found = finds(&Recipe::blog());
+    let count = |kind| {
+        found
+            .iter()
+            .find(|it| it.kind == kind)
+            .map(|it| it.occurrences)
+    };
+    assert_eq!(count(ModeKind::Phase), Some(269));
+    assert!(count(ModeKind::Ramp).is_some_and(|it| it >= 22));
+    assert!(count(ModeKind::Spike).is_some_and(|it| it > 16_000));
+}
+
+/// Hours of every kind of noise without a period.
+fn noises() -> Vec<Recipe> {
+    let quiet = Noise::Even { width_ns: 900.0 };
+    let pareto = |shape| Noise::Pareto {
+        scale_ns: 2_000.0,
+        shape,
+    };
+    let lognormal = |sigma| Noise::Lognormal {
+        median_ns: 1_500.0,
+        sigma,
+    };
+    let bursts = |per_hour, samples| Disturbance::Bursts {
+        per_hour,
+        samples,
+        height_ns: 30_000.0,
+    };
+    let wander = Disturbance::Wander { height_ns: 400.0 };
+    let drift = Disturbance::Drift {
+        height_ns: 30_000.0,
+    };
+    let all = [
+        (pareto(1.2), vec![]),
+        (pareto(2.0), vec![drift]),
+        (lognormal(0.5), vec![]),
+        (lognormal(1.5), vec![wander]),
+        (quiet.clone(), vec![bursts(60.0, 3.0)]),
+        (quiet.clone(), vec![bursts(8.0, 400.0)]),
+        (quiet.clone(), vec![bursts(2.0, 1.0), drift]),
+        (quiet.clone(), vec![wander]),
+        (pareto(1.5), vec![bursts(600.0, 10.0), wander]),
+        (quiet, vec![drift, wander, bursts(3000.0, 2.0)]),
+    ];
+    let recipe = |(seed, (noise, disturbances)): (usize, (Noise, Vec<Disturbance>))| Recipe {
+        samples: 1_000_000,
+        noise,
+        disturbances,
+        modes: Vec::new(),
+        seed: seed as u64,
+        ..Recipe::blog()
+    };
+    all.into_iter().enumerate().map(recipe).collect()
+}
+
+#[test]
+fn nothing_is_found_where_nothing_recurs() {
+    for recipe in noises() {
+        let found = search(&recipe).modes;
+        assert!(
+            found.is_empty(),
+            "{:?} {:?}: {found:#?}",
+            recipe.noise,
+            recipe.disturbances
+        );
+    }
+}
+
+#[test]
+fn a_mode_that_strays_by_a_hundredth_is_found() {
+    let mut recipe = Recipe {
+        samples: 1_000_000,
+        modes: vec![planted(ModeKind::Spike, 20.0, 0.01, 9_000.0)],
+        ..Recipe::blog()
+    };
+    recipe.modes[0].stray = 0.01;
+    let found = finds(&recipe);
+    assert!(found[0].stray_s > 0.02, "{found:?}");
+}
+
+#[test]
+fn three_occurrences_are_enough_and_less_certain() {
+    let mut recipe = Recipe {
+        samples: 1_000_000,
+        modes: vec![planted(ModeKind::Spike, 3_200.0, 0.01, 40_000.0)],
+        ..Recipe::blog()
+    };
+    let few = finds(&recipe);
+    assert_eq!(few[0].occurrences, 3);
+    recipe.modes[0] = planted(ModeKind::Spike, 320.0, 0.01, 40_000.0);
+    let many = finds(&recipe);
+    assert!(few[0].confidence < many[0].confidence, "{few:?} {many:?}");
+}
+
+#[test]
+fn lost_samples_and_gaps_hide_no_mode() {
+    finds(&Recipe {
+        samples: 1_500_000,
+        lost: 0.03,
+        gaps: vec![(2_000.0, 3_000.0), (9_000.0, 9_100.0)],
+        modes: Recipe::blog().modes[..2].to_vec(),
+        ..Recipe::blog()
+    });
+}
+
+#[test]
+fn a_mode_of_a_few_samples_is_found() {
+    finds(&Recipe {
+        samples: 300_000,
+        modes: vec![planted(ModeKind::Spike, 0.05, 0.01, 9_000.0)],
+        ..Recipe::blog()
+    });
+}
+
+#[test]
+fn a_record_at_a_kilohertz_is_no_other() {
+    finds(&Recipe {
+        interval_ns: 1_000_000,
+        samples: 3_600_000,
+        modes: vec![
+            planted(ModeKind::Phase, 61.0, 4.0, 4_000.0),
+            planted(ModeKind::Spike, 1.0, 0.001, 16_000.0),
+            planted(ModeKind::Ramp, 300.0, 0.01, 150_000.0),
+        ],
+        ..Recipe::blog()
+    });
+}
+
+#[test]
+fn a_record_of_nothing_has_no_mode() {
+    assert_eq!(Finder::new(None).finish(), Found::default());
+    let recipe = Recipe {
+        samples: 3,
+        ..Recipe::blog()
+    };
+    assert!(search(&recipe).modes.is_empty());
+}
+
+#[test]
+fn the_output_keeps_to_its_schema() {
+    let recipe = Recipe {
+        samples: 100_000,
+        modes: vec![planted(ModeKind::Spike, 7.0, 0.01, 30_000.0)],
+        ..Recipe::blog()
+    };
+    let Found {
+        count,
+        span_s,
+        modes,
+    } = search(&recipe);
+    assert_eq!(modes.len(), 1);
+    let series = SeriesModes {
+        series: "rtt".into(),
+        kind: Kind::Latency,
+        source: Source::Samples,
+        count,
+        span_s,
+        modes,
+        notes: vec!["x".into()],
+    };
+    let output = ModesOutput::new(Path::new("night"), &[series]);
+    let mut value: Value = serde_json::from_str(&output.to_string()).unwrap();
+    const SCHEMA: &str = "urn:kadenz:schema:modes:1";
+    assert_eq!(complaints_by(SCHEMA, &value), None);
+    value["modes"][0]["confidence"] = 0.5.into();
+    assert!(complaints_by(SCHEMA, &value).is_some());
+}
