@@ -54,7 +54,7 @@ pub(super) fn of_phases(blocks: &[Block], record: Record) -> Vec<Class> {
     distinct(found.into_iter().map(class).collect())
 }
 
-/// Of classes with the same times the last, which was taken at the highest level and where no noise
+/// Of classes with the same times the first of phases, which is the finest, and of runs the last, which was taken at the highest level and where no noise
 /// beside an event lengthens it; but for one whose ramps no longer look like ramps.
 fn distinct(classes: Vec<Class>) -> Vec<Class> {
     let mut distinct: Vec<Class> = Vec::new();
@@ -63,7 +63,7 @@ fn distinct(classes: Vec<Class>) -> Vec<Class> {
             continue;
         }
         match distinct.iter_mut().find(|it| it.same_times(&class)) {
-            Some(same) if same.ramps() <= class.ramps() => *same = class,
+            Some(same) if !class.phases && same.ramps() <= class.ramps() => *same = class,
             Some(_) => {}
             None => distinct.push(class),
         }
@@ -72,11 +72,17 @@ fn distinct(classes: Vec<Class>) -> Vec<Class> {
 }
 
 impl Class {
+    /// Whether two classes hold the same events: phases begin a block earlier at a lower threshold.
     fn same_times(&self, other: &Self) -> bool {
-        let marks = |class: &Self| class.events.iter().map(|it| it.mark_s).collect::<Vec<_>>();
+        let slack = if self.phases {
+            2.5 * self.resolution_s
+        } else {
+            0.0
+        };
+        let near = |(a, b): (&Event, &Event)| (a.mark_s - b.mark_s).abs() <= slack;
         self.phases == other.phases
             && self.events.len() == other.events.len()
-            && marks(self) == marks(other)
+            && self.events.iter().zip(&other.events).all(near)
     }
 
     fn ramps(&self) -> usize {

@@ -10,6 +10,10 @@ use super::lags::Candidate;
 /// Least share of slots that a mode covers.
 pub(super) const LEAST_COVERAGE: f64 = 0.6;
 
+/// Least share for a part of a period that is sure already: a set that lacks two events in five has a
+/// pair in every third slot, but one in nearly every slot of twice the length.
+pub(super) const LEAST_FOR_PART: f64 = 0.3;
+
 /// Lags beside the period that are looked at, as multiples of the window.
 const BESIDE: [f64; 12] = [
     -13.3, -11.1, -8.9, -6.7, -4.5, -2.3, 2.3, 4.5, 6.7, 8.9, 11.1, 13.3,
@@ -37,7 +41,12 @@ struct Hits {
 
 /// Looks at a period of a set of times, which ascend, that was watched for `span_s`. Absent if it is
 /// not covered, or not more than beside it.
-pub(super) fn coverage(times: &[f64], candidate: Candidate, span_s: f64) -> Option<Coverage> {
+pub(super) fn coverage(
+    times: &[f64],
+    candidate: Candidate,
+    span_s: f64,
+    least: f64,
+) -> Option<Coverage> {
     let slots = (span_s / candidate.period_s).floor() as usize;
     if slots < 2 {
         return None;
@@ -45,7 +54,8 @@ pub(super) fn coverage(times: &[f64], candidate: Candidate, span_s: f64) -> Opti
     let mut candidate = candidate;
     let mut hits = hits(times, candidate.period_s, candidate);
     for _ in 0..2 {
-        if hits.covered == 0 {
+        // A period that is a little off covers fewer slots, but not this few.
+        if hits.covered == 0 || (hits.covered as f64) < 0.5 * least * slots as f64 {
             return None;
         }
         candidate.period_s = hits.mean_lag;
@@ -53,7 +63,7 @@ pub(super) fn coverage(times: &[f64], candidate: Candidate, span_s: f64) -> Opti
     }
     let covered = hits.covered.min(slots);
     let share = covered as f64 / slots as f64;
-    if covered < 2 || share < LEAST_COVERAGE {
+    if covered < 2 || share < least {
         return None;
     }
     let beside = beside(times, candidate) / slots as f64;
@@ -157,7 +167,12 @@ mod tests {
     use super::*;
 
     fn of(times: &[f64], period_s: f64, tolerance: f64) -> Option<Coverage> {
-        coverage(times, Candidate::new(period_s, tolerance, 0.01), 1000.0)
+        coverage(
+            times,
+            Candidate::new(period_s, tolerance, 0.01),
+            1000.0,
+            LEAST_COVERAGE,
+        )
     }
 
     #[test]

@@ -4,14 +4,14 @@
 //! seconds every five minutes, a ramp once an hour. [`Finder`] takes the samples as they stream by,
 //! in bounded memory, and [`Finder::finish`] searches what it kept:
 //!
-//! 1. [`baseline`]: the median of every 64 samples; what stands above the median of nine such blocks
-//!    is a run of samples, kept by a ladder of levels ([`events`]), an octave each.
-//! 2. [`phases`]: stretches of block medians above a running median, at scales a factor of four apart.
-//! 3. [`classes`]: sets of events that may be one mode, by level and by height.
-//! 4. [`lags`]: the periods that the events of a class suggest.
-//! 5. [`coverage`]: the share of a period's slots in which an event has a successor one period later,
+//! 1. `baseline`: the median of every 64 samples; what stands above the median of nine such blocks
+//!    is a run of samples, kept by a ladder of levels (`events`), an octave each.
+//! 2. `phases`: stretches of block medians above a running median, at scales a factor of four apart.
+//! 3. `classes`: sets of events that may be one mode, by level and by height.
+//! 4. `lags`: the periods that the events of a class suggest.
+//! 5. `coverage`: the share of a period's slots in which an event has a successor one period later,
 //!    beside that at other lags; from it the confidence.
-//! 6. [`search`]: the strongest mode is taken out, and the rest is searched again.
+//! 6. `search`: the strongest mode is taken out, and the rest is searched again.
 //!
 //! The method, the definition of confidence and the limits stand in `docs/modes.md`.
 

@@ -23,7 +23,7 @@ const THRESHOLDS: i32 = 6;
 /// Phases of one scale above one threshold.
 #[derive(Clone, Debug)]
 pub(super) struct Phases {
-    /// Length of a block of this scale, in seconds.
+    /// Length of the block to which starts and ends are known.
     pub(super) block_s: f64,
     /// In order of time.
     pub(super) events: Vec<Event>,
@@ -33,17 +33,18 @@ pub(super) struct Phases {
 pub(super) fn phases(blocks: &[Block], interval_s: f64) -> Vec<Phases> {
     let mut all = Vec::new();
     let mut scale = blocks.to_vec();
+    let block_s = length_of(blocks);
     while scale.len() >= FEWEST_BLOCKS {
         let above = above_running_median(&scale);
         let deviation = deviation(&above);
-        let block_s = length_of(&scale);
+        let coarse_s = length_of(&scale);
         for octave in 0..THRESHOLDS {
             let threshold = LOWEST * deviation * 2_f64.powi(octave);
             let events = raised(&scale, &above, threshold, interval_s);
             if events.is_empty() {
                 break;
             }
-            all.push(Phases { block_s, events });
+            all.push(fine(events, blocks, coarse_s, block_s));
         }
         scale = coarser(&scale, FACTOR);
     }
@@ -147,6 +148,59 @@ fn event(blocks: &[Block], from: usize, to: usize, interval_s: f64) -> Event {
     }
 }
 
+/// Phases of a coarse scale with their edges to the finest block, where most of them show there.
+fn fine(events: Vec<Event>, blocks: &[Block], coarse_s: f64, block_s: f64) -> Phases {
+    let as_seen = |events| Phases {
+        block_s: coarse_s,
+        events,
+    };
+    if coarse_s < 1.5 * block_s {
+        return as_seen(events);
+    }
+    let refined: Vec<Event> = events
+        .iter()
+        .filter_map(|event| refined(event, blocks, coarse_s))
+        .collect();
+    // Some on the grid of the coarse blocks and some not would make a beat of their own.
+    if refined.len() * 10 < events.len() * 9 {
+        return as_seen(events);
+    }
+    Phases {
+        block_s,
+        events: refined,
+    }
+}
+
+/// A phase that begins and ends where the median of the finest blocks passes half of its rise; absent
+/// where it does not rise there.
+fn refined(event: &Event, blocks: &[Block], coarse_s: f64) -> Option<Event> {
+    let from = |at_s: f64| blocks.partition_point(|it| it.at_s < at_s);
+    let level = |from_s: f64, to_s: f64| {
+        let part = &blocks[from(from_s)..from(to_s).max(from(from_s))];
+        median(&mut part.iter().map(|it| it.median).collect::<Vec<_>>())
+    };
+    let (at_s, end_s) = (event.at_s, event.end_s);
+    let inside = level(at_s, end_s)?;
+    let limit = |outside: f64| (outside < inside).then(|| f64::midpoint(outside, inside));
+    let before = limit(level(at_s - 3.0 * coarse_s, at_s - coarse_s)?)?;
+    let after = limit(level(end_s + coarse_s, end_s + 3.0 * coarse_s)?)?;
+    let is_high = |place: usize, limit: f64| blocks.get(place).is_some_and(|it| it.median > limit);
+    let start = (from(at_s - coarse_s)..from(at_s + coarse_s))
+        .find(|&place| is_high(place, before) && is_high(place + 1, before))?;
+    let end = (from(end_s - coarse_s)..from(end_s + coarse_s))
+        .rev()
+        .find(|&place| place > start && is_high(place, after) && is_high(place - 1, after))?;
+    let interval_s = (end_s - at_s) / f64::from(event.samples.max(1));
+    let (at_s, end_s) = (blocks[start].at_s, blocks[end].end_s);
+    Some(Event {
+        at_s,
+        mark_s: at_s,
+        end_s,
+        samples: ((end_s - at_s) / interval_s).round() as u32,
+        ..*event
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,8 +219,7 @@ mod tests {
     fn a_phase_is_found_at_its_scale_with_its_height() {
         let wave = |i: usize| if i % 300 < 20 { 400.0 } else { 0.0 } + (i % 7) as f64;
         let found = phases(&record((0..3000).map(wave)), 0.01);
-        let finest: Vec<&Phases> = found.iter().filter(|it| it.block_s == 1.0).collect();
-        let events = &finest[0].events;
+        let events = &found[0].events;
         assert_eq!(events.len(), 10);
         assert_eq!((events[1].at_s, events[1].end_s), (300.0, 320.0));
         assert!((events[1].height_ns - 400.0).abs() < 4.0, "{:?}", events[1]);
@@ -176,8 +229,20 @@ mod tests {
     #[test]
     fn drift_and_single_blocks_are_no_phases() {
         let drift = |i: usize| i as f64 + if i % 50 == 49 { 900.0 } else { (i % 3) as f64 };
-        let found = phases(&record((0..1000).map(drift)), 0.01);
-        assert!(found.iter().all(|it| it.block_s > 1.0), "{found:?}");
+        let blocks = record((0..1000).map(drift));
+        let above = above_running_median(&blocks);
+        assert!(raised(&blocks, &above, 20.0, 0.01).is_empty());
+    }
+
+    #[test]
+    fn a_phase_that_only_a_coarse_scale_sees_begins_where_it_begins() {
+        let wave = |i: usize| if i % 600 >= 130 && i % 600 < 280 { 400.0 } else { 0.0 } + (i % 7) as f64;
+        let found = phases(&record((0..6000).map(wave)), 0.01);
+        let exact = |it: &&Event| (it.at_s % 600.0, it.end_s % 600.0) == (130.0, 280.0);
+        let most = found
+            .iter()
+            .map(|it| it.events.iter().filter(exact).count());
+        assert!(most.max() >= Some(9), "{found:?}");
     }
 
     #[test]

@@ -3,13 +3,16 @@
 use super::baseline::{BLOCK, Block, SIDE, median};
 use super::chain::{Chain, chain};
 use super::classes::{Class, classes, of_phases};
-use super::coverage::{Coverage, LEAST_COVERAGE, coverage};
+use super::coverage::{Coverage, LEAST_COVERAGE, LEAST_FOR_PART, coverage};
 use super::events::{Collected, Event};
 use super::lags::{Candidate, Lags, TOLERANCES};
 use super::{FEWEST_OCCURRENCES, LEAST_CONFIDENCE, Mode, ModeKind};
 
 /// Modes that are looked for, at most.
 const MOST_MODES: usize = 16;
+
+/// Least share of its occurrences that a mode must show.
+const LEAST_SEEN: f64 = 0.5;
 
 /// Tolerances that are tried beside those of a candidate, once its period is known.
 const SHARPER: [f64; 3] = [0.0, 0.0003, 0.003];
@@ -56,8 +59,9 @@ pub(super) fn search(ladder: &[Collected], mut blocks: Vec<Block>, record: Recor
     let mut modes = Vec::new();
     let octaves = per_octave(&classes);
     let suggest = |index: usize, class: &Class| {
+        // Phases are looked for again in what is left, and may then be of a new size.
         let same_size = octaves.get(class.octave() as usize).copied().unwrap_or(1);
-        suggested(index, class, same_size, record)
+        suggested(index, class, same_size.max(1), record)
     };
     let mut found: Vec<Option<Suggested>> = classes
         .iter()
@@ -74,11 +78,13 @@ pub(super) fn search(ladder: &[Collected], mut blocks: Vec<Block>, record: Recor
         let chain = chain(&class.events, candidate);
         let members: Vec<Event> = chain.members.iter().map(|&at| class.events[at]).collect();
         let share = members.len() as f64 / best.coverage.slots as f64;
-        if (members.len() as u64) < FEWEST_OCCURRENCES || share < LEAST_COVERAGE {
+        if (members.len() as u64) < FEWEST_OCCURRENCES || share < LEAST_SEEN {
             found[best.class] = None;
             continue;
         }
-        modes.push(mode(&best, &chain, &members, record));
+        let mode = mode(&best, &chain, &members, record);
+        let grid = Grid::of(&mode, &members, candidate);
+        modes.push(mode);
         if best.phases {
             // At coarser scales a phase would come back as its own beat with the blocks.
             leave_out(&mut blocks, &members, best.resolution_s);
@@ -90,7 +96,9 @@ pub(super) fn search(ladder: &[Collected], mut blocks: Vec<Block>, record: Recor
             }
         }
         for (index, class) in classes.iter_mut().enumerate() {
-            if remove(class, &members, best, record) {
+            let lost = remove(class, &members, best, record) + grid.clear(class);
+            // What showed no mode shows none for having lost a few events of another.
+            if lost > 0 && (found[index].is_some() || 20 * lost > class.events.len()) {
                 found[index] = suggest(index, class);
             }
         }
@@ -126,8 +134,8 @@ fn per_octave(classes: &[Class]) -> Vec<usize> {
 }
 
 /// The best of two: the surer one; of sure ones a phase, then a ramp; then the finer resolution; then the
-/// class that holds more of the mode and less else; of such, for a ramp the lowest level, which sees
-/// most of it, else the highest, at which no noise beside an event lengthens it.
+/// class that holds more of the mode and less else; of such, for a ramp the lowest level and for a phase the
+/// finest scale, which see most of it, else the highest level, at which no noise lengthens an event.
 fn better(a: Suggested, b: Suggested) -> Suggested {
     // The edges of a phase are long runs themselves, so that the phase must come first.
     let rank = |it: &Suggested| match it.kind {
@@ -149,6 +157,7 @@ fn better(a: Suggested, b: Suggested) -> Suggested {
         })
         .then(match a.kind {
             ModeKind::Ramp => a.class.cmp(&b.class),
+            ModeKind::Phase if a.phases => a.class.cmp(&b.class),
             ModeKind::Phase | ModeKind::Spike => b.class.cmp(&a.class),
         });
     if order.is_le() { a } else { b }
@@ -174,15 +183,15 @@ fn suggested(index: usize, class: &Class, same_size: usize, record: Record) -> O
     let windows = (TOLERANCES.len() + SHARPER.len()) as f64;
     let tries = (sets * windows * periods).ln();
     let limit = (1.0 - LEAST_CONFIDENCE).ln();
-    let sure = |candidate: Candidate| {
-        let mut found = coverage(&times, candidate, span_s)?;
+    let sure = |candidate: Candidate, least: f64| {
+        let mut found = coverage(&times, candidate, span_s, least)?;
         found.ln_chance = sharpest(&times, found, class.resolution_s, span_s);
         (found.ln_chance + tries <= limit).then_some(found)
     };
     let shortest = TOLERANCES
         .iter()
         .flat_map(|&tolerance| lags.candidates(tolerance, span_s))
-        .filter_map(&sure)
+        .filter_map(|candidate| sure(candidate, LEAST_COVERAGE))
         .min_by(order)?;
     let coverage = divided(shortest, &sure);
     Some(Suggested {
@@ -203,7 +212,7 @@ fn sharpest(times: &[f64], found: Coverage, resolution_s: f64, span_s: f64) -> f
         .iter()
         .map(|&tolerance| Candidate::new(period_s, tolerance, resolution_s))
         .filter(|sharper| sharper.window_s < window_s)
-        .filter_map(|sharper| coverage(times, sharper, span_s))
+        .filter_map(|sharper| coverage(times, sharper, span_s, LEAST_COVERAGE))
         .map(|it| it.ln_chance)
         .fold(found.ln_chance, f64::min)
 }
@@ -231,14 +240,15 @@ fn order(a: &Coverage, b: &Coverage) -> std::cmp::Ordering {
 }
 
 /// The period, or the part of it that is a period itself.
-fn divided(whole: Coverage, sure: &impl Fn(Candidate) -> Option<Coverage>) -> Coverage {
+fn divided(whole: Coverage, sure: &impl Fn(Candidate, f64) -> Option<Coverage>) -> Coverage {
     let part = |divisor: u32| {
         let Candidate { period_s, window_s } = whole.candidate;
         let period_s = period_s / f64::from(divisor);
-        sure(Candidate {
+        let candidate = Candidate {
             period_s,
             window_s: window_s.min(period_s / 6.0),
-        })
+        };
+        sure(candidate, LEAST_FOR_PART)
     };
     (2..=5).rev().find_map(part).unwrap_or(whole)
 }
@@ -302,9 +312,53 @@ fn mode(best: &Suggested, chain: &Chain, members: &[Event], record: Record) -> M
     }
 }
 
-/// Takes what belongs to a mode out of a class: whether there was any. Of a phase that is its edges,
+/// Where a mode that does not stray must be, seen or not.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    first_s: f64,
+    period_s: f64,
+    window_s: f64,
+    height_ns: f64,
+    /// Whether there is one: a mode that strays is on none.
+    is_kept: bool,
+}
+
+impl Grid {
+    fn of(mode: &Mode, members: &[Event], candidate: Candidate) -> Self {
+        let last_s = members.last().map_or(0.0, |it| it.mark_s);
+        let first_s = members[0].mark_s;
+        // A grid that is off by more than the window at its end is none.
+        let off = ((last_s - first_s) / mode.period_s).fract();
+        let off = off.min(1.0 - off) * mode.period_s;
+        Self {
+            first_s,
+            period_s: mode.period_s,
+            window_s: candidate.window_s,
+            height_ns: mode.height_ns as f64,
+            is_kept: mode.stray_s <= candidate.window_s && off <= candidate.window_s,
+        }
+    }
+
+    /// Takes events of about its height out of a class: how many there were. They are members that
+    /// the class of the mode did not have, for noise had lifted them, or it was full.
+    fn clear(self, class: &mut Class) -> usize {
+        let before = class.events.len();
+        if self.is_kept && !class.phases {
+            class.events.retain(|it| !self.holds(it));
+        }
+        before - class.events.len()
+    }
+
+    fn holds(&self, event: &Event) -> bool {
+        let place = (event.mark_s - self.first_s) / self.period_s;
+        let off = (place - place.round()).abs() * self.period_s;
+        off <= self.window_s && (0.5..2.0).contains(&(event.height_ns / self.height_ns))
+    }
+}
+
+/// Takes what belongs to a mode out of a class: how many events. Of a phase that is its edges,
 /// where the level lags behind; a spike that recurs within it stays.
-fn remove(class: &mut Class, members: &[Event], best: Suggested, record: Record) -> bool {
+fn remove(class: &mut Class, members: &[Event], best: Suggested, record: Record) -> usize {
     let before = class.events.len();
     let block_s = BLOCK as f64 * record.interval_s;
     let half = record.interval_s / 2.0;
@@ -339,5 +393,5 @@ fn remove(class: &mut Class, members: &[Event], best: Suggested, record: Record)
             .take_while(|it| it.0 <= event.end_s)
             .any(overlaps)
     });
-    class.events.len() < before
+    before - class.events.len()
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_record::run::model::Kind;
 use serde_json::Value;
 
@@ -236,4 +237,113 @@ fn the_output_keeps_to_its_schema() {
     assert_eq!(complaints_by(SCHEMA, &value), None);
     value["modes"][0]["confidence"] = 0.5.into();
     assert!(complaints_by(SCHEMA, &value).is_some());
+}
+
+/// What a recorded log holds, brought to the blog's network: a share of it below 0.9 us, and the tail as
+/// heavy as it was.
+fn recorded(log: &str, share: f64) -> Noise {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../conformance/hlog")
+        .join(log);
+    let mut values = Vec::new();
+    for interval in IntervalLog::open(path).unwrap() {
+        let histogram = interval.unwrap().histogram.decode().unwrap();
+        for bucket in histogram.buckets() {
+            values.extend(std::iter::repeat_n(bucket.high, bucket.count as usize));
+        }
+    }
+    values.sort_unstable();
+    let limit = values[(values.len() as f64 * share) as usize] as f64;
+    Noise::Recorded(
+        values
+            .iter()
+            .map(|it| (*it as f64 * 900.0 / limit) as i64)
+            .collect(),
+    )
+}
+
+/// The modes of the blog, in five hours instead of 24: the ramp every 20 minutes.
+fn five_hours() -> Recipe {
+    let mut recipe = Recipe::blog();
+    recipe.samples = 2_000_000;
+    recipe.modes[2].period_s = 1_200.0;
+    recipe
+}
+
+#[test]
+fn the_three_modes_are_found_in_heavy_tails() {
+    let noises = [
+        recorded("jHiccup-2.0.7S.logV2.hlog", 0.99),
+        Noise::Pareto {
+            scale_ns: 500.0,
+            shape: 1.5,
+        },
+        Noise::Pareto {
+            scale_ns: 2_000.0,
+            shape: 2.0,
+        },
+        Noise::Lognormal {
+            median_ns: 300.0,
+            sigma: 1.5,
+        },
+    ];
+    for noise in noises {
+        finds(&Recipe {
+            noise,
+            ..five_hours()
+        });
+    }
+}
+
+/// One sample in ten is late by up to 4 ms: of ten samples that rise, most lose one to it.
+#[test]
+fn spikes_and_phases_are_found_where_noise_tears_ramps_apart() {
+    let recipe = Recipe {
+        noise: recorded("jHiccup-2.0.7S.logV2.hlog", 0.9),
+        ..five_hours()
+    };
+    let found = search(&recipe).modes;
+    assert_eq!(complaint(&found, &recipe.modes[..2], 193_000.0), None);
+}
+
+#[test]
+fn the_three_modes_are_found_on_a_level_that_wanders() {
+    let bursts = Disturbance::Bursts {
+        per_hour: 60.0,
+        samples: 3.0,
+        height_ns: 30_000.0,
+    };
+    finds(&Recipe {
+        disturbances: vec![Disturbance::Wander { height_ns: 300.0 }, bursts],
+        ..five_hours()
+    });
+}
+
+#[test]
+fn modes_that_all_stray_are_told_apart() {
+    let mut recipe = five_hours();
+    recipe.modes.iter_mut().for_each(|mode| mode.stray = 0.01);
+    finds(&recipe);
+}
+
+#[test]
+fn a_mode_is_not_told_again_as_its_multiple() {
+    finds(&Recipe {
+        samples: 1_000_000,
+        modes: vec![
+            planted(ModeKind::Spike, 5.0, 0.01, 9_000.0),
+            planted(ModeKind::Spike, 7.0, 0.01, 9_500.0),
+            planted(ModeKind::Spike, 10.0, 0.01, 20_000.0),
+        ],
+        ..Recipe::blog()
+    });
+}
+
+#[test]
+fn a_phase_of_a_quarter_of_its_period_is_one_mode() {
+    finds(&Recipe {
+        samples: 2_000_000,
+        modes: vec![planted(ModeKind::Phase, 3_000.0, 750.0, 5_000.0)],
+        ..Recipe::blog()
+    });
 }
