@@ -91,6 +91,7 @@ pub fn rate(interval_ns: u64) -> String {
 /// ```
 /// assert_eq!(kadenz_report::numbers::in_a_million(4.99e-5), "50 in a million");
 /// assert_eq!(kadenz_report::numbers::in_a_million(0.0057), "5.7 in a thousand");
+/// assert_eq!(kadenz_report::numbers::in_a_million(998.6e-6), "1 in a thousand");
 /// ```
 #[must_use]
 pub fn in_a_million(rate: f64) -> String {
@@ -100,11 +101,18 @@ pub fn in_a_million(rate: f64) -> String {
         (1e6, "million"),
         (1e9, "billion"),
     ];
-    let (group, name) = GROUPS
+    let (at, (group, _)) = GROUPS
         .into_iter()
-        .find(|(group, _)| rate * group >= 1.0)
-        .unwrap_or(GROUPS[3]);
+        .enumerate()
+        .find(|(_, (group, _))| rate * group >= 1.0)
+        .unwrap_or((3, GROUPS[3]));
     let number = round_up_to_two_digits(rate * group);
+    // Rounding up may reach the group before: 999 in a million are 1 in a thousand.
+    let before = at.checked_sub(1).map(|before| GROUPS[before]);
+    let (number, name) = match before.filter(|(before, _)| number * before >= group) {
+        Some((before, name)) => (number * before / group, name),
+        None => (number, GROUPS[at].1),
+    };
     format!("{} in a {name}", trimmed(number, 9))
 }
 
