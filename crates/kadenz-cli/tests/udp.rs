@@ -91,7 +91,22 @@ fn every_packet_is_answered_and_told() {
     }
     let (response, rtt) = (series(&json, "response"), series(&json, "rtt"));
     assert!(response["max_ns"].as_i64() >= rtt["min_ns"].as_i64());
-    assert_eq!(run_json(&out)["network"]["payload_bytes"], 200);
+    let written = run_json(&out);
+    assert_eq!(written["network"]["payload_bytes"], 200);
+    // Both ends have one clock here, so what the ways are is known.
+    let error = written["parameters"]["one_way_error_ns"].as_f64().unwrap();
+    let ways = ["to-device", "from-device"].map(|name| {
+        let series = series(&json, name);
+        assert_eq!(series["count"], 100, "{name}");
+        series["mean_ns"].as_f64().unwrap()
+    });
+    let device = series(&json, "device")["mean_ns"].as_f64().unwrap();
+    let whole = rtt["mean_ns"].as_f64().unwrap();
+    let sum = ways.iter().sum::<f64>() + device;
+    assert!(
+        error > 0.0 && (sum - whole).abs() <= 2.0 * error,
+        "{sum} {whole} {error}"
+    );
     let told = echo.told();
     assert_eq!(told["answered"], 105, "and those that warmed up: {told}");
 }

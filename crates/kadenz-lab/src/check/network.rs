@@ -102,6 +102,7 @@ impl Ready {
             looping: Loop::Closed,
             receiving: Receiving::Blocking,
             device_stamps: false,
+            device_resolution: Duration::from_micros(1),
             token: None,
             port: PortOptions {
                 local,

@@ -108,9 +108,14 @@ struct ProbeOptions {
     )]
     stamps: Stamps,
 
-    /// Ask devices for their own stamps: series `device`, how long they held the packet
+    /// Ask devices for their own stamps: series `device`, how long they held the packet, and
+    /// `to-device` and `from-device`, how long each way took, with a bound on the error
     #[arg(long)]
     device_stamps: bool,
+
+    /// In what steps the devices' clocks count, at most; the error of one-way times grows with it
+    #[arg(long, value_name = "SPAN", default_value = "1us")]
+    device_resolution: Span,
 
     /// Logging server that gets every measurement, with a port or without
     #[arg(long, value_name = "ADDRESS")]
@@ -247,6 +252,7 @@ impl ProbeOptions {
                 false => Receiving::Blocking,
             },
             device_stamps: self.device_stamps,
+            device_resolution: self.device_resolution.0,
             token: self.token.token()?,
             port: PortOptions {
                 receive_stamps: stamping,

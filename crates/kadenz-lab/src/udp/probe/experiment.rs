@@ -15,6 +15,7 @@ use kadenz_udp::wire::RunId;
 use super::books::Books;
 use super::departures::{Announced, departures};
 use super::hand_on::HandOn;
+use super::one_way::{self, Clerk, Exchanges, OneWayFacts};
 use super::plan::{Loop, ProbePlan};
 use super::receiver::Receiver;
 use super::recorders::{Recorders, Series};
@@ -64,6 +65,7 @@ pub(crate) struct Prepared {
     recorders: Recorders,
     received: Vec<String>,
     hand_on: Option<HandOn>,
+    ways: Option<(Exchanges, Clerk)>,
 }
 
 impl Prepared {
@@ -80,6 +82,11 @@ impl Prepared {
         let second = port.try_clone()?;
         let measures = port.granted().measures.iter();
         let port_measures = measures.map(session::measure_of).collect();
+        let resolution_ns = plan.device_resolution.as_nanos();
+        let resolution_ns = u64::try_from(resolution_ns).unwrap_or(u64::MAX);
+        let devices = plan.devices.len();
+        let ways = series.ways;
+        let ways = ways.map(|ways| one_way::one_way(devices, resolution_ns, ways));
         let sender = Sender::new(plan, id, port, announcer, series.lateness);
         let sender = sender.map_err(|error| ExperimentError::Payload(error.to_string()))?;
         Ok(Self {
@@ -92,12 +99,13 @@ impl Prepared {
             recorders: series.recorders,
             received: series.received,
             hand_on: hand_on(plan, id)?,
+            ways,
         })
     }
 
     /// Measures in a run that has begun, and writes into it what became of the packets.
     pub(crate) fn measure(
-        self,
+        mut self,
         measuring: &Measuring,
         ongoing: &Ongoing,
         stop: &Stop,
@@ -106,11 +114,16 @@ impl Prepared {
         let plan = self.plan.clone();
         let before = Surroundings::look(&plan);
         let (result, results) = mpsc::sync_channel(1);
-        let members = self.members(measuring, ongoing, &result);
+        let (exchanges, clerk) = self.ways.take().unzip();
+        let clerk = clerk.map(|clerk| std::thread::spawn(|| clerk.run()));
+        let members = self.members(measuring, ongoing, exchanges, &result);
         let ended_by = crew::work(ongoing, members, stop, watch)?;
         let mut receiver = results.recv().map_err(|_| crew::CrewError::Lost)?;
         for warning in warnings(&receiver) {
             ongoing.running.add_warning(warning);
+        }
+        if let Some(Ok(facts)) = clerk.map(std::thread::JoinHandle::join) {
+            tell_of_ways(ongoing, facts);
         }
         let here = before.lost_since(&mut receiver);
         let network = Network {
@@ -129,6 +142,7 @@ impl Prepared {
         self,
         measuring: &Measuring,
         ongoing: &Ongoing,
+        exchanges: Option<Exchanges>,
         result: &SyncSender<Receiver>,
     ) -> Vec<Member> {
         let plan = &self.plan;
@@ -138,6 +152,9 @@ impl Prepared {
         let mut receiver = Receiver::new(plan, second, announced, books, self.recorders, origin);
         if let Some(hand_on) = self.hand_on {
             receiver.hand_on(hand_on);
+        }
+        if let Some(exchanges) = exchanges {
+            receiver.tell_of_exchanges(exchanges);
         }
         for warning in crew::refusals(&self.port_measures) {
             ongoing.running.add_warning(warning);
@@ -227,6 +244,35 @@ fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentErro
     let hand_on = HandOn::new(port, id, plan.token.clone());
     let hand_on = hand_on.map_err(|error| ExperimentError::Payload(error.to_string()))?;
     Ok(Some(hand_on))
+}
+
+/// Writes into the run how true the ways there and back are.
+fn tell_of_ways(ongoing: &Ongoing, facts: OneWayFacts) {
+    let OneWayFacts {
+        settled,
+        unsettled,
+        error_ns,
+    } = facts;
+    ongoing.running.update(|run| {
+        let parameters = &mut run.parameters;
+        parameters.insert("one_way_error_ns".to_owned(), error_ns.into());
+        for series in &mut run.series {
+            if ["to-device", "from-device"].contains(&series.name.as_str()) {
+                let words = format!(", true within {error_ns} ns");
+                series.description.push_str(&words);
+            }
+        }
+    });
+    if unsettled > 0 {
+        ongoing.running.add_warning(Warning {
+            id: "ways_unknown".to_owned(),
+            text: format!(
+                "of {unsettled} round trips, beside {settled} others, nobody knows how long each way \
+                 took: a device's clock stepped, or counts in longer steps than was said"
+            ),
+            remedy: Some("see --device-resolution; their round trips were recorded all the same".to_owned()),
+        });
+    }
 }
 
 /// A number that no run of today has: answers to an earlier run are no answers to this one.

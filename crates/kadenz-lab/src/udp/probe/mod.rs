@@ -11,6 +11,7 @@
 //! | `wire-and-device` | from the transmit stamp to the stamp of the answer |
 //! | `receive-stack` | from the answer's stamp to when it was there |
 //! | `device` | how long the device held the packet, by its own clock |
+//! | `to-device`, `from-device` | how long each way took, with a bound on the error in the run's parameters |
 //! | `last-reply` | of a broadcast: when the last device's answer was there, less the handing over |
 //!
 //! With several devices `rtt` holds all of them, and `<device>.rtt` each.
@@ -19,6 +20,7 @@ mod books;
 mod departures;
 mod experiment;
 mod hand_on;
+mod one_way;
 mod plan;
 mod receiver;
 mod recorders;

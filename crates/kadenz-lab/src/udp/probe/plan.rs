@@ -70,6 +70,8 @@ pub struct ProbePlan {
     pub receiving: Receiving,
     /// Whether the devices' own stamps are asked for.
     pub device_stamps: bool,
+    /// In what steps the devices' clocks count, at most.
+    pub device_resolution: Duration,
     /// The token that the devices know.
     pub token: Option<Token>,
     /// The socket.

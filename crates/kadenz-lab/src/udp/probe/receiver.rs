@@ -8,6 +8,7 @@ use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
 use super::books::Books;
 use super::departures::{Announced, Departure};
 use super::hand_on::HandOn;
+use super::one_way::Exchanges;
 use super::plan::{ProbePlan, Receiving};
 use super::recorders::Recorders;
 use super::stack::Stack;
@@ -27,6 +28,7 @@ pub(super) struct Receiver {
     recorders: Recorders,
     pub(super) stack: Option<Stack>,
     hand_on: Option<HandOn>,
+    exchanges: Option<Exchanges>,
     origin: MonotonicTime,
     receiving: Receiving,
     timeout: Duration,
@@ -56,6 +58,7 @@ impl Receiver {
             recorders,
             stack: stamped.then(|| Stack::new(origin, each)),
             hand_on: None,
+            exchanges: None,
             origin,
             receiving: plan.receiving,
             timeout: plan.timeout,
@@ -68,6 +71,11 @@ impl Receiver {
     /// Hands measurements on to a logging server, too.
     pub(super) fn hand_on(&mut self, hand_on: HandOn) {
         self.hand_on = Some(hand_on);
+    }
+
+    /// Tells of exchanges with device stamps, too.
+    pub(super) fn tell_of_exchanges(&mut self, exchanges: Exchanges) {
+        self.exchanges = Some(exchanges);
     }
 
     /// Receives until nothing more is sent and nothing more is waited for.
@@ -89,6 +97,8 @@ impl Receiver {
 
     /// Hands on what is left to be.
     pub(super) fn end(&mut self, clock: &dyn Clock) {
+        // The clerk ends when its other end is gone.
+        self.exchanges = None;
         if let Some(hand_on) = &mut self.hand_on {
             hand_on.finish(clock.now().since(self.origin));
         }
@@ -123,6 +133,9 @@ impl Receiver {
             self.recorders.record(&reply);
             if let Some(stack) = &mut self.stack {
                 stack.came(reply, datagram.stamps);
+            }
+            if let Some(exchanges) = &mut self.exchanges {
+                exchanges.tell(&reply);
             }
             if let Some(hand_on) = &mut self.hand_on {
                 hand_on.measured(datagram.from, &reply);

@@ -28,6 +28,8 @@ pub(super) struct Recorders {
 pub(super) struct Series {
     pub(super) lateness: SeriesRecorder,
     pub(super) recorders: Recorders,
+    /// Of the way there and the way back, where devices are asked for their stamps.
+    pub(super) ways: Option<[SeriesRecorder; 2]>,
     pub(super) received: Vec<String>,
 }
 
@@ -59,6 +61,10 @@ impl Series {
         let parts = maker.parts(port)?;
         let words = "how long the device held the packet, by its own clock";
         let device = maker.latency_if(plan.device_stamps, "device", words)?;
+        let words = "the packet's way to the device, by both clocks";
+        let there = maker.latency_if(plan.device_stamps, "to-device", words)?;
+        let words = "the answer's way from the device, by both clocks";
+        let back = maker.latency_if(plan.device_stamps, "from-device", words)?;
         let each = match several {
             true => maker.each()?,
             false => Vec::new(),
@@ -75,6 +81,7 @@ impl Series {
         Ok(Self {
             lateness,
             recorders,
+            ways: there.zip(back).map(<[SeriesRecorder; 2]>::from),
             received,
         })
     }

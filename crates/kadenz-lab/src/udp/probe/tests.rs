@@ -15,6 +15,7 @@ use kadenz_udp::wire::RunId;
 use super::books::Books;
 use super::departures::departures;
 use super::experiment::one_after_the_other;
+use super::one_way::one_way;
 use super::plan::{Destination, Device, Loop, ProbePlan, Receiving};
 use super::receiver::Receiver;
 use super::recorders::Series;
@@ -60,6 +61,7 @@ fn plan(device: &EchoDevice, receiving: Receiving) -> ProbePlan {
         looping: Loop::Closed,
         receiving,
         device_stamps: true,
+        device_resolution: Duration::from_nanos(1),
         token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
         port: PortOptions {
             receive_stamps: Stamping::Software,
@@ -83,6 +85,9 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
     let mut sender = Sender::new(plan, id, port, announcer, series.lateness).unwrap();
     let books = Books::new(plan, id);
     let mut receiver = Receiver::new(plan, second, announced, books, series.recorders, origin);
+    let (exchanges, clerk) = one_way(1, 1, series.ways.unwrap());
+    receiver.tell_of_exchanges(exchanges);
+    let clerk = std::thread::spawn(|| clerk.run());
     let clock = clock::open(ClockKind::Monotonic).unwrap();
     let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default()).unwrap();
     let mut station = Station {
@@ -95,6 +100,7 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
     let counted = allocation_counter::measure(|| {
         one_after_the_other(plan, &mut sender, &mut receiver, &mut station);
     });
+    assert_eq!(clerk.join().unwrap().settled, 50);
     let run = running.finish(EndedBy::Finished).unwrap();
     assert!(
         run.series.iter().all(|it| it.counts.recorded > 0),

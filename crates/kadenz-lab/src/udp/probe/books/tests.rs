@@ -31,6 +31,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
         looping: Loop::Open,
         receiving: Receiving::Blocking,
         device_stamps: true,
+        device_resolution: Duration::from_nanos(1),
         token: None,
         port: kadenz_rt::net::port::PortOptions::default(),
         log: None,
