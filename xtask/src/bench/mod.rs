@@ -36,7 +36,7 @@ Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples
 
   --append      write the row into docs/benchmarks.md
   --rounds N    rounds of cyclic and udp [default: 7], of hlog-report [default: 3]
-  --seconds N   length of each run of cyclic [default: 10], of udp [default: 3]
+  --seconds N   length of each run of cyclic [default: 10], of udp [default: 4]
   --samples N   how many samples to read [default: 184000000, the thesis's number]
 ";
 

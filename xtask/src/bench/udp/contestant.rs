@@ -10,12 +10,12 @@ use crate::bench::absent;
 use crate::process;
 use crate::repository::Repository;
 
-/// Packets a second.
-pub const RATE: u32 = 1000;
+/// Packets a second: the post's rate.
+pub const RATE: u32 = 100;
 /// UDP payload: an actuator's feedback in the post.
 const BYTES: &str = "200";
 /// Packets that do not count; sockperf leaves its first 400 ms out.
-const WARM_UP: u32 = 400;
+const WARM_UP: u32 = 40;
 
 /// What measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Contestant {
                 "--sleeper",
                 "spin",
                 "--spin-margin",
-                "1ms",
+                "10ms",
             ],
             Self::ClosedBusy => &[
                 "--loop",
@@ -111,7 +111,7 @@ impl Contestant {
                 "--sleeper",
                 "spin",
                 "--spin-margin",
-                "1ms",
+                "10ms",
                 "--busy-poll",
             ],
             Self::Closed => &["--loop", "closed"],
@@ -229,7 +229,7 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
     let server = [&server, arena.scheduling.our_device(), busy.as_slice()].concat();
     let _server = cable.device.serve(repository, &server)?;
     let run = absent(&arena.folder.join("run"))?;
-    let rate = format!("{RATE}Hz");
+    let (rate, payload) = (format!("{RATE}Hz"), format!("{BYTES}B"));
     let (count, warm_up) = ((RATE * arena.seconds).to_string(), WARM_UP.to_string());
     let client = [
         arena.program,
@@ -240,7 +240,7 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
         "--rate",
         &rate,
         "--payload",
-        BYTES,
+        &payload,
         "--count",
         &count,
         "--warm-up",

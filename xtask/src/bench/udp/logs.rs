@@ -12,7 +12,8 @@ pub fn of_sockperf(text: &str) -> Result<Vec<u64>> {
         let us: f64 = row.rsplit(',').next()?.trim().parse().ok()?;
         (us >= 0.0).then_some((us * 1000.0).round() as u64)
     };
-    let rows = rows.lines().filter(|row| !row.trim().is_empty());
+    // A line of dashes ends the table.
+    let rows = rows.lines().take_while(|row| !row.starts_with('-'));
     rows.map(|row| round_trip(row).with_context(|| format!("sockperf's log holds `{row}`")))
         .collect()
 }
@@ -45,15 +46,16 @@ pub fn of_ours(text: &str) -> Result<Vec<u64>> {
         .collect()
 }
 
-/// The percentiles that are compared, by nearest rank; none of too few.
+/// The percentiles that are compared, by nearest rank; none that rests on less than one round trip
+/// beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentiles {
     /// Median, ns.
     pub p50_ns: u64,
     /// ns.
     pub p99_ns: u64,
-    /// ns.
-    pub p999_ns: u64,
+    /// ns; of fewer than a thousand there is none.
+    pub p999_ns: Option<u64>,
     /// How many round trips they rest on.
     pub count: usize,
 }
@@ -63,15 +65,15 @@ impl Percentiles {
     pub fn of(mut values: Vec<u64>) -> Result<Self> {
         let count = values.len();
         ensure!(
-            count >= 1000,
-            "{count} round trips are too few for a p99.9; take more seconds"
+            count >= 100,
+            "{count} round trips are too few for a p99; take more seconds"
         );
         values.sort_unstable();
         let at = |per_mille: usize| values[(count * per_mille).div_ceil(1000) - 1];
         Ok(Self {
             p50_ns: at(500),
             p99_ns: at(990),
-            p999_ns: at(999),
+            p999_ns: (count >= 1000).then(|| at(999)),
             count,
         })
     }
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn sockperfs_words_are_skipped_and_its_microseconds_exact() {
         let log = "sockperf: a, b\npacket, txTime(sec), rxTime(sec), rtt(usec)\n\
-                   0, 2.412061496, 2.412076514, 15.018\n1, 2.4, 2.5, 7.000\n";
+                   0, 2.412061496, 2.412076514, 15.018\n1, 2.4, 2.5, 7.000\n-----\n";
         assert_eq!(of_sockperf(log).expect("whole"), [15_018, 7_000]);
         assert!(of_sockperf("sockperf: nothing").is_err());
         assert!(of_sockperf("rtt(usec)\n1, 2, 3, x\n").is_err());
@@ -123,10 +125,12 @@ mod tests {
         let expected = Percentiles {
             p50_ns: 500,
             p99_ns: 990,
-            p999_ns: 999,
+            p999_ns: Some(999),
             count: 1000,
         };
         assert_eq!(Percentiles::of(values).expect("enough"), expected);
-        assert!(Percentiles::of(vec![1; 999]).is_err());
+        let few = Percentiles::of(vec![1; 999]).expect("enough for a p99");
+        assert_eq!(few.p999_ns, None);
+        assert!(Percentiles::of(vec![1; 99]).is_err());
     }
 }

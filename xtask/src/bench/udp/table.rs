@@ -19,11 +19,11 @@ const PAIRS: [(Contestant, Contestant); 6] = [
 ];
 
 /// A percentile, under its name.
-type View = (&'static str, fn(&Percentiles) -> u64);
+type View = (&'static str, fn(&Percentiles) -> Option<u64>);
 
 const VIEWS: [View; 3] = [
-    ("p50", |it| it.p50_ns),
-    ("p99", |it| it.p99_ns),
+    ("p50", |it| Some(it.p50_ns)),
+    ("p99", |it| Some(it.p99_ns)),
     ("p99.9", |it| it.p999_ns),
 ];
 
@@ -47,7 +47,7 @@ pub fn figure(rounds: &[Round], scheduling: Scheduling, seconds: u32) -> Figure 
             let name = format!("{} / {}, {view}", ours.name(), theirs.name());
             let spread = Spread::of(rounds.iter().filter_map(|round| {
                 let (ours, theirs) = (round.of(ours)?, round.of(theirs)?);
-                Some(value(&ours) as f64 / value(&theirs) as f64)
+                Some(value(&ours)? as f64 / value(&theirs)? as f64)
             }));
             ratios.insert(name.clone(), spread.map_or(Value::Null, Spread::json));
             if view != "p99.9" {
@@ -67,9 +67,9 @@ pub fn figure(rounds: &[Round], scheduling: Scheduling, seconds: u32) -> Figure 
 
 /// Medians over the rounds.
 fn microseconds(rounds: &[Round], contestant: Contestant) -> String {
-    let median = |value: fn(&Percentiles) -> u64| {
-        let values = rounds.iter().filter_map(|it| it.of(contestant));
-        Spread::of(values.map(|it| value(&it) as f64 / 1e3))
+    let median = |value: fn(&Percentiles) -> Option<u64>| {
+        let values = rounds.iter().filter_map(|it| value(&it.of(contestant)?));
+        Spread::of(values.map(|ns| ns as f64 / 1e3))
     };
     let values = VIEWS.map(|(_, value)| {
         median(value).map_or_else(|| "-".to_owned(), |it| format!("{:.1}", it.median))
@@ -123,7 +123,7 @@ mod tests {
                     Percentiles {
                         p50_ns: ns,
                         p99_ns: 2 * ns,
-                        p999_ns: 3 * ns,
+                        p999_ns: Some(3 * ns),
                         count: 3000,
                     }
                 })
