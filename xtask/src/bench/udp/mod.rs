@@ -29,7 +29,8 @@ const ROUNDS: u32 = 7;
 
 /// What all of [`Contestant::ALL`] measured in a round, in that order.
 struct Round {
-    seen: Vec<Percentiles>,
+    /// `None` of one that could not measure: on a busy machine those that spin starve.
+    seen: Vec<Option<Percentiles>>,
     /// Share of all CPUs' time that the hypervisor gave to others.
     steal: f64,
 }
@@ -64,12 +65,18 @@ fn take(repository: &Repository, wishes: &Wishes, scheduling: Scheduling) -> Res
         seconds: wishes.seconds.unwrap_or(SECONDS),
     };
     let rounds = wishes.rounds.unwrap_or(ROUNDS);
-    let rounds = (0..rounds)
+    let rounds: Vec<Round> = (0..rounds)
         .map(|round| {
             eprintln!("round {} of {rounds}", round + 1);
             play(round, |contestant| contestant.play(&arena))
         })
-        .collect::<Result<Vec<_>>>()?;
+        .collect();
+    if rounds
+        .iter()
+        .all(|round| round.seen.iter().all(Option::is_none))
+    {
+        bail!("nobody could measure anything; what they said stands above");
+    }
     Ok(table::figure(&rounds, scheduling, arena.seconds))
 }
 
@@ -81,24 +88,27 @@ fn missing_tools() -> Vec<&'static str> {
 }
 
 /// Lets all measure, each round beginning with another.
-fn play(round: u32, mut run: impl FnMut(Contestant) -> Result<Percentiles>) -> Result<Round> {
+fn play(round: u32, mut run: impl FnMut(Contestant) -> Result<Percentiles>) -> Round {
     let all = Contestant::ALL;
     let before = steal::Times::now();
     let mut seen = vec![None; all.len()];
     for turn in 0..all.len() {
         let place = (turn + round as usize) % all.len();
-        seen[place] = Some(run(all[place])?);
+        match run(all[place]) {
+            Ok(percentiles) => seen[place] = Some(percentiles),
+            Err(error) => eprintln!("{error:#}"),
+        }
     }
-    Ok(Round {
-        seen: seen.into_iter().flatten().collect(),
+    Round {
+        seen,
         steal: steal::Times::now().stolen_since(before),
-    })
+    }
 }
 
 impl Round {
     fn of(&self, contestant: Contestant) -> Option<Percentiles> {
         let place = Contestant::ALL.iter().position(|it| *it == contestant)?;
-        self.seen.get(place).copied()
+        self.seen.get(place).copied().flatten()
     }
 }
 
@@ -124,7 +134,6 @@ mod tests {
                 order.push(contestant);
                 Ok(seen(contestant))
             });
-            let played = played.expect("all measured");
             for contestant in Contestant::ALL {
                 assert_eq!(played.of(contestant), Some(seen(contestant)));
             }
@@ -135,11 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn a_round_without_one_of_them_is_none() {
+    fn who_cannot_measure_leaves_the_others_their_places() {
         let played = play(0, |contestant| match contestant {
             Contestant::Irtt => bail!("no server"),
             other => Ok(seen(other)),
         });
-        assert!(played.is_err());
+        assert_eq!(played.of(Contestant::Irtt), None);
+        assert_eq!(played.of(Contestant::Open), Some(seen(Contestant::Open)));
     }
 }

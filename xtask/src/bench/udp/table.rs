@@ -120,12 +120,12 @@ mod tests {
                         Contestant::Irtt => 30_000 * factor,
                         _ => 10_000 * factor,
                     };
-                    Percentiles {
+                    Some(Percentiles {
                         p50_ns: ns,
                         p99_ns: 2 * ns,
                         p999_ns: Some(3 * ns),
                         count: 3000,
-                    }
+                    })
                 })
                 .collect(),
             steal: 0.5,

@@ -132,10 +132,11 @@ impl UdpPort {
     /// Takes what has come, as many datagrams as the inbox has slots; what was in the inbox before is
     /// gone, also after an error.
     ///
-    /// Real-time safe. One system call where something waits already, and mostly where nobody holds a
-    /// [`Waker`] and the deadline is more than some ticks of the kernel away; else two or three for
-    /// each time the kernel wakes the thread. Waiting never outlasts the deadline but by the
-    /// scheduler's lateness, and ends early for a [`Waker`] and for a signal.
+    /// Real-time safe. One system call where something waits already. Else, where nobody holds a
+    /// [`Waker`] and the deadline is more than two ticks of the kernel away, mostly one more, and one
+    /// for each two ticks of silence; otherwise one to three more for each time the kernel wakes the
+    /// thread. Waiting never outlasts the deadline but by the scheduler's lateness, and ends early for
+    /// a [`Waker`] and for a signal.
     ///
     /// # Errors
     /// What the network said of datagrams that were sent before ([`ReceiveError::Refused`]), or
