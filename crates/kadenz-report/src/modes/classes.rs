@@ -18,8 +18,8 @@ pub(super) struct Class {
     pub(super) events: Vec<Event>,
     /// Times are known to so much.
     pub(super) resolution_s: f64,
-    /// When the watching ended.
-    pub(super) until_s: f64,
+    /// How long events were taken, in seconds.
+    pub(super) watched_s: f64,
     /// Whether these are phases.
     pub(super) phases: bool,
 }
@@ -31,7 +31,7 @@ pub(super) fn classes(ladder: &[Collected], record: Record) -> Vec<Class> {
         let class = |events: Vec<Event>| Class {
             events,
             resolution_s: record.interval_s,
-            until_s: step.until_s.min(record.end_s),
+            watched_s: step.watched_s,
             phases: false,
         };
         let ramps = step.events.iter().filter(|it| it.slope_ns > 0.0);
@@ -47,7 +47,7 @@ pub(super) fn of_phases(blocks: &[Block], record: Record) -> Vec<Class> {
     let class = |it: Phases| Class {
         events: it.events,
         resolution_s: it.block_s,
-        until_s: record.end_s,
+        watched_s: record.watched_s,
         phases: true,
     };
     let found = phases(blocks, record.interval_s);
@@ -157,17 +157,15 @@ mod tests {
     fn sets_with_equal_times_are_one_class() {
         let step = Collected {
             events: (0..5).map(|i| event(i, 1e6)).collect(),
-            until_s: f64::INFINITY,
+            watched_s: 10.0,
         };
         let record = Record {
-            start_s: 0.0,
-            end_s: 10.0,
+            watched_s: 10.0,
             interval_s: 0.01,
             level_ns: 0.0,
-            gaps_s: 0.0,
         };
         let found = classes(&[step.clone(), step], record);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].until_s, found[0].octave()), (10.0, 0));
+        assert_eq!((found[0].watched_s, found[0].octave()), (10.0, 0));
     }
 }

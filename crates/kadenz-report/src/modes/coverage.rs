@@ -14,10 +14,22 @@ pub(super) const LEAST_COVERAGE: f64 = 0.6;
 /// pair in every third slot, but one in nearly every slot of twice the length.
 pub(super) const LEAST_FOR_PART: f64 = 0.3;
 
+/// Most of the slots that chance may cover, by twice its hits: of more, no mode can be told apart.
+const MOST_BY_CHANCE: f64 = 0.95;
+
 /// Lags beside the period that are looked at, as multiples of the window.
 const BESIDE: [f64; 12] = [
     -13.3, -11.1, -8.9, -6.7, -4.5, -2.3, 2.3, 4.5, 6.7, 8.9, 11.1, 13.3,
 ];
+
+/// What is asked of a period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Demand {
+    /// Least share of covered slots.
+    pub(super) least: f64,
+    /// Natural logarithm of the highest probability of chance.
+    pub(super) ln_limit: f64,
+}
 
 /// How sure a period is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,17 +57,17 @@ pub(super) fn coverage(
     times: &[f64],
     candidate: Candidate,
     span_s: f64,
-    least: f64,
+    demand: Demand,
 ) -> Option<Coverage> {
     let slots = (span_s / candidate.period_s).floor() as usize;
-    if slots < 2 {
+    if slots < 2 || by_chance(times.len(), candidate, slots, span_s) > MOST_BY_CHANCE {
         return None;
     }
     let mut candidate = candidate;
     let mut hits = hits(times, candidate.period_s, candidate);
     for _ in 0..2 {
         // A period that is a little off covers fewer slots, but not this few.
-        if hits.covered == 0 || (hits.covered as f64) < 0.5 * least * slots as f64 {
+        if hits.covered == 0 || (hits.covered as f64) < 0.5 * demand.least * slots as f64 {
             return None;
         }
         candidate.period_s = hits.mean_lag;
@@ -63,21 +75,25 @@ pub(super) fn coverage(
     }
     let covered = hits.covered.min(slots);
     let share = covered as f64 / slots as f64;
-    if covered < 2 || share < least {
+    if covered < 2 || share < demand.least {
+        return None;
+    }
+    // One pair gave the period, so it proves nothing; the last slot has no successor.
+    let ln_tail = |chance| ln_binomial_tail(covered - 1, (slots - 2).max(covered - 1), chance);
+    let at_random = by_chance(times.len(), candidate, slots, span_s);
+    if ln_tail(at_random) > demand.ln_limit {
         return None;
     }
     let beside = beside(times, candidate) / slots as f64;
     if beside > share / 2.0 {
         return None;
     }
-    let chance = by_chance(times.len(), candidate, slots, span_s)
-        .max(beside + 2.0 * (beside / (slots * BESIDE.len()) as f64).sqrt());
+    let beside = beside + 2.0 * (beside / (slots * BESIDE.len()) as f64).sqrt();
     Some(Coverage {
         candidate,
         covered,
         slots,
-        // One pair gave the period, so it proves nothing; the last slot has no successor.
-        ln_chance: ln_binomial_tail(covered - 1, (slots - 2).max(covered - 1), chance),
+        ln_chance: ln_tail(at_random.max(beside)),
     })
 }
 
@@ -113,15 +129,22 @@ fn hits(times: &[f64], lag: f64, candidate: Candidate) -> Hits {
     let (mut next, mut last_slot) = (0, None);
     let (mut covered, mut pairs, mut sum) = (0, 0_u64, 0.0);
     for &from in times {
-        while times.get(next).is_some_and(|to| to - from < lag - window_s) {
+        let wanted = from + lag;
+        while times.get(next).is_some_and(|to| *to < wanted) {
             next += 1;
         }
-        let follower = nearest(&times[next..], from + lag, window_s);
-        let Some(to) = follower else {
+        // The nearest is the first that is not before, or the last that is.
+        let around = [next.checked_sub(1), Some(next)];
+        let off = around
+            .into_iter()
+            .filter_map(|place| times.get(place?))
+            .map(|to| to - wanted)
+            .min_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let Some(off) = off.filter(|off| off.abs() <= window_s) else {
             continue;
         };
         pairs += 1;
-        sum += to - from;
+        sum += lag + off;
         // An event on the edge of a slot must not fall into one or the other by rounding.
         let slot = ((from - origin) / period_s + 0.5) as u64;
         if last_slot != Some(slot) {
@@ -133,17 +156,6 @@ fn hits(times: &[f64], lag: f64, candidate: Candidate) -> Hits {
         covered,
         mean_lag: sum / pairs.max(1) as f64,
     }
-}
-
-/// The time nearest to `wanted` within `window_s` of it.
-fn nearest(times: &[f64], wanted: f64, window_s: f64) -> Option<f64> {
-    let mut best: Option<f64> = None;
-    for &time in times.iter().take_while(|time| **time <= wanted + window_s) {
-        if best.is_none_or(|it| (time - wanted).abs() < (it - wanted).abs()) {
-            best = Some(time);
-        }
-    }
-    best
 }
 
 /// Natural logarithm of Chernoff's bound of P(X >= hits) for a binomial X: never too sure.
@@ -166,13 +178,17 @@ fn ln_binomial_tail(hits: usize, tries: usize, chance: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn of_demand(times: &[f64], period_s: f64, tolerance: f64, ln_limit: f64) -> Option<Coverage> {
+        let demand = Demand {
+            least: LEAST_COVERAGE,
+            ln_limit,
+        };
+        let candidate = Candidate::new(period_s, tolerance, 0.01);
+        coverage(times, candidate, 1000.0, demand)
+    }
+
     fn of(times: &[f64], period_s: f64, tolerance: f64) -> Option<Coverage> {
-        coverage(
-            times,
-            Candidate::new(period_s, tolerance, 0.01),
-            1000.0,
-            LEAST_COVERAGE,
-        )
+        of_demand(times, period_s, tolerance, 0.0)
     }
 
     #[test]
@@ -181,6 +197,7 @@ mod tests {
         let found = of(&beat, 5.0, 0.0).unwrap();
         assert!(found.covered >= 199 && found.slots == 200);
         assert!(found.ln_chance < -500.0, "{found:?}");
+        assert_eq!(of_demand(&beat, 5.0, 0.0, -1e9), None);
         assert_eq!(of(&beat, 2.5, 0.0), None);
         assert_eq!(of(&beat, 3.7, 0.0), None);
     }

@@ -37,8 +37,8 @@ pub(super) struct Event {
 pub(super) struct Collected {
     /// Events in order of time.
     pub(super) events: Vec<Event>,
-    /// Up to when it took events: the end of the record, or when it was full.
-    pub(super) until_s: f64,
+    /// How long it took events, in seconds: until the end of the record, or until it was full.
+    pub(super) watched_s: f64,
 }
 
 /// Collectors an octave apart.
@@ -48,6 +48,9 @@ pub(super) struct Ladder {
     steps: Vec<Collector>,
     /// Collectors below are full.
     lowest: usize,
+    /// Time in which there were samples.
+    watched_ns: i64,
+    last_ns: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -76,23 +79,29 @@ impl Ladder {
             open: None,
             collected: Collected {
                 events: Vec::new(),
-                until_s: f64::INFINITY,
+                watched_s: f64::INFINITY,
             },
         };
         Self {
             interval_ns,
             steps: (LOWEST..=HIGHEST).map(collector).collect(),
             lowest: 0,
+            watched_ns: 0,
+            last_ns: None,
         }
     }
 
     /// Takes the samples of a block.
     pub(super) fn take(&mut self, block: &Levelled) {
+        self.watch(block);
         let highest = block.points.iter().map(|point| point.value_ns).max();
         let top = highest.map_or(0, |value| value.saturating_sub(block.level));
         for step in &mut self.steps[self.lowest..] {
             if step.level_ns <= top || step.open.is_some() {
                 step.take(block, self.interval_ns);
+                if step.is_full() && step.collected.watched_s.is_infinite() {
+                    step.collected.watched_s = seconds(self.watched_ns);
+                }
             }
         }
         while self.steps.get(self.lowest).is_some_and(Collector::is_full) {
@@ -100,11 +109,31 @@ impl Ladder {
         }
     }
 
+    /// How long there were samples, in seconds.
+    pub(super) fn watched_s(&self) -> f64 {
+        seconds(self.watched_ns)
+    }
+
+    /// A stretch without samples is no time in which a mode could have been seen.
+    fn watch(&mut self, block: &Levelled) {
+        let (Some(first), Some(last)) = (block.points.first(), block.points.last()) else {
+            return;
+        };
+        let longest = self.interval_ns.saturating_mul(BLOCK as i64);
+        let begun = first.at_ns.saturating_sub(self.interval_ns);
+        let before = self
+            .last_ns
+            .filter(|before| first.at_ns.saturating_sub(*before) <= longest);
+        self.watched_ns += last.at_ns.saturating_sub(before.unwrap_or(begun));
+        self.last_ns = Some(last.at_ns);
+    }
+
     /// What was collected, from the lowest level to the highest.
     pub(super) fn finish(self) -> Vec<Collected> {
-        let interval_ns = self.interval_ns;
+        let (interval_ns, watched_s) = (self.interval_ns, self.watched_s());
         let close = |mut step: Collector| {
             step.close(interval_ns);
+            step.collected.watched_s = step.collected.watched_s.min(watched_s);
             step.collected
         };
         self.steps.into_iter().map(close).collect()
@@ -147,9 +176,6 @@ impl Collector {
             return;
         }
         self.collected.events.push(run.event(interval_ns));
-        if self.is_full() {
-            self.collected.until_s = seconds(run.last_ns);
-        }
     }
 }
 
@@ -210,14 +236,17 @@ mod tests {
 
     fn collected(values: &[i64]) -> Vec<Collected> {
         let mut ladder = Ladder::new(1_000_000);
-        let points = values.iter().enumerate().map(|(index, &value_ns)| Point {
+        let point = |(index, &value_ns): (usize, &i64)| Point {
             at_ns: index as i64 * 1_000_000,
             value_ns,
-        });
-        ladder.take(&Levelled {
-            points: points.collect(),
-            level: 0,
-        });
+        };
+        let points: Vec<Point> = values.iter().enumerate().map(point).collect();
+        for block in points.chunks(BLOCK) {
+            ladder.take(&Levelled {
+                points: block.to_vec(),
+                level: 0,
+            });
+        }
         ladder.finish()
     }
 
@@ -246,11 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_collector_says_until_when_it_took_events() {
+    fn a_full_collector_says_how_long_it_took_events() {
         let values: Vec<i64> = (0..4 * CAPACITY as i64).map(|i| 70 * (i % 2)).collect();
         let steps = collected(&values);
         assert_eq!(steps[0].events.len(), CAPACITY);
-        assert!(steps[0].until_s < 2.0 * CAPACITY as f64 * 1e-3);
-        assert!(steps[1].events.is_empty() && steps[1].until_s.is_infinite());
+        assert!(steps[0].watched_s < 2.01 * CAPACITY as f64 * 1e-3);
+        assert!(
+            steps[1].events.is_empty()
+                && (steps[1].watched_s - 4.0 * CAPACITY as f64 * 1e-3).abs() < 1e-9
+        );
     }
 }

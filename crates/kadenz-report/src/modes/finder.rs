@@ -1,6 +1,6 @@
 //! Takes samples as they stream by.
 
-use super::baseline::{BLOCK, Baseline, Levelled, seconds};
+use super::baseline::{Baseline, Levelled, seconds};
 use super::events::Ladder;
 use super::search::{Record, search};
 use super::{Found, Point};
@@ -35,7 +35,6 @@ pub struct Finder {
     count: u64,
     first_ns: i64,
     last_ns: i64,
-    gaps_ns: i64,
 }
 
 #[derive(Debug)]
@@ -59,7 +58,6 @@ impl Finder {
             count: 0,
             first_ns: 0,
             last_ns: 0,
-            gaps_ns: 0,
         }
     }
 
@@ -71,8 +69,6 @@ impl Finder {
         }
         if self.count == 0 {
             self.first_ns = point.at_ns;
-        } else {
-            self.note_gap(point.at_ns);
         }
         self.last_ns = point.at_ns;
         self.count += 1;
@@ -109,25 +105,12 @@ impl Finder {
         let blocks = baseline.finish(&mut |block: &Levelled| ladder.take(block));
         let interval_s = seconds(interval_ns);
         let record = Record {
-            start_s: seconds(self.first_ns),
-            end_s: seconds(self.last_ns) + interval_s,
+            watched_s: ladder.watched_s(),
             interval_s,
             level_ns: blocks.level(),
-            gaps_s: seconds(self.gaps_ns),
         };
         found.modes = search(&ladder.finish(), blocks.into_all(), record);
         found
-    }
-
-    /// A stretch without samples is no time in which a mode could have been seen.
-    fn note_gap(&mut self, at_ns: i64) {
-        let Some(stage) = &self.stage else {
-            return;
-        };
-        let apart = at_ns.saturating_sub(self.last_ns);
-        if apart > stage.interval_ns.saturating_mul(BLOCK as i64) {
-            self.gaps_ns = self.gaps_ns.saturating_add(apart);
-        }
     }
 
     fn begin(&mut self) {

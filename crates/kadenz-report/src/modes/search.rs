@@ -3,7 +3,7 @@
 use super::baseline::{BLOCK, Block, SIDE, median};
 use super::chain::{Chain, chain};
 use super::classes::{Class, classes, of_phases};
-use super::coverage::{Coverage, LEAST_COVERAGE, LEAST_FOR_PART, coverage};
+use super::coverage::{Coverage, Demand, LEAST_COVERAGE, LEAST_FOR_PART, coverage};
 use super::events::{Collected, Event};
 use super::lags::{Candidate, Lags, TOLERANCES};
 use super::{FEWEST_OCCURRENCES, LEAST_CONFIDENCE, Mode, ModeKind};
@@ -17,6 +17,9 @@ const LEAST_SEEN: f64 = 0.5;
 /// Tolerances that are tried beside those of a candidate, once its period is known.
 const SHARPER: [f64; 3] = [0.0, 0.0003, 0.003];
 
+/// Share of what it needs that a period must show to be looked at with sharper windows: in logarithms.
+const HOPELESS: f64 = 0.1;
+
 /// From here on (natural logarithm) one is as sure as the other, and other things decide.
 const SURE: f64 = -28.0;
 
@@ -29,12 +32,10 @@ const LONGEST_SPIKE: f64 = 16.0;
 /// What is known of the record as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    pub(super) start_s: f64,
-    pub(super) end_s: f64,
+    /// Seconds in which there were samples.
+    pub(super) watched_s: f64,
     pub(super) interval_s: f64,
     pub(super) level_ns: f64,
-    /// Seconds in which there were no samples.
-    pub(super) gaps_s: f64,
 }
 
 /// A mode that a class suggests.
@@ -73,8 +74,7 @@ pub(super) fn search(ladder: &[Collected], mut blocks: Vec<Block>, record: Recor
             break;
         };
         let class = &classes[best.class];
-        let span_s = class.until_s - record.start_s - record.gaps_s;
-        let candidate = following(class, best.coverage.candidate, span_s);
+        let candidate = following(class, best.coverage.candidate, class.watched_s);
         let chain = chain(&class.events, candidate);
         let members: Vec<Event> = chain.members.iter().map(|&at| class.events[at]).collect();
         let share = members.len() as f64 / best.coverage.slots as f64;
@@ -174,7 +174,7 @@ fn suggested(index: usize, class: &Class, same_size: usize, record: Record) -> O
     if (times.len() as u64) < FEWEST_OCCURRENCES {
         return None;
     }
-    let span_s = class.until_s - record.start_s - record.gaps_s;
+    let span_s = class.watched_s;
     let lags = Lags::of(&times, class.resolution_s, span_s / 2.0);
     // Chance has as many tries as there are sets, tolerances and periods. Sets of few events, of
     // which there are few, get half of what may go wrong, the next octave half of the rest.
@@ -184,7 +184,12 @@ fn suggested(index: usize, class: &Class, same_size: usize, record: Record) -> O
     let tries = (sets * windows * periods).ln();
     let limit = (1.0 - LEAST_CONFIDENCE).ln();
     let sure = |candidate: Candidate, least: f64| {
-        let mut found = coverage(&times, candidate, span_s, least)?;
+        // A sharper window may be surer still, but not of what this one tells nothing.
+        let demand = Demand {
+            least,
+            ln_limit: HOPELESS * (limit - tries),
+        };
+        let mut found = coverage(&times, candidate, span_s, demand)?;
         found.ln_chance = sharpest(&times, found, class.resolution_s, span_s);
         (found.ln_chance + tries <= limit).then_some(found)
     };
@@ -208,11 +213,15 @@ fn suggested(index: usize, class: &Class, same_size: usize, record: Record) -> O
 /// How sure the same period is with the window that makes it surest.
 fn sharpest(times: &[f64], found: Coverage, resolution_s: f64, span_s: f64) -> f64 {
     let Candidate { period_s, window_s } = found.candidate;
+    let demand = Demand {
+        least: LEAST_COVERAGE,
+        ln_limit: found.ln_chance,
+    };
     SHARPER
         .iter()
         .map(|&tolerance| Candidate::new(period_s, tolerance, resolution_s))
         .filter(|sharper| sharper.window_s < window_s)
-        .filter_map(|sharper| coverage(times, sharper, span_s, LEAST_COVERAGE))
+        .filter_map(|sharper| coverage(times, sharper, span_s, demand))
         .map(|it| it.ln_chance)
         .fold(found.ln_chance, f64::min)
 }
