@@ -233,11 +233,12 @@ fn the_examples_in_the_book_are_valid() {
         .skip(1)
         .map(|rest| serde_json::from_str(rest.split("```").next().unwrap()).unwrap())
         .collect();
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     assert_eq!(complaints(&blocks[0]), None);
     let mut comparison = blocks[0].clone();
     let fields = blocks[1].as_object().unwrap().clone();
     comparison.as_object_mut().unwrap().extend(fields);
     assert_eq!(complaints_by(SCHEMAS[1].0, &comparison), None);
     assert_eq!(complaints_by(SCHEMAS[2].0, &blocks[2]), None);
+    assert_eq!(complaints_by("urn:kadenz:schema:modes:1", &blocks[3]), None);
 }
