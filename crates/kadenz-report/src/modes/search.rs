@@ -77,12 +77,12 @@ pub(super) fn search(ladder: &[Collected], mut blocks: Vec<Block>, record: Recor
         let candidate = following(class, best.coverage.candidate, class.watched_s);
         let chain = chain(&class.events, candidate);
         let members: Vec<Event> = chain.members.iter().map(|&at| class.events[at]).collect();
-        let share = members.len() as f64 / best.coverage.slots as f64;
-        if (members.len() as u64) < FEWEST_OCCURRENCES || share < LEAST_SEEN {
+        let mode = mode(&best, &chain, &members, (class.watched_s, record));
+        let share = mode.occurrences as f64 / mode.expected as f64;
+        if mode.occurrences < FEWEST_OCCURRENCES || share < LEAST_SEEN {
             found[best.class] = None;
             continue;
         }
-        let mode = mode(&best, &chain, &members, record);
         let grid = Grid::of(&mode, &members, candidate);
         modes.push(mode);
         if best.phases {
@@ -286,7 +286,12 @@ fn kind_of(events: &[Event], record: Record) -> ModeKind {
 }
 
 /// What the events of a chain have in common.
-fn mode(best: &Suggested, chain: &Chain, members: &[Event], record: Record) -> Mode {
+fn mode(
+    best: &Suggested,
+    chain: &Chain,
+    members: &[Event],
+    (watched_s, record): (f64, Record),
+) -> Mode {
     let of = |value: &dyn Fn(&Event) -> f64| {
         median(&mut members.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0)
     };
@@ -314,9 +319,9 @@ fn mode(best: &Suggested, chain: &Chain, members: &[Event], record: Record) -> M
         samples: samples as u64,
         height_ns: height_ns.round() as i64,
         peak_ns: (record.level_ns + height_ns).round() as i64,
-        first_s: members[0].at_s,
+        first_s: members.first().map_or(0.0, |it| it.at_s),
         occurrences: members.len() as u64,
-        expected: best.coverage.slots.max(members.len()) as u64,
+        expected: ((watched_s / period_s).round() as u64).max(members.len() as u64),
         confidence: 1.0 - best.ln_chance.exp(),
     }
 }

@@ -81,6 +81,8 @@ fn the_three_modes_of_the_blog_are_found_and_nothing_else() {
     assert_eq!(count(ModeKind::Phase), Some(269));
     assert!(count(ModeKind::Ramp).is_some_and(|it| it >= 22));
     assert!(count(ModeKind::Spike).is_some_and(|it| it > 16_000));
+    let expected = found.iter().map(|it| it.expected).max();
+    assert_eq!(expected, Some(17_280));
 }
 
 /// Hours of every kind of noise without a period.
