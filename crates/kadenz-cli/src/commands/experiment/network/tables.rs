@@ -207,10 +207,12 @@ fn switches(runs: &[Summary]) -> Option<String> {
     let first = measured.iter().find(|it| it.leg.name == "none")?;
     let base_rtt = first.series("rtt");
     let base = at(base_rtt.as_ref(), Percent::P90);
+    let base_median = at(base_rtt.as_ref(), Percent::P50);
     let base_wire = on_the_wire(&["100M", "100M"])?;
     let base_model = model_of("baseline");
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
+        let median = at(rtt.as_ref(), Percent::P50);
         let rtt = at(rtt.as_ref(), Percent::P90);
         let links: &[&str] = match it.leg.name {
             "none" => &["100M", "100M"],
@@ -228,11 +230,14 @@ fn switches(runs: &[Summary]) -> Option<String> {
         let over = more.zip(wire).map(|(more, wire)| more - wire);
         let post = published::SWITCHES[switch_row(it.leg.name)];
         let [sent, lost, reordered] = it.counted();
-        let sign = if is_base { "" } else { "+" };
+        let signed = |value: Option<f64>| match value {
+            Some(more) if !is_base && more >= 0.0 => format!("+{}", numbers::value(more)),
+            other => self::value(other),
+        };
         let mut row = told(&[post[0], post[1]]);
-        row.push(format!("{sign}{}", value(more)));
+        row.extend([signed(less(median, base_median)), signed(more)]);
         row.extend([value(wire), value(over)]);
-        row.push(format!("{sign}{}", value(model)));
+        row.push(signed(model));
         row.extend(told(&[post[2], post[3]]));
         row.extend([sent, lost, reordered]);
         row
@@ -240,9 +245,10 @@ fn switches(runs: &[Summary]) -> Option<String> {
     let head = [
         "switch",
         "connection",
-        "90 % round trip",
+        "round trip p50",
+        "p90",
         "of it on the wire",
-        "not on the wire",
+        "p90 not on the wire",
         "by the model",
         "post: 90 %",
         "post: not on the wire",
