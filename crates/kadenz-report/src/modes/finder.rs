@@ -15,14 +15,12 @@ const HEAD: usize = 1024;
 ///
 /// // 100 Hz for an hour at 190 us, and every five seconds one sample at 210 us.
 /// let mut finder = Finder::new(Some(10_000_000));
-/// let mut random = 1_u64;
+/// let mut noise = 1_u64;
 /// for index in 0..360_000_i64 {
+///     noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
 ///     let spike = if index % 500 == 123 { 20_000 } else { 0 };
-///     random ^= random << 13;
-///     random ^= random >> 7;
-///     random ^= random << 17;
-///     let noise = (random % 800) as i64;
-///     finder.take(Point { at_ns: index * 10_000_000, value_ns: 190_000 + noise + spike });
+///     let value_ns = 190_000 + (noise >> 54) as i64 + spike;
+///     finder.take(Point { at_ns: index * 10_000_000, value_ns });
 /// }
 /// let modes = finder.finish().modes;
 /// assert_eq!(modes.len(), 1);

@@ -133,21 +133,20 @@ fn per_octave(classes: &[Class]) -> Vec<usize> {
     counts
 }
 
-/// The best of two: the surer one; of sure ones a phase, then a ramp; then the finer resolution; then the
+/// The best of two: a phase; then the surer one; of sure ones a ramp; then the finer resolution; then the
 /// class that holds more of the mode and less else; of such, for a ramp the lowest level and for a phase the
 /// finest scale, which see most of it, else the highest level, at which no noise lengthens an event.
 fn better(a: Suggested, b: Suggested) -> Suggested {
-    // The edges of a phase are long runs themselves, so that the phase must come first.
     let rank = |it: &Suggested| match it.kind {
-        ModeKind::Phase if it.phases => 0,
-        ModeKind::Ramp => 1,
-        ModeKind::Phase => 2,
-        ModeKind::Spike => 3,
+        ModeKind::Ramp => 0,
+        ModeKind::Phase => 1,
+        ModeKind::Spike => 2,
     };
-    let order = a
-        .ln_chance
-        .max(SURE)
-        .total_cmp(&b.ln_chance.max(SURE))
+    // The edges of a phase are long runs themselves, known to the sample and so surer than the phase.
+    let order = b
+        .phases
+        .cmp(&a.phases)
+        .then(a.ln_chance.max(SURE).total_cmp(&b.ln_chance.max(SURE)))
         .then(rank(&a).cmp(&rank(&b)))
         .then(a.resolution_s.total_cmp(&b.resolution_s))
         .then(if (worth(&a) / worth(&b)).ln().abs() < ALIKE {

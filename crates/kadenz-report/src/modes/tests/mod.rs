@@ -118,7 +118,7 @@ fn noises() -> Vec<Recipe> {
         (quiet, vec![drift, wander, bursts(3000.0, 2.0)]),
     ];
     let recipe = |(seed, (noise, disturbances)): (usize, (Noise, Vec<Disturbance>))| Recipe {
-        samples: 1_000_000,
+        samples: 400_000,
         noise,
         disturbances,
         modes: Vec::new(),
@@ -170,9 +170,9 @@ fn three_occurrences_are_enough_and_less_certain() {
 #[test]
 fn lost_samples_and_gaps_hide_no_mode() {
     finds(&Recipe {
-        samples: 1_500_000,
+        samples: 700_000,
         lost: 0.03,
-        gaps: vec![(2_000.0, 3_000.0), (9_000.0, 9_100.0)],
+        gaps: vec![(2_000.0, 3_000.0), (5_000.0, 5_100.0)],
         modes: Recipe::blog().modes[..2].to_vec(),
         ..Recipe::blog()
     });
@@ -191,11 +191,11 @@ fn a_mode_of_a_few_samples_is_found() {
 fn a_record_at_a_kilohertz_is_no_other() {
     finds(&Recipe {
         interval_ns: 1_000_000,
-        samples: 3_600_000,
+        samples: 1_200_000,
         modes: vec![
             planted(ModeKind::Phase, 61.0, 4.0, 4_000.0),
             planted(ModeKind::Spike, 1.0, 0.001, 16_000.0),
-            planted(ModeKind::Ramp, 300.0, 0.01, 150_000.0),
+            planted(ModeKind::Ramp, 100.0, 0.01, 150_000.0),
         ],
         ..Recipe::blog()
     });
@@ -264,11 +264,11 @@ fn recorded(log: &str, share: f64) -> Noise {
     )
 }
 
-/// The modes of the blog, in five hours instead of 24: the ramp every 20 minutes.
-fn five_hours() -> Recipe {
+/// The modes of the blog, in two hours instead of 24: the ramp every ten minutes.
+fn two_hours() -> Recipe {
     let mut recipe = Recipe::blog();
-    recipe.samples = 2_000_000;
-    recipe.modes[2].period_s = 1_200.0;
+    recipe.samples = 800_000;
+    recipe.modes[2].period_s = 600.0;
     recipe
 }
 
@@ -292,7 +292,7 @@ fn the_three_modes_are_found_in_heavy_tails() {
     for noise in noises {
         finds(&Recipe {
             noise,
-            ..five_hours()
+            ..two_hours()
         });
     }
 }
@@ -302,7 +302,7 @@ fn the_three_modes_are_found_in_heavy_tails() {
 fn spikes_and_phases_are_found_where_noise_tears_ramps_apart() {
     let recipe = Recipe {
         noise: recorded("jHiccup-2.0.7S.logV2.hlog", 0.9),
-        ..five_hours()
+        ..two_hours()
     };
     let found = search(&recipe).modes;
     assert_eq!(complaint(&found, &recipe.modes[..2], 193_000.0), None);
@@ -317,13 +317,13 @@ fn the_three_modes_are_found_on_a_level_that_wanders() {
     };
     finds(&Recipe {
         disturbances: vec![Disturbance::Wander { height_ns: 300.0 }, bursts],
-        ..five_hours()
+        ..two_hours()
     });
 }
 
 #[test]
 fn modes_that_all_stray_are_told_apart() {
-    let mut recipe = five_hours();
+    let mut recipe = two_hours();
     recipe.modes.iter_mut().for_each(|mode| mode.stray = 0.01);
     finds(&recipe);
 }
@@ -344,8 +344,8 @@ fn a_mode_is_not_told_again_as_its_multiple() {
 #[test]
 fn a_phase_of_a_quarter_of_its_period_is_one_mode() {
     finds(&Recipe {
-        samples: 2_000_000,
-        modes: vec![planted(ModeKind::Phase, 3_000.0, 750.0, 5_000.0)],
+        samples: 800_000,
+        modes: vec![planted(ModeKind::Phase, 1_200.0, 300.0, 5_000.0)],
         ..Recipe::blog()
     });
 }
