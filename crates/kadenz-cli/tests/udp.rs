@@ -134,6 +134,9 @@ fn the_closed_loop_and_the_busy_one_answer_as_well() {
     let echo = Listener::echo(&[]);
     for more in [
         &["--loop", "closed"][..],
+        &["--loop", "closed", "--receive", "block"],
+        &["--receive", "block"],
+        &["--receive", "spin", "--rate", "1kHz"],
         &["--loop", "closed", "--busy-poll"],
         &["--busy-poll"],
         &["--stamps", "off", "--payload", "18B"],

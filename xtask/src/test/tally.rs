@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use super::failing::Failing;
 use super::plan::Outcome;
 
 /// Totals of one `cargo xtask test`.
@@ -15,6 +16,7 @@ pub struct Tally {
     ignored: u64,
     skips: Vec<String>,
     failures: Vec<String>,
+    failing: Failing,
     steps: Vec<(String, String, Duration)>,
 }
 
@@ -36,6 +38,7 @@ impl Tally {
     /// Takes in one line of a test runner: `test result: ...`, `# pass 3`, `skipped: ...`.
     pub fn read(&mut self, line: &str) {
         let line = line.trim();
+        self.failing.read(line);
         if let Some(counts) = line.strip_prefix("test result:") {
             self.passed += number_before(counts, " passed");
             self.failed += number_before(counts, " failed");
@@ -105,6 +108,7 @@ impl Tally {
             let _ = writeln!(text, "{step:<10} {word:<8} {:>6.1} s", took.as_secs_f64());
         }
         self.report_skips(&mut text);
+        self.failing.report(&mut text);
         for failure in &self.failures {
             let _ = writeln!(text, "FAILED {failure}");
         }

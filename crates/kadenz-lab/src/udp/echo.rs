@@ -7,6 +7,7 @@ use kadenz_rt::net::port::{Inbox, OpenPortError, PortOptions, Reception, UdpPort
 use kadenz_udp::device::{Answer, Counts, Echo, Policy};
 use kadenz_udp::wire::MAX_PAYLOAD_BYTES;
 
+use super::anticipation::Anticipation;
 use crate::stop::Stop;
 
 /// How a device waits for questions.
@@ -15,6 +16,9 @@ pub enum Listening {
     /// The kernel wakes the thread.
     #[default]
     Blocking,
+    /// Where questions keep a beat, the thread is awake for the next and asks again and again around
+    /// the time at which it is due; else the kernel wakes it.
+    Anticipating,
     /// The thread asks again and again, and takes a whole CPU.
     BusyPoll,
 }
@@ -41,10 +45,10 @@ pub struct Echoed {
     pub dropped: u64,
 }
 
-/// Datagrams that one call takes.
+/// Datagrams that one call takes, where somebody had to wait for it.
 const SLOTS: usize = 64;
 /// A blocked device looks this often whether it shall stop.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A device that is ready to answer.
 pub struct EchoDevice {
@@ -52,6 +56,7 @@ pub struct EchoDevice {
     inbox: Inbox,
     echo: Echo,
     listening: Listening,
+    anticipation: Anticipation,
     unsent: u64,
 }
 
@@ -63,9 +68,10 @@ impl EchoDevice {
     pub fn open(plan: &EchoPlan) -> Result<Self, OpenPortError> {
         Ok(Self {
             port: UdpPort::open(&plan.port)?,
-            inbox: Inbox::new(SLOTS, MAX_PAYLOAD_BYTES),
+            inbox: Inbox::new(slots(plan.listening), MAX_PAYLOAD_BYTES),
             echo: Echo::new(plan.policy.clone()),
             listening: plan.listening,
+            anticipation: Anticipation::default(),
             unsent: 0,
         })
     }
@@ -81,14 +87,33 @@ impl EchoDevice {
     /// Real-time safe: allocates nothing and takes no lock; two system calls a question, or fewer.
     pub fn run(&mut self, stop: &Stop) {
         while !stop.requested() {
-            let wait = match self.listening {
-                Listening::Blocking => Wait::Until(clock::now() + LOOK_EVERY),
-                Listening::BusyPoll => Wait::Poll,
-            };
-            // An error tells of an answer that nobody waited for; the next question may come.
-            if let Ok(Reception::Datagrams(_)) = self.port.receive_batch(&mut self.inbox, wait) {
-                self.answer(clock::now());
+            match self.listening {
+                Listening::Blocking => self.listen(Wait::Until(clock::now() + LOOK_EVERY)),
+                Listening::Anticipating => self.anticipate(),
+                Listening::BusyPoll => self.listen(Wait::Poll),
             }
+        }
+    }
+
+    fn listen(&mut self, wait: Wait) {
+        // An error tells of an answer that nobody waited for; the next question may come.
+        if let Ok(Reception::Datagrams(_)) = self.port.receive_batch(&mut self.inbox, wait) {
+            let received = clock::now();
+            self.answer(received);
+            self.anticipation.came(received);
+        }
+    }
+
+    fn anticipate(&mut self) {
+        let now = clock::now();
+        match self.anticipation.next(now) {
+            Some(expected) if now >= expected.from => {
+                self.listen(Wait::Poll);
+                // Whoever asks may need this CPU.
+                std::thread::yield_now();
+            }
+            Some(expected) => self.listen(Wait::Until(expected.from.min(now + LOOK_EVERY))),
+            None => self.listen(Wait::Until(now + LOOK_EVERY)),
         }
     }
 
@@ -116,5 +141,14 @@ impl EchoDevice {
             self.echo.stamp_departure(clock::now().as_ns(), reply);
             self.unsent += u64::from(self.port.send_to(reply, datagram.from).is_err());
         }
+    }
+}
+
+/// A call that asks for more than one looks for a second before it gives the first, which keeps its
+/// answer waiting for microseconds.
+fn slots(listening: Listening) -> usize {
+    match listening {
+        Listening::Blocking => SLOTS,
+        Listening::Anticipating | Listening::BusyPoll => 1,
     }
 }

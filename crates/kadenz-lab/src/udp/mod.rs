@@ -16,6 +16,7 @@
 //! one receives. They share a ring of departures and nothing else. The closed loop is one thread,
 //! which sends the next packet when the last was answered or its beat has come.
 
+mod anticipation;
 pub mod discover;
 pub mod echo;
 pub mod log;

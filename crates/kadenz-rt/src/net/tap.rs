@@ -96,6 +96,10 @@ impl Tap {
     }
 }
 
+/// Frames that may wait to be read: what a host says in a second at 10 kHz and more, for its reader may
+/// not run for that long on a machine that others share. The kernel's own 500 would be lost silently.
+const QUEUE_FRAMES: u16 = 16_384;
+
 fn configure(changer: &Changer, plan: &TapPlan) -> io::Result<()> {
     let name = &plan.name;
     let [a, b, c, _] = plan.address.octets();
@@ -103,6 +107,7 @@ fn configure(changer: &Changer, plan: &TapPlan) -> io::Result<()> {
     changer.set_address(name, plan.address)?;
     changer.set_mask(name, Ipv4Addr::new(255, 255, 255, 0))?;
     changer.set_broadcast(name, Ipv4Addr::new(a, b, c, 255))?;
+    changer.set_queue_length(name, QUEUE_FRAMES)?;
     changer.bring_up(name)?;
     changer.bring_up("lo")?;
     for (address, hardware) in &plan.neighbours {

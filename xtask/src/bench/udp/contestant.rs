@@ -96,6 +96,8 @@ impl Contestant {
             Self::ClosedSpin => &[
                 "--loop",
                 "closed",
+                "--receive",
+                "block",
                 "--stamps",
                 "off",
                 "--sleeper",
@@ -224,9 +226,9 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
     let &Arena {
         repository, cable, ..
     } = arena;
-    let busy = options.contains(&"--busy-poll").then_some("--busy-poll");
+    let listening = device_options(options);
     let server = [arena.program, "udp", "echo", "--bind", DEVICE];
-    let server = [&server, arena.scheduling.our_device(), busy.as_slice()].concat();
+    let server = [&server, arena.scheduling.our_device(), listening].concat();
     let _server = cable.device.serve(repository, &server)?;
     let run = absent(&arena.folder.join("run"))?;
     let (rate, payload) = (format!("{RATE}Hz"), format!("{BYTES}B"));
@@ -260,6 +262,17 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
     export.args(["--series", "rtt", "--format", "csv", "--output"]);
     process::output(export.arg(&csv))?;
     logs::of_ours(&read(&csv)?)
+}
+
+/// A device listens as its controller does.
+fn device_options(controller: &[&str]) -> &'static [&'static str] {
+    if controller.contains(&"--busy-poll") {
+        &["--busy-poll"]
+    } else if controller.contains(&"block") {
+        &[]
+    } else {
+        &["--anticipate"]
+    }
 }
 
 fn read(log: &Path) -> Result<String> {

@@ -3,8 +3,8 @@
 //! A shared machine drifts within minutes, so one after the other says little: every round lets all
 //! measure, each round begins with another of them, and ratios are taken within a round. Like is
 //! held against like: sockperf's ping-pong spins until the next packet is due, sends, and waits for
-//! the answer in the kernel, all on one thread; so does `kadenz udp send --loop closed --stamps off
-//! --sleeper spin`. irtt sends whatever happens to the answers, as `kadenz udp send` does by default.
+//! the answer in the kernel, all on one thread; so does `kadenz udp send --loop closed --receive block
+//! --stamps off --sleeper spin`. irtt sends whatever happens to the answers, as `kadenz udp send` does by default.
 
 mod contestant;
 mod logs;

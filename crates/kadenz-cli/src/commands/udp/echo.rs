@@ -58,6 +58,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
     cpus: Option<CpuList>,
 
+    /// Be awake when the next question is due, where questions keep a beat: a tenth of a CPU at
+    /// 100 Hz, up to two fifths at 1 kHz and beyond
+    #[arg(long, conflicts_with = "busy_poll", help_heading = "Socket")]
+    anticipate: bool,
+
     #[command(flatten)]
     socket: SocketOptions,
 
@@ -102,6 +107,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         },
         listening: match options.socket.busy_poll {
             true => Listening::BusyPoll,
+            false if options.anticipate => Listening::Anticipating,
             false => Listening::Blocking,
         },
     };

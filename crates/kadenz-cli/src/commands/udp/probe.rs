@@ -99,6 +99,10 @@ struct ProbeOptions {
     #[arg(long = "loop", value_name = "LOOP", default_value = "open")]
     looping: LoopOption,
 
+    /// How an answer is waited for [default: spin for one device, block for several]
+    #[arg(long, value_name = "HOW", conflicts_with = "busy_poll")]
+    receive: Option<ReceiveOption>,
+
     /// Who stamps packets on their way
     #[arg(
         long,
@@ -137,6 +141,15 @@ enum LoopOption {
     Open,
     /// The next packet waits for the last answer, until its beat has come
     Closed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ReceiveOption {
+    /// The thread that sent asks again and again for a fifth of the interval, 1 ms at most; then
+    /// the kernel wakes it
+    Spin,
+    /// The kernel wakes the thread; in the open loop a thread of its own receives
+    Block,
 }
 
 pub(crate) fn send(options: &Send) -> anyhow::Result<Outcome> {
@@ -235,6 +248,7 @@ impl ProbeOptions {
         let log = self.log.as_ref();
         let log = log.map(|log| address::resolve(log, LOG_PORT)).transpose()?;
         let stamping = self.stamps.into();
+        let receiving = self.receiving(devices.len());
         Ok(ProbePlan {
             devices,
             destination,
@@ -247,10 +261,7 @@ impl ProbeOptions {
                 LoopOption::Open => Loop::Open,
                 LoopOption::Closed => Loop::Closed,
             },
-            receiving: match self.socket.busy_poll {
-                true => Receiving::BusyPoll,
-                false => Receiving::Blocking,
-            },
+            receiving,
             device_stamps: self.device_stamps,
             device_resolution: self.device_resolution.0,
             token: self.token.token()?,
@@ -261,6 +272,16 @@ impl ProbeOptions {
             },
             log,
         })
+    }
+
+    fn receiving(&self, devices: usize) -> Receiving {
+        match self.receive {
+            _ if self.socket.busy_poll => Receiving::BusyPoll,
+            Some(ReceiveOption::Spin) => Receiving::Spinning,
+            Some(ReceiveOption::Block) => Receiving::Blocking,
+            None if devices == 1 => Receiving::Spinning,
+            None => Receiving::Blocking,
+        }
     }
 
     fn beats(&self) -> anyhow::Result<u64> {
@@ -304,7 +325,12 @@ impl ProbeOptions {
         set("warm_up", plan.warm_up.into());
         set("timeout", self.timeout.to_string().into());
         set("loop", format!("{:?}", plan.looping).to_lowercase().into());
-        set("busy_poll", self.socket.busy_poll.into());
+        let receiving = match plan.receiving {
+            Receiving::Blocking => "block",
+            Receiving::Spinning => "spin",
+            Receiving::BusyPoll => "busy-poll",
+        };
+        set("receive", receiving.into());
         set("stamps", format!("{:?}", self.stamps).to_lowercase().into());
         set("device_stamps", plan.device_stamps.into());
         if let Some(file) = self.token.file() {

@@ -1,6 +1,7 @@
 //! The measurement as an experiment: run folder in, completed run out.
 
 use std::sync::mpsc::{self, SyncSender};
+use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
@@ -16,7 +17,7 @@ use super::books::Books;
 use super::departures::{Announced, departures};
 use super::hand_on::HandOn;
 use super::one_way::{self, Clerk, Exchanges, OneWayFacts};
-use super::plan::{Loop, ProbePlan};
+use super::plan::{Loop, ProbePlan, Receiving};
 use super::receiver::Receiver;
 use super::recorders::{Recorders, Series};
 use super::sender::{self, CannotPack, Sender};
@@ -177,53 +178,73 @@ fn members(
 ) -> Vec<Member> {
     let result = result.clone();
     let plan = plan.clone();
-    match plan.looping {
-        Loop::Open => {
-            let send = move |station: &mut Station<'_>| {
-                sender.run(&plan, station);
-                sender.over();
-            };
-            let receive = move |station: &mut Station<'_>| {
-                receiver.run(station.clock);
-                // Gone only if the main thread has failed.
-                let _ = result.send(receiver);
-            };
-            vec![
-                measuring.member(&[LATENESS], Box::new(send)),
-                measuring.member(received, Box::new(receive)),
-            ]
-        }
-        Loop::Closed => {
-            let both = move |station: &mut Station<'_>| {
-                one_after_the_other(&plan, &mut sender, &mut receiver, station);
-                let _ = result.send(receiver);
-            };
-            let mut all = vec![LATENESS];
-            all.extend(received);
-            vec![measuring.member(&all, Box::new(both))]
-        }
+    if plan.on_one_thread() {
+        let both = move |station: &mut Station<'_>| {
+            one_after_the_other(&plan, &mut sender, &mut receiver, station);
+            let _ = result.send(receiver);
+        };
+        let mut all = vec![LATENESS];
+        all.extend(received);
+        return vec![measuring.member(&all, Box::new(both))];
     }
+    let send = move |station: &mut Station<'_>| {
+        sender.run(&plan, station);
+        sender.over();
+    };
+    let receive = move |station: &mut Station<'_>| {
+        receiver.run(station.clock);
+        // Gone only if the main thread has failed.
+        let _ = result.send(receiver);
+    };
+    vec![
+        measuring.member(&[LATENESS], Box::new(send)),
+        measuring.member(received, Box::new(receive)),
+    ]
 }
 
-/// The closed loop: a packet, its answers, the next beat.
+/// One thread: a packet, its answers, the next beat.
 pub(super) fn one_after_the_other(
     plan: &ProbePlan,
     sender: &mut Sender,
     receiver: &mut Receiver,
     station: &mut Station<'_>,
 ) {
+    let spins_for = plan.spins_for();
     while let Some(intended) = sender.next_beat(plan, station.start) {
         station.sleeper.sleep_until(intended);
-        let sequence = sender.send(intended, station);
-        let until =
-            intended.max(station.clock.now()) + plan.interval.as_duration().min(plan.timeout);
-        receiver.await_answers(sequence, until, station.clock);
+        let departed = sender.depart(intended, station);
+        let until = match plan.looping {
+            Loop::Closed => {
+                intended.max(departed.at) + plan.interval.as_duration().min(plan.timeout)
+            }
+            Loop::Open => intended + listens_for(plan),
+        };
+        let asks_until = match plan.receiving {
+            Receiving::Spinning => departed.at + spins_for,
+            Receiving::Blocking | Receiving::BusyPoll => until,
+        };
+        // Its books are kept when there is time: while an answer may come there is none.
+        let received = receiver.first_answer(asks_until, station.clock);
+        let sequence = sender.note(&departed);
+        receiver.settle(received);
+        receiver.spin(sequence, asks_until, station.clock);
+        match plan.looping {
+            Loop::Closed => receiver.await_answers(sequence, until, station.clock),
+            Loop::Open => receiver.await_outstanding(until, station.clock),
+        }
         if station.stop.requested() {
             break;
         }
     }
     sender.over();
     receiver.run(station.clock);
+}
+
+/// How long after a beat its thread may still listen, if it is to keep the next.
+fn listens_for(plan: &ProbePlan) -> Duration {
+    const BEFORE_THE_BEAT: Duration = Duration::from_micros(200);
+    let interval = plan.interval.as_duration();
+    interval - BEFORE_THE_BEAT.min(interval / 4)
 }
 
 /// A way to the logging server, where there is one.

@@ -1,6 +1,7 @@
 //! What is sent to whom, and how.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use kadenz_rt::beat::Interval;
@@ -42,6 +43,9 @@ pub enum Receiving {
     /// The kernel wakes the thread.
     #[default]
     Blocking,
+    /// The thread that sent asks again and again for a while ([`ProbePlan::spins_for`]); then the
+    /// kernel wakes it. Open loop, too, is one thread then.
+    Spinning,
     /// The thread asks again and again: no wake-up, and a whole CPU.
     BusyPoll,
 }
@@ -80,7 +84,27 @@ pub struct ProbePlan {
     pub log: Option<SocketAddr>,
 }
 
+/// An answer is asked for no longer than this: what takes longer loses little by a wake-up.
+const LONGEST_SPIN: Duration = Duration::from_millis(1);
+
 impl ProbePlan {
+    /// How long [`Receiving::Spinning`] asks for the answers to a packet: a fifth of the interval, a
+    /// millisecond at most. Nothing where there is one CPU only: whoever answers may need it.
+    #[must_use]
+    pub fn spins_for(&self) -> Duration {
+        let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        match self.receiving {
+            Receiving::Spinning if cpus > 1 => LONGEST_SPIN.min(self.interval.as_duration() / 5),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Whether the thread that sends receives, too.
+    #[must_use]
+    pub fn on_one_thread(&self) -> bool {
+        self.looping == Loop::Closed || self.receiving == Receiving::Spinning
+    }
+
     /// How long the plan takes; `None` for one without end.
     #[must_use]
     pub fn total(&self) -> Option<Duration> {

@@ -13,7 +13,8 @@ use super::plan::{ProbePlan, Receiving};
 use super::recorders::Recorders;
 use super::stack::Stack;
 
-/// Datagrams that one call takes: all answers to a broadcast to a whole robot.
+/// Datagrams that one call takes: all answers to a broadcast to a whole robot. Of one device one: a
+/// call that may take more looks for a second before it gives the first.
 const SLOTS: usize = 64;
 /// A blocked receiver looks at the departures this often. Long enough for the port to wait in the
 /// call that receives.
@@ -49,10 +50,11 @@ impl Receiver {
     ) -> Self {
         let granted = port.granted();
         let stamped = granted.receive_stamps.is_some() && granted.transmit_stamps.is_some();
+        let slots = if plan.devices.len() > 1 { SLOTS } else { 1 };
         let each = matches!(plan.destination, super::plan::Destination::Each);
         Self {
             port,
-            inbox: Inbox::new(SLOTS, plan.payload_bytes + 1),
+            inbox: Inbox::new(slots, plan.payload_bytes + 1),
             announced,
             books,
             recorders,
@@ -88,6 +90,53 @@ impl Receiver {
         self.end(clock);
     }
 
+    /// Takes what comes first, until `until` at the latest; when it was there. It is written down by
+    /// [`Receiver::settle`].
+    pub(super) fn first_answer(
+        &mut self,
+        until: MonotonicTime,
+        clock: &dyn Clock,
+    ) -> MonotonicTime {
+        loop {
+            self.take(self.wait(until));
+            let now = clock.now();
+            if !self.inbox.is_empty() || now >= until {
+                return now;
+            }
+            self.let_others_run();
+        }
+    }
+
+    /// Where this side asks again and again: does so for the answers to the packet of this number,
+    /// until all have come or `until` has.
+    pub(super) fn spin(&mut self, sequence: u32, until: MonotonicTime, clock: &dyn Clock) {
+        if self.receiving == Receiving::Blocking {
+            return;
+        }
+        while !self.books.is_complete(sequence) && clock.now() < until {
+            self.take(Wait::Poll);
+            if self.inbox.is_empty() {
+                self.let_others_run();
+            } else {
+                self.settle(clock.now());
+            }
+        }
+    }
+
+    /// Whoever answers may need this CPU.
+    fn let_others_run(&self) {
+        if self.receiving == Receiving::Spinning {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Receives until no answer is waited for any more or `until` has come.
+    pub(super) fn await_outstanding(&mut self, until: MonotonicTime, clock: &dyn Clock) {
+        while !self.books.is_settled() && clock.now() < until {
+            self.receive(clock, until);
+        }
+    }
+
     /// Receives what answers the packet of this number, until all have or `until` has come.
     pub(super) fn await_answers(&mut self, sequence: u32, until: MonotonicTime, clock: &dyn Clock) {
         while !self.books.is_complete(sequence) && clock.now() < until {
@@ -106,15 +155,30 @@ impl Receiver {
 
     /// Takes what is there or comes until `until`, and writes it down.
     fn receive(&mut self, clock: &dyn Clock, until: MonotonicTime) {
-        let wait = match self.receiving {
-            Receiving::Blocking => Wait::Until(until),
+        self.take(match self.receiving {
+            Receiving::Blocking | Receiving::Spinning => Wait::Until(until),
             Receiving::BusyPoll => Wait::Poll,
-        };
+        });
+        self.settle(clock.now());
+    }
+
+    /// How the first answer to a packet is waited for.
+    fn wait(&self, until: MonotonicTime) -> Wait {
+        match self.receiving {
+            Receiving::Blocking => Wait::Until(until),
+            Receiving::Spinning | Receiving::BusyPoll => Wait::Poll,
+        }
+    }
+
+    fn take(&mut self, wait: Wait) {
         if let Err(error) = self.port.receive_batch(&mut self.inbox, wait) {
             let count = self.trouble.map_or(0, |(_, count)| count);
             self.trouble = Some((error, count + 1));
         }
-        let received = clock.now();
+    }
+
+    /// Brings together what the sender told, what the kernel stamped and what came.
+    pub(super) fn settle(&mut self, received: MonotonicTime) {
         self.hear();
         if let Some(stack) = &mut self.stack {
             self.port.transmit_stamps().for_each(|it| stack.left(it));

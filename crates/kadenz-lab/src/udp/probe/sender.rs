@@ -4,7 +4,7 @@ use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::Sample;
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
-use kadenz_rt::net::port::{Outbox, OutboxFull, UdpPort};
+use kadenz_rt::net::port::{Departures, Outbox, OutboxFull, UdpPort};
 use kadenz_udp::wire::{self, Probe, RunId, Sequence, Stamp, Token, Unfit};
 
 use super::departures::{Announcer, Departure};
@@ -17,12 +17,33 @@ pub(super) struct Sender {
     outbox: Outbox,
     token: Option<Token>,
     announcer: Announcer,
+    listener: Listener,
     lateness: SeriesRecorder,
     beat: Option<Beat>,
     beats: u64,
     next: u64,
     warm_up: u32,
     untold: u64,
+}
+
+/// A beat that has been sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departed {
+    sequence: u32,
+    /// When it was handed to the system.
+    pub(super) at: MonotonicTime,
+    intended_ns: i64,
+    sent_ns: i64,
+    departures: Departures,
+}
+
+/// Who receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listener {
+    /// Another thread, which may hear an answer at once.
+    Another,
+    /// The thread that sends.
+    Oneself,
 }
 
 /// Why packets cannot be made.
@@ -58,6 +79,10 @@ impl Sender {
             outbox,
             token: plan.token.clone(),
             announcer,
+            listener: match plan.on_one_thread() {
+                true => Listener::Oneself,
+                false => Listener::Another,
+            },
             lateness,
             beat: None,
             beats: beats.saturating_add(plan.warm_up.into()),
@@ -74,7 +99,8 @@ impl Sender {
     pub(super) fn run(&mut self, plan: &ProbePlan, station: &mut Station<'_>) {
         while let Some(intended) = self.next_beat(plan, station.start) {
             station.sleeper.sleep_until(intended);
-            self.send(intended, station);
+            let departed = self.depart(intended, station);
+            self.note(&departed);
             if station.stop.requested() {
                 break;
             }
@@ -93,18 +119,24 @@ impl Sender {
         (self.next < self.beats).then(|| beat.next())
     }
 
-    /// Sends a beat's packets now, and tells the receiver before and after. The packet's number.
-    pub(super) fn send(&mut self, intended: MonotonicTime, station: &Station<'_>) -> u32 {
+    /// Sends a beat's packets now. What is said of it is for [`Sender::note`], once there is time.
+    ///
+    /// Between the stamp and the sending stands as little as can be: after a pause of some ms nothing
+    /// is in the caches, and each line that is looked at delays the packet.
+    pub(super) fn depart(&mut self, intended: MonotonicTime, station: &Station<'_>) -> Departed {
         // Wraps after 4 billion beats: 49 days at 1 kHz.
         let sequence = (self.next & u64::from(u32::MAX)) as u32;
         let sent = station.clock.now();
         let since_origin = |time: MonotonicTime| time.since(station.origin);
         let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
-        self.tell(Departure::Leaving {
-            sequence,
-            intended_ns,
-            sent_ns,
-        });
+        if self.listener == Listener::Another {
+            // Before the packet can be answered: an answer must not be a stranger's.
+            self.tell(Departure::Leaving {
+                sequence,
+                intended_ns,
+                sent_ns,
+            });
+        }
         for at in 0..self.outbox.len() {
             if let Some(packet) = self.outbox.bytes_mut(at) {
                 let stamp = Stamp(sent_ns.cast_unsigned());
@@ -113,6 +145,32 @@ impl Sender {
             }
         }
         let departures = self.port.send_batch(&mut self.outbox);
+        self.next += 1;
+        Departed {
+            sequence,
+            at: sent,
+            intended_ns,
+            sent_ns,
+            departures,
+        }
+    }
+
+    /// Records a beat's departure and tells the receiver of it; its number.
+    pub(super) fn note(&mut self, departed: &Departed) -> u32 {
+        let &Departed {
+            sequence,
+            intended_ns,
+            sent_ns,
+            departures,
+            ..
+        } = departed;
+        if self.listener == Listener::Oneself {
+            self.tell(Departure::Leaving {
+                sequence,
+                intended_ns,
+                sent_ns,
+            });
+        }
         let keys = (0..self.outbox.len()).filter_map(|at| self.outbox.outcome(at)?.ok());
         let first_key = keys.map(|key| key.ordinal()).next().unwrap_or(0);
         self.tell(Departure::Left {
@@ -129,7 +187,6 @@ impl Sender {
                 value_ns: sent_ns - intended_ns,
             });
         }
-        self.next += 1;
         sequence
     }
 

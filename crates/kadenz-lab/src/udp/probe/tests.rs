@@ -46,7 +46,7 @@ fn measuring(out: &Path) -> Measuring {
     }
 }
 
-fn plan(device: &EchoDevice, receiving: Receiving) -> ProbePlan {
+fn plan(device: &EchoDevice, looping: Loop, receiving: Receiving) -> ProbePlan {
     ProbePlan {
         devices: vec![Device {
             name: "device".to_owned(),
@@ -58,7 +58,7 @@ fn plan(device: &EchoDevice, receiving: Receiving) -> ProbePlan {
         warm_up: 2,
         payload_bytes: 200,
         timeout: Duration::from_millis(500),
-        looping: Loop::Closed,
+        looping,
         receiving,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
@@ -72,7 +72,7 @@ fn plan(device: &EchoDevice, receiving: Receiving) -> ProbePlan {
     }
 }
 
-/// Allocations of a closed loop of 52 beats; it must have measured something.
+/// Allocations of a loop of 52 beats on one thread; it must have measured something.
 fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
     let measuring = measuring(out);
     let port = UdpPort::open(&plan.port).unwrap();
@@ -111,7 +111,12 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
 
 #[test]
 fn sending_receiving_and_echoing_allocate_nothing() {
-    for receiving in [Receiving::Blocking, Receiving::BusyPoll] {
+    for (looping, receiving) in [
+        (Loop::Closed, Receiving::Blocking),
+        (Loop::Closed, Receiving::Spinning),
+        (Loop::Open, Receiving::Spinning),
+        (Loop::Closed, Receiving::BusyPoll),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let policy = kadenz_udp::device::Policy {
             token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
@@ -122,7 +127,7 @@ fn sending_receiving_and_echoing_allocate_nothing() {
             ..EchoPlan::default()
         })
         .unwrap();
-        let plan = plan(&device, receiving);
+        let plan = plan(&device, looping, receiving);
         let stop = Stop::default();
         let until = stop.clone();
         let echoing = std::thread::spawn(move || {

@@ -95,6 +95,13 @@ impl Changer {
         self.change(libc::SIOCSIFBRDADDR as u32, request)
     }
 
+    pub(crate) fn set_queue_length(&self, name: &str, frames: u16) -> io::Result<()> {
+        let mut request = request(name)?;
+        // The kernel's `ifr_qlen` is the same number of the union.
+        request.ifr_ifru.ifru_metric = frames.into();
+        self.change(libc::SIOCSIFTXQLEN as u32, request)
+    }
+
     pub(crate) fn bring_up(&self, name: &str) -> io::Result<()> {
         let mut request = request(name)?;
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
