@@ -136,7 +136,7 @@ fn the_closed_loop_and_the_busy_one_answer_as_well() {
         &["--loop", "closed"][..],
         &["--loop", "closed", "--receive", "block"],
         &["--receive", "block"],
-        &["--receive", "spin", "--rate", "1kHz"],
+        &["--receive", "spin", "--rehearse"],
         &["--loop", "closed", "--busy-poll"],
         &["--busy-poll"],
         &["--stamps", "off", "--payload", "18B"],

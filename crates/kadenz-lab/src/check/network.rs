@@ -101,6 +101,7 @@ impl Ready {
             timeout: TIMEOUT,
             looping: Loop::Closed,
             receiving: Receiving::Blocking,
+            rehearses: false,
             device_stamps: false,
             device_resolution: Duration::from_micros(1),
             token: None,

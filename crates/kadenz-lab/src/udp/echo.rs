@@ -8,6 +8,7 @@ use kadenz_udp::device::{Answer, Counts, Echo, Policy};
 use kadenz_udp::wire::MAX_PAYLOAD_BYTES;
 
 use super::anticipation::Anticipation;
+use super::rehearsal::Rehearsal;
 use crate::stop::Stop;
 
 /// How a device waits for questions.
@@ -16,8 +17,8 @@ pub enum Listening {
     /// The kernel wakes the thread.
     #[default]
     Blocking,
-    /// Where questions keep a beat, the thread is awake for the next and asks again and again around
-    /// the time at which it is due; else the kernel wakes it.
+    /// Where questions keep a beat, the thread is awake for the next, has rehearsed its answer over the
+    /// loopback, and asks again and again around the time at which it is due; else the kernel wakes it.
     Anticipating,
     /// The thread asks again and again, and takes a whole CPU.
     BusyPoll,
@@ -47,6 +48,8 @@ pub struct Echoed {
 
 /// Datagrams that one call takes, where somebody had to wait for it.
 const SLOTS: usize = 64;
+/// What a device that anticipates rehearses its answer with.
+const REHEARSED_BYTES: usize = 256;
 /// A blocked device looks this often whether it shall stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -57,6 +60,9 @@ pub struct EchoDevice {
     echo: Echo,
     listening: Listening,
     anticipation: Anticipation,
+    rehearsal: Option<Rehearsal>,
+    /// Since the last question.
+    rehearsed: bool,
     unsent: u64,
 }
 
@@ -72,6 +78,11 @@ impl EchoDevice {
             echo: Echo::new(plan.policy.clone()),
             listening: plan.listening,
             anticipation: Anticipation::default(),
+            rehearsal: match plan.listening {
+                Listening::Anticipating => Some(Rehearsal::open(REHEARSED_BYTES)?),
+                Listening::Blocking | Listening::BusyPoll => None,
+            },
+            rehearsed: false,
             unsent: 0,
         })
     }
@@ -101,6 +112,7 @@ impl EchoDevice {
             let received = clock::now();
             self.answer(received);
             self.anticipation.came(received);
+            self.rehearsed = false;
         }
     }
 
@@ -108,6 +120,10 @@ impl EchoDevice {
         let now = clock::now();
         match self.anticipation.next(now) {
             Some(expected) if now >= expected.from => {
+                if let Some(rehearsal) = self.rehearsal.as_mut().filter(|_| !self.rehearsed) {
+                    rehearsal.play();
+                    self.rehearsed = true;
+                }
                 self.listen(Wait::Poll);
                 // Whoever asks may need this CPU.
                 std::thread::yield_now();

@@ -21,6 +21,7 @@ pub mod discover;
 pub mod echo;
 pub mod log;
 pub mod probe;
+mod rehearsal;
 
 /// The UDP port on which devices answer. Not assigned by IANA.
 pub const ECHO_PORT: u16 = 6176;

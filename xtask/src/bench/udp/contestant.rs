@@ -32,10 +32,12 @@ pub enum Contestant {
     ClosedBusy,
     /// `--loop closed`, and what else users get without asking.
     Closed,
-    /// The default without stamps, which irtt does not take either.
-    OpenUnstamped,
+    /// The same with all that is there: `--rehearse`, and on the device `--anticipate`.
+    ClosedRehearsed,
     /// What users get without asking for anything.
     Open,
+    /// The same with all that is there.
+    OpenRehearsed,
 }
 
 /// How all of them are scheduled.
@@ -65,15 +67,16 @@ pub struct Arena<'a> {
 
 impl Contestant {
     /// All, in the order of the first round.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Sockperf,
         Self::ClosedSpin,
-        Self::Irtt,
         Self::Closed,
+        Self::ClosedRehearsed,
+        Self::Irtt,
+        Self::Open,
+        Self::OpenRehearsed,
         Self::SockperfNonblocked,
         Self::ClosedBusy,
-        Self::Open,
-        Self::OpenUnstamped,
     ];
 
     /// As the table calls it.
@@ -85,7 +88,8 @@ impl Contestant {
             Self::ClosedSpin => "closed like sockperf",
             Self::ClosedBusy => "busy",
             Self::Closed => "closed",
-            Self::OpenUnstamped => "open unstamped",
+            Self::ClosedRehearsed => "closed rehearsed",
+            Self::OpenRehearsed => "open rehearsed",
             Self::Open => "open",
         }
     }
@@ -117,7 +121,8 @@ impl Contestant {
                 "--busy-poll",
             ],
             Self::Closed => &["--loop", "closed"],
-            Self::OpenUnstamped => &["--stamps", "off"],
+            Self::ClosedRehearsed => &["--loop", "closed", "--rehearse"],
+            Self::OpenRehearsed => &["--rehearse"],
             Self::Sockperf | Self::SockperfNonblocked | Self::Irtt | Self::Open => &[],
         }
     }
@@ -268,10 +273,10 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
 fn device_options(controller: &[&str]) -> &'static [&'static str] {
     if controller.contains(&"--busy-poll") {
         &["--busy-poll"]
-    } else if controller.contains(&"block") {
-        &[]
-    } else {
+    } else if controller.contains(&"--rehearse") {
         &["--anticipate"]
+    } else {
+        &[]
     }
 }
 

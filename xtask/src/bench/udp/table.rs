@@ -12,10 +12,10 @@ use crate::bench::quantile::Spread;
 const PAIRS: [(Contestant, Contestant); 6] = [
     (Contestant::ClosedSpin, Contestant::Sockperf),
     (Contestant::Closed, Contestant::Sockperf),
+    (Contestant::ClosedRehearsed, Contestant::Sockperf),
     (Contestant::ClosedBusy, Contestant::SockperfNonblocked),
     (Contestant::Open, Contestant::Irtt),
-    (Contestant::OpenUnstamped, Contestant::Irtt),
-    (Contestant::ClosedSpin, Contestant::Irtt),
+    (Contestant::OpenRehearsed, Contestant::Irtt),
 ];
 
 /// A percentile, under its name.

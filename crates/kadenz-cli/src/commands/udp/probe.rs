@@ -103,6 +103,11 @@ struct ProbeOptions {
     #[arg(long, value_name = "HOW", conflicts_with = "busy_poll")]
     receive: Option<ReceiveOption>,
 
+    /// Send a packet over the loopback shortly before each beat, so that the one that counts finds
+    /// warm caches
+    #[arg(long)]
+    rehearse: bool,
+
     /// Who stamps packets on their way
     #[arg(
         long,
@@ -262,6 +267,7 @@ impl ProbeOptions {
                 LoopOption::Closed => Loop::Closed,
             },
             receiving,
+            rehearses: self.rehearse,
             device_stamps: self.device_stamps,
             device_resolution: self.device_resolution.0,
             token: self.token.token()?,
@@ -331,6 +337,7 @@ impl ProbeOptions {
             Receiving::BusyPoll => "busy-poll",
         };
         set("receive", receiving.into());
+        set("rehearse", plan.rehearses.into());
         set("stamps", format!("{:?}", self.stamps).to_lowercase().into());
         set("device_stamps", plan.device_stamps.into());
         if let Some(file) = self.token.file() {

@@ -211,7 +211,7 @@ pub(super) fn one_after_the_other(
 ) {
     let spins_for = plan.spins_for();
     while let Some(intended) = sender.next_beat(plan, station.start) {
-        station.sleeper.sleep_until(intended);
+        sender.await_beat(intended, station);
         let departed = sender.depart(intended, station);
         let until = match plan.looping {
             Loop::Closed => {

@@ -72,6 +72,9 @@ pub struct ProbePlan {
     pub looping: Loop,
     /// How answers are waited for.
     pub receiving: Receiving,
+    /// Whether each packet is rehearsed shortly before its beat, by one over the loopback: caches are
+    /// warm then.
+    pub rehearses: bool,
     /// Whether the devices' own stamps are asked for.
     pub device_stamps: bool,
     /// In what steps the devices' clocks count, at most.

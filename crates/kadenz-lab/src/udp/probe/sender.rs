@@ -4,12 +4,13 @@ use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::Sample;
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
-use kadenz_rt::net::port::{Departures, Outbox, OutboxFull, UdpPort};
+use kadenz_rt::net::port::{Departures, OpenPortError, Outbox, OutboxFull, UdpPort};
 use kadenz_udp::wire::{self, Probe, RunId, Sequence, Stamp, Token, Unfit};
 
 use super::departures::{Announcer, Departure};
 use super::plan::{Destination, ProbePlan};
 use crate::crew::Station;
+use crate::udp::rehearsal::{BEFORE_THE_BEAT, Rehearsal};
 
 /// The sending side.
 pub(super) struct Sender {
@@ -18,6 +19,7 @@ pub(super) struct Sender {
     token: Option<Token>,
     announcer: Announcer,
     listener: Listener,
+    rehearsal: Option<Rehearsal>,
     lateness: SeriesRecorder,
     beat: Option<Beat>,
     beats: u64,
@@ -53,6 +55,8 @@ pub(super) enum CannotPack {
     Unfit(#[from] Unfit),
     #[error(transparent)]
     Outbox(#[from] OutboxFull),
+    #[error(transparent)]
+    Rehearsal(#[from] OpenPortError),
 }
 
 impl Sender {
@@ -83,6 +87,10 @@ impl Sender {
                 true => Listener::Oneself,
                 false => Listener::Another,
             },
+            rehearsal: plan
+                .rehearses
+                .then(|| Rehearsal::open(plan.payload_bytes))
+                .transpose()?,
             lateness,
             beat: None,
             beats: beats.saturating_add(plan.warm_up.into()),
@@ -95,10 +103,10 @@ impl Sender {
     /// Sends until the plan is done or somebody stops it.
     ///
     /// Real-time safety: no allocation and no lock; its system calls are the sleeper's and one a beat
-    /// that sends.
+    /// that sends, and two more where it rehearses.
     pub(super) fn run(&mut self, plan: &ProbePlan, station: &mut Station<'_>) {
         while let Some(intended) = self.next_beat(plan, station.start) {
-            station.sleeper.sleep_until(intended);
+            self.await_beat(intended, station);
             let departed = self.depart(intended, station);
             self.note(&departed);
             if station.stop.requested() {
@@ -119,6 +127,26 @@ impl Sender {
         (self.next < self.beats).then(|| beat.next())
     }
 
+    /// Sleeps until a beat, and rehearses shortly before it where the plan wants that.
+    pub(super) fn await_beat(&mut self, intended: MonotonicTime, station: &mut Station<'_>) {
+        if let Some(rehearsal) = &mut self.rehearsal {
+            station.sleeper.sleep_until(intended - BEFORE_THE_BEAT);
+            rehearsal.play();
+            // Its number and stamp are written anew when it leaves.
+            self.pack(Sequence(0), Stamp(0));
+        }
+        station.sleeper.sleep_until(intended);
+    }
+
+    fn pack(&mut self, sequence: Sequence, stamp: Stamp) {
+        for at in 0..self.outbox.len() {
+            if let Some(packet) = self.outbox.bytes_mut(at) {
+                // The packet was made with room for both.
+                let _ = wire::patch(packet, sequence, stamp, self.token.as_ref());
+            }
+        }
+    }
+
     /// Sends a beat's packets now. What is said of it is for [`Sender::note`], once there is time.
     ///
     /// Between the stamp and the sending stands as little as can be: after a pause of some ms nothing
@@ -137,13 +165,7 @@ impl Sender {
                 sent_ns,
             });
         }
-        for at in 0..self.outbox.len() {
-            if let Some(packet) = self.outbox.bytes_mut(at) {
-                let stamp = Stamp(sent_ns.cast_unsigned());
-                // The packet was made with room for both.
-                let _ = wire::patch(packet, Sequence(sequence), stamp, self.token.as_ref());
-            }
-        }
+        self.pack(Sequence(sequence), Stamp(sent_ns.cast_unsigned()));
         let departures = self.port.send_batch(&mut self.outbox);
         self.next += 1;
         Departed {

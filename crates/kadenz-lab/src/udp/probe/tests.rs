@@ -60,6 +60,7 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: Receiving) -> ProbePlan {
         timeout: Duration::from_millis(500),
         looping,
         receiving,
+        rehearses: receiving == Receiving::Spinning,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
         token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
