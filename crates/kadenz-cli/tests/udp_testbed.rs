@@ -20,6 +20,10 @@ const ARM: &str = "name = 'arm'\n[[switch]]\nname = 's'\n\
 
 /// What a controller counted, and what the testbed did.
 struct Counted {
+    /// What the controller said of its run, while the testbed stood.
+    run: Value,
+    /// Its page, made when the testbed was gone.
+    page: String,
     network: Value,
     status: Value,
     code: i32,
@@ -77,8 +81,14 @@ fn counted(topology: &str, controller: &[&str]) -> Counted {
     let said = Said::of(command.output().unwrap());
     let status = std::fs::read(bed.join("status.json"));
     let status = status.unwrap_or_else(|error| panic!("{error}: {}", said.err));
+    let page = path("page.html");
+    let reported = kadenz(&["report", text(&run), "--output", text(&page)]).output();
+    assert!(reported.unwrap().status.success());
+    let told = said.json()["runs"][0].clone();
     Counted {
-        network: said.json()["runs"][0]["network"].clone(),
+        page: std::fs::read_to_string(page).unwrap(),
+        network: told["network"].clone(),
+        run: told,
         status: serde_json::from_slice(&status).unwrap(),
         code: said.code,
     }
@@ -109,6 +119,54 @@ fn a_network_without_faults_loses_nothing() {
         counted.packets("duplicates") + counted.packets("reordered"),
         0
     );
+}
+
+#[test]
+fn a_run_says_which_testbed_is_around_it() {
+    if !can_build("a_run_says_which_testbed_is_around_it") {
+        return;
+    }
+    let counted = counted(ARM, &[&SEND[..], &["--deadline", "10s"]].concat());
+    let path = &counted.network["path"];
+    assert_eq!(
+        (&path["told_by"], &path["connection"]),
+        (&"testbed".into(), &"2x 100 Mbit/s".into())
+    );
+    assert_eq!(path["round_trip_ns"], 81_280);
+    let testbed = &counted.network["testbed"];
+    assert_eq!(
+        (&testbed["topology"], &testbed["host"]),
+        (&"arm".into(), &"c".into())
+    );
+    assert_eq!(testbed["run"], "bed");
+    // The wire, and what the switch takes: 4 us each way.
+    assert_eq!(testbed["model"]["p50_ns"], 81_280 + 2 * 4_000);
+    let layers = counted.run["budget"]["layers"].as_array().unwrap();
+    let wire = layers.iter().filter(|layer| layer["wire_ns"] == 81_280);
+    assert_eq!(wire.count(), 1, "{layers:?}");
+    for words in [
+        "<section id=\"testbed\">",
+        "by the model, with ideal hosts",
+        "own error, a frame",
+        "of it on the wire (computed)",
+    ] {
+        assert!(counted.page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn what_the_user_says_of_the_links_goes_before_the_testbed() {
+    if !can_build("what_the_user_says_of_the_links_goes_before_the_testbed") {
+        return;
+    }
+    let counted = counted(ARM, &[&SEND[..], &["--path", "1G, 100M"]].concat());
+    let path = &counted.network["path"];
+    assert_eq!(path["told_by"], "user");
+    assert_eq!(
+        path["links_bit_s"],
+        serde_json::json!([1_000_000_000, 100_000_000])
+    );
+    assert_eq!(path["round_trip_ns"], 2 * (2_032 + 20_320));
 }
 
 #[test]

@@ -11,7 +11,8 @@ use kadenz_record::run::model::{
     Clock, Counts, EndedBy, FORMAT_VERSION, Host, Kind, Run, Series, SeriesFiles, TuningMeasure,
     Warning,
 };
-use kadenz_record::run::network::{Flow, Interface, LostHere, Network};
+use kadenz_record::run::network::{Flow, Interface, LostHere, Network, ToldBy, WirePath};
+use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch};
 use proptest::option::of;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -129,6 +130,26 @@ fn network() -> Network {
             mtu_bytes: Some(1500),
         }),
         here: Some(LostHere::default()),
+        path: Some(WirePath {
+            links_bit_s: vec![u64::MAX],
+            told_by: ToldBy::Testbed,
+            round_trip_ns: 1,
+        }),
+        testbed: Some(Testbed {
+            topology: text(),
+            run: text(),
+            host: text(),
+            hosts: vec![text()],
+            switches: vec![TestbedSwitch {
+                name: text(),
+                forwarding_ns: u64::MAX,
+            }],
+            links: vec![TestbedLink {
+                between: [text(), text()],
+                bit_s: u64::MAX,
+            }],
+            model: Some(Modelled::default()),
+        }),
         foreign: 1,
     }
 }
@@ -413,13 +434,66 @@ fn networks() -> impl Strategy<Value = Network> {
         unsent,
     });
     let flows = prop::collection::vec(flow, 0..3);
-    (any::<u32>(), flows, of(interface), of(here), any::<u64>()).prop_map(
-        |(payload_bytes, flows, interface, here, foreign)| Network {
+    let around = (of(interface), of(here), of(paths()), of(testbeds()));
+    (any::<u32>(), flows, around, any::<u64>()).prop_map(
+        |(payload_bytes, flows, (interface, here, path, testbed), foreign)| Network {
             payload_bytes,
             flows,
             interface,
             here,
+            path,
+            testbed,
             foreign,
+        },
+    )
+}
+
+fn paths() -> impl Strategy<Value = WirePath> {
+    let told_by = prop::sample::select(vec![
+        ToldBy::User,
+        ToldBy::Testbed,
+        ToldBy::Interface,
+        ToldBy::Loopback,
+    ]);
+    let links = prop::collection::vec(any::<u64>(), 0..4);
+    (links, told_by, any::<u64>()).prop_map(|(links_bit_s, told_by, round_trip_ns)| WirePath {
+        links_bit_s,
+        told_by,
+        round_trip_ns,
+    })
+}
+
+fn testbeds() -> impl Strategy<Value = Testbed> {
+    let switch = (text(), any::<u64>()).prop_map(|(name, forwarding_ns)| TestbedSwitch {
+        name,
+        forwarding_ns,
+    });
+    let link = (text(), text(), any::<u64>()).prop_map(|(a, b, bit_s)| TestbedLink {
+        between: [a, b],
+        bit_s,
+    });
+    let model =
+        any::<[u64; 5]>().prop_map(|[round_trips, lost, p50_ns, p99_ns, max_ns]| Modelled {
+            round_trips,
+            lost,
+            p50_ns,
+            p99_ns,
+            max_ns,
+        });
+    let names = (text(), text(), text(), prop::collection::vec(text(), 0..3));
+    let parts = (
+        prop::collection::vec(switch, 0..2),
+        prop::collection::vec(link, 0..3),
+    );
+    (names, parts, of(model)).prop_map(
+        |((topology, run, host, hosts), (switches, links), model)| Testbed {
+            topology,
+            run,
+            host,
+            hosts,
+            switches,
+            links,
+            model,
         },
     )
 }

@@ -16,6 +16,7 @@ use crate::session::Ongoing;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
 use crate::udp::probe::{self, Destination, Device, Loop, Prepared, ProbePlan, Receiving};
+use crate::udp::wiring::Wiring;
 
 /// The share of a check's time in which round trips are measured: one in so many.
 const SHARE: u32 = 5;
@@ -35,6 +36,8 @@ pub struct NetworkPlan {
     pub answering: Answering,
     /// UDP payload of a packet in bytes.
     pub payload_bytes: usize,
+    /// What is known of the links to the device.
+    pub wiring: Wiring,
 }
 
 /// Who answers a check's packets.
@@ -112,6 +115,7 @@ impl Ready {
                 transmit_stamps: Stamping::Software,
                 ..PortOptions::default()
             },
+            wiring: plan.wiring.clone(),
             log: None,
         };
         let port = probe::open(&plan)?;
@@ -238,6 +242,7 @@ mod tests {
         let plan = NetworkPlan {
             answering,
             payload_bytes: 200,
+            wiring: Wiring::default(),
         };
         plan.beats(interval, duration)
     }

@@ -10,6 +10,7 @@
 //! | [`probe`] | the controller: sends on the beat, takes the answers' time, hands measurements on |
 //! | [`echo`] | a device: answers what it is asked, and no more |
 //! | [`discover`] | who is there: one broadcast, a list of devices |
+//! | [`wiring`] | the links between them, and how long a packet is on those |
 //! | [`log`] | the logging server: measurements of many controllers in one run |
 //!
 //! The controller's open loop is two threads: one sends on the beat whatever happens to the answers,
@@ -22,6 +23,7 @@ pub mod echo;
 pub mod log;
 pub mod probe;
 mod rehearsal;
+pub mod wiring;
 
 /// The UDP port on which devices answer. Not assigned by IANA.
 pub const ECHO_PORT: u16 = 6176;

@@ -5,3 +5,4 @@ pub mod folder;
 pub mod matrix;
 pub mod model;
 pub mod network;
+pub mod testbed;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::testbed::Testbed;
+
 /// Name of the series: a packet was handed to the system, less its beat.
 pub const LATENESS: &str = "lateness";
 /// Name of the series: a packet's answer was there, less the packet's beat.
@@ -31,6 +33,12 @@ pub struct Network {
     /// Where packets were lost on this machine; what else is missing was lost on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<LostHere>,
+    /// The links between this machine and the devices, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<WirePath>,
+    /// The testbed in which the run was taken, in place of a real network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub testbed: Option<Testbed>,
     /// Packets that came and belonged to no flow: from strangers, malformed, of other runs.
     #[serde(default)]
     pub foreign: u64,
@@ -102,6 +110,36 @@ pub struct Interface {
     /// Largest IP packet in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu_bytes: Option<u32>,
+}
+
+/// The links that packets go over, and how much of a round trip they take.
+///
+/// The time is written down where it was computed: who reads a run need not know Ethernet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WirePath {
+    /// What each link carries in bits a second, from this machine on, with a store-and-forward switch
+    /// between each two; none over the loopback.
+    pub links_bit_s: Vec<u64>,
+    /// Who says so.
+    pub told_by: ToldBy,
+    /// How long one packet and its answer are on the wire, in nanoseconds: preamble to check sequence
+    /// on every link, there and back. Queues, switches and cables are not in it.
+    pub round_trip_ns: u64,
+}
+
+/// Who says which links there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToldBy {
+    /// The user named them.
+    #[default]
+    User,
+    /// The testbed in which the run was taken.
+    Testbed,
+    /// The interface told its speed, and nobody more: one link of that speed is assumed.
+    Interface,
+    /// The packets went over the loopback.
+    Loopback,
 }
 
 /// Packets that reached this machine, or were to leave it, and were lost here.

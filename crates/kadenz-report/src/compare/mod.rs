@@ -6,10 +6,12 @@ pub(crate) mod cells;
 mod differences;
 pub mod fail_if;
 mod metric;
+pub mod network;
 pub(crate) mod random;
 
 pub use differences::Difference;
 pub use metric::{Dimension, Metric};
+pub use network::NetworkRow;
 
 use std::fmt;
 
@@ -57,6 +59,8 @@ pub struct Comparison {
     pub series: Vec<SeriesComparison>,
     /// Series that stand alone, in words.
     pub alone: Vec<String>,
+    /// Round trips of the runs that sent packets, the baseline's first; empty where it sent none.
+    pub network: Vec<NetworkRow>,
     /// What differs between the runs besides the figures.
     pub differences: Vec<Difference>,
     /// What the intervals of the ratios hold, 0 to 1.
@@ -152,6 +156,7 @@ impl Comparison {
     pub fn new(runs: &[Summary], options: &CompareOptions) -> Self {
         let names = differences::names(runs);
         let mut comparison = Self {
+            network: network::rows(runs),
             differences: differences::of(runs, &names),
             runs: names,
             series: Vec::new(),

@@ -55,6 +55,10 @@ fn table(out: &mut Markup, budget: &Budget) {
     for layer in &budget.layers {
         out.tag("<tr>");
         row(out, budget, layer);
+        if let Some(wire) = layer.on_the_wire() {
+            out.tag("<tr class=\"part\">");
+            row(out, budget, &wire);
+        }
     }
     out.tag("<tr class=\"whole\">");
     row(out, budget, &budget.whole);
@@ -105,6 +109,7 @@ mod tests {
             p50_ns: Some(p50_ns),
             p99_9_ns,
             max_ns: Some(600_000),
+            wire_ns: None,
         }
     }
 
@@ -140,6 +145,21 @@ mod tests {
             text.contains("<td>−100\u{a0}µs</td><td>−200\u{a0}µs</td>"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_wire_is_a_part_of_its_layer() {
+        let mut wired = budget();
+        wired.layers[0].wire_ns = Some(80_000);
+        let mut out = Markup::default();
+        table(&mut out, &wired);
+        let text = out.finish();
+        let part = text.split("<tr class=\"part\">").nth(1).unwrap_or_default();
+        assert!(
+            part.starts_with("<th scope=\"row\">of it on the wire (computed)</th>"),
+            "{text}"
+        );
+        assert!(part.contains("width:20.00%"), "{text}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::network;
 use super::page::Page;
 use super::repeat;
 use super::table;
+use super::testbed;
 use super::verdict;
 use crate::matrix::Matrix;
 
@@ -65,10 +66,13 @@ pub(super) fn render(page: &Page<'_>) -> String {
     let there = |is_there: bool, link| if is_there { link } else { "" };
     let budget = there(budget::is_there(page), budget::LINK);
     let packets = there(network::is_there(page), network::LINK);
-    around(page, &[FIRST_LINK, budget, packets, LINKS], &json, |out| {
+    let testbed = there(testbed::is_there(page), testbed::LINK);
+    let links = [FIRST_LINK, budget, packets, testbed, LINKS];
+    around(page, &links, &json, |out| {
         verdict::section(out, page);
         budget::section(out, page);
         network::section(out, page);
+        testbed::section(out, page);
         table::section(out, page);
         charts::sections(out, page, &data);
         gaussian::section(out, page);

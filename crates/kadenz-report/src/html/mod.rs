@@ -17,8 +17,10 @@ mod normal;
 mod page;
 mod remedy;
 mod repeat;
+mod round_trips;
 mod signal;
 mod table;
+mod testbed;
 mod verdict;
 
 use std::fs;

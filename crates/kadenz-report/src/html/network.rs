@@ -5,8 +5,9 @@ use kadenz_record::run::network::{Flow, Network};
 use super::figures::{bound, count, printed, span};
 use super::markup::Markup;
 use super::page::{Page, RunOnPage};
+use super::round_trips;
 use crate::statistics::Percent;
-use crate::verdict::packets;
+use crate::verdict::{packets, wire};
 
 /// The section's link in the page's navigation.
 pub(super) const LINK: &str = "<a href=\"#packets\">Packets</a>";
@@ -28,6 +29,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         return;
     }
     out.tag("<section id=\"packets\"><h2>Packets</h2>");
+    round_trips::table(out, page);
     for (run, network) in networks(page) {
         if page.compares() {
             out.element("h3", &run.label);
@@ -133,6 +135,9 @@ fn row(out: &mut Markup, run: &RunOnPage<'_>, flow: &Flow, series: &str, note: N
 }
 
 fn through(out: &mut Markup, network: &Network) {
+    if let Some(path) = network.path.as_ref().and_then(wire::sentence) {
+        out.element("p", printed(&path));
+    }
     let Some(interface) = &network.interface else {
         return;
     };

@@ -38,6 +38,8 @@ pub struct LayerOutput {
     pub p99_9_ns: Option<i64>,
     /// Largest value.
     pub max_ns: Option<i64>,
+    /// What of each is wire, computed; `null` where that is not known, or there is none.
+    pub wire_ns: Option<i64>,
 }
 
 impl BudgetOutput {
@@ -63,6 +65,7 @@ impl LayerOutput {
             p50_ns,
             p99_9_ns,
             max_ns,
+            wire_ns,
         } = *layer;
         Self {
             name,
@@ -70,6 +73,7 @@ impl LayerOutput {
             p50_ns,
             p99_9_ns,
             max_ns,
+            wire_ns,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Output, VERSION};
+use super::{Output, RoundTripsOutput, VERSION};
 use crate::compare::fail_if::Outcome;
 use crate::compare::{Comparison, FigureComparison};
 use crate::summary::Summary;
@@ -29,6 +29,9 @@ pub struct ComparisonOutput {
     pub output: Output,
     /// One entry for each pair of a baseline's series and a candidate's.
     pub comparisons: Vec<PairOutput>,
+    /// Round trips of the runs that sent packets, the baseline's first; empty where it sent none, or
+    /// no other did.
+    pub round_trips: Vec<RoundTripsOutput>,
     /// What differs between the runs besides their figures.
     pub differences: Vec<DifferenceOutput>,
     /// Expressions that failed.
@@ -126,6 +129,11 @@ impl ComparisonOutput {
         Self {
             output: Output::new(runs),
             comparisons,
+            round_trips: comparison
+                .network
+                .iter()
+                .map(|row| RoundTripsOutput::new(row, folder(row.run)))
+                .collect(),
             differences: differences
                 .map(|d| DifferenceOutput {
                     what: d.what.clone(),

@@ -8,6 +8,8 @@ mod budget;
 mod comparison;
 mod network;
 mod parts;
+mod round_trips;
+mod testbed;
 
 use serde::Serialize;
 
@@ -15,11 +17,13 @@ pub use budget::{BudgetOutput, LayerOutput};
 pub use comparison::{
     ComparisonOutput, DifferenceOutput, FigureOutput, PairOutput, UndecidedOutput, ViolationOutput,
 };
-pub use network::{FlowOutput, InterfaceOutput, LostHereOutput, NetworkOutput};
+pub use network::{FlowOutput, InterfaceOutput, LostHereOutput, NetworkOutput, PathOutput};
 pub use parts::{
     ClusterOutput, DeadlineOutput, ExtremeOutput, FrequencyOutput, JitterOutput, Percentiles,
     WarningOutput,
 };
+pub use round_trips::{HostOutput, RoundTripOutput, RoundTripsOutput};
+pub use testbed::{TestbedLinkOutput, TestbedOutput, TimesOutput};
 
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::answer;
@@ -153,7 +157,7 @@ impl RunOutput {
             duration_ns: run.run.duration_ns,
             complete: run.run.complete,
             answer: answer(run),
-            network: run.run.network.as_ref().map(NetworkOutput::new),
+            network: NetworkOutput::new(run),
             budget: Budget::of(run).as_ref().map(BudgetOutput::new),
         }
     }

@@ -1,9 +1,11 @@
 //! What became of packets, as JSON.
 
-use kadenz_record::run::network::{Flow, Interface, LostHere, Network};
+use kadenz_record::run::network::{Flow, Interface, LostHere, ToldBy, WirePath};
 use serde::Serialize;
 
-use crate::verdict::packets;
+use super::TestbedOutput;
+use crate::summary::Summary;
+use crate::verdict::{packets, wire};
 
 /// What a network measurement counted; times stand in its series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,6 +24,23 @@ pub struct NetworkOutput {
     pub here: Option<LostHereOutput>,
     /// Packets that belonged to no flow.
     pub foreign: u64,
+    /// The links to the devices; `null` where nobody tells.
+    pub path: Option<PathOutput>,
+    /// The testbed that the run was taken in; `null` on a real network.
+    pub testbed: Option<TestbedOutput>,
+}
+
+/// The links to the devices, and what of a round trip is wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathOutput {
+    /// In words.
+    pub connection: String,
+    /// Each link in bits a second, from this machine on.
+    pub links_bit_s: Vec<u64>,
+    /// `user`, `testbed`, `interface` (one link is assumed) or `loopback`.
+    pub told_by: ToldBy,
+    /// How long one packet and its answer are on the wire.
+    pub round_trip_ns: u64,
 }
 
 /// What became of the packets of a device, or of all.
@@ -76,8 +95,10 @@ pub struct LostHereOutput {
 }
 
 impl NetworkOutput {
-    pub(super) fn new(network: &Network) -> Self {
-        Self {
+    /// Of a run that sent packets.
+    pub(super) fn new(summary: &Summary) -> Option<Self> {
+        let network = summary.run.network.as_ref()?;
+        Some(Self {
             payload_bytes: network.payload_bytes,
             answer: packets::answer(network),
             total: FlowOutput::new(&packets::total(network)),
@@ -85,6 +106,19 @@ impl NetworkOutput {
             interface: network.interface.as_ref().map(InterfaceOutput::new),
             here: network.here.map(LostHereOutput::new),
             foreign: network.foreign,
+            path: network.path.as_ref().map(PathOutput::new),
+            testbed: TestbedOutput::new(summary),
+        })
+    }
+}
+
+impl PathOutput {
+    pub(super) fn new(path: &WirePath) -> Self {
+        Self {
+            connection: wire::connection(path),
+            links_bit_s: path.links_bit_s.clone(),
+            told_by: path.told_by,
+            round_trip_ns: path.round_trip_ns,
         }
     }
 }

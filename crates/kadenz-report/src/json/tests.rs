@@ -1,10 +1,14 @@
 use kadenz_record::run::model::{Kind, Warning};
-use kadenz_record::run::network::{Flow, Interface, LostHere, Network, RESPONSE};
+use kadenz_record::run::network::{
+    Flow, Interface, LostHere, Network, RESPONSE, RTT, ToldBy, WirePath,
+};
+use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch};
 use serde_json::Value;
 
 use super::*;
 use crate::compare::fail_if::check;
 use crate::compare::{CompareOptions, Comparison};
+use crate::summary::TestbedError;
 use crate::testing::{blog, named, run_of, sampled, series_of};
 
 pub(crate) const SCHEMAS: [(&str, &str); 4] = [
@@ -67,6 +71,20 @@ fn network() -> Network {
             ..Interface::default()
         }),
         here: Some(LostHere::default()),
+        path: Some(WirePath {
+            links_bit_s: vec![100_000_000, 100_000_000],
+            told_by: ToldBy::User,
+            round_trip_ns: 81_280,
+        }),
+        testbed: Some(Testbed {
+            topology: "arm".into(),
+            run: "bed".into(),
+            host: "controller".into(),
+            hosts: vec!["controller".into()],
+            switches: vec![TestbedSwitch::default()],
+            links: vec![TestbedLink::default()],
+            model: Some(Modelled::default()),
+        }),
         foreign: 1,
     }
 }
@@ -99,7 +117,10 @@ fn full_run() -> Summary {
     );
     run.series
         .push(series_of(named(RESPONSE, Kind::Latency), &[(90_000, 998)]));
+    run.series
+        .push(series_of(named(RTT, Kind::Latency), &[(85_000, 998)]));
     run.run.network = Some(network());
+    run.testbed_error = Some(TestbedError::default());
     run.warnings.push(Warning {
         id: "x".into(),
         text: "y".into(),
@@ -118,6 +139,15 @@ fn a_budget_is_told_where_there_are_round_trips_and_a_deadline() {
         (&1000.into(), &2.into())
     );
     assert_eq!(budget["whole"]["max_ns"], 90_000);
+    let wired = &budget["layers"][0];
+    assert_eq!(
+        (&wired["series"], &wired["wire_ns"]),
+        (&"rtt".into(), &81_280.into())
+    );
+    assert_eq!(
+        output["runs"][0]["network"]["path"]["connection"],
+        "2x 100 Mbit/s"
+    );
     assert!(budget["left_p99_9_ns"].is_null(), "of 1000 two were lost");
     assert!(output["runs"][1]["budget"].is_null());
 }
@@ -219,6 +249,9 @@ fn a_comparison_keeps_to_its_schema() {
     assert_eq!(output["comparisons"][0]["figures"][0]["figure"], "min");
     assert_eq!(output["violations"][0]["run"], comparison.runs[1]);
     assert!(!output["undecided"].as_array().unwrap().is_empty());
+    let second = &output["round_trips"][1];
+    assert_eq!(second["p90"]["not_on_wire_ns"], 85_000 - 81_280);
+    assert_eq!(second["beyond_baseline"]["round_trip_ns"], 0);
     let mut bad = output;
     bad["comparisons"][0]["figures"][0]["ratio"] = "1.2x".into();
     assert!(complaints_by(SCHEMAS[1].0, &bad).is_some());

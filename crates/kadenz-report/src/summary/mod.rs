@@ -4,6 +4,7 @@
 mod batches;
 mod log;
 mod read;
+mod testbed;
 mod together;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::verdict::Verdict;
 
 pub(crate) use log::make_room;
 pub use read::{SummariseError, SummaryOptions};
+pub use testbed::TestbedError;
 
 /// What one run says.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,8 @@ pub struct Summary {
     pub series: Vec<SeriesSummary>,
     /// The run's warnings, and those that reading it added (incomplete, truncated, dropped).
     pub warnings: Vec<Warning>,
+    /// How late the testbed was that the run was taken in, where the testbed's own run lies beside it.
+    pub testbed_error: Option<TestbedError>,
 }
 
 /// What one series of a run says. All values are in nanoseconds; early ones are negative.

@@ -8,7 +8,7 @@ use kadenz_record::run::model::{Counts, Kind, Series, Warning};
 use kadenz_record::samples::reader::ReadSamplesError;
 use thiserror::Error;
 
-use super::{IntervalPoint, SeriesSummary, Summary, log};
+use super::{IntervalPoint, SeriesSummary, Summary, log, testbed};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
 use crate::verdict::Verdict;
 
@@ -92,12 +92,23 @@ impl Summary {
         folder: impl AsRef<Path>,
         options: SummaryOptions,
     ) -> Result<Self, SummariseError> {
+        let mut summary = Self::read(folder, options)?;
+        summary.testbed_error = testbed::error(&summary);
+        Ok(summary)
+    }
+
+    /// The run itself, without what lies beside it.
+    pub(super) fn read(
+        folder: impl AsRef<Path>,
+        options: SummaryOptions,
+    ) -> Result<Self, SummariseError> {
         let reader = RunReader::open(folder)?;
         let mut summary = Self {
             folder: reader.dir().to_owned(),
             run: reader.run().clone(),
             series: Vec::new(),
             warnings: reader.run().warnings.clone(),
+            testbed_error: None,
         };
         for series in &reader.run().series {
             let mut reading = Reading {

@@ -15,6 +15,9 @@ pub(super) fn budget(summary: &Summary, style: Style) -> Option<String> {
     table.set_header(["budget", "50 %", "99.9 %", "max"]);
     for layer in &budget.layers {
         table.add_row(row(layer));
+        if let Some(wire) = layer.on_the_wire() {
+            table.add_row(row(&wire));
+        }
     }
     table.add_row(row(&budget.whole));
     let left = [None, budget.left_p99_9_ns(), budget.left_max_ns()];

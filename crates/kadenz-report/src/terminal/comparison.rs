@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment};
 
 use super::text::wrap;
-use super::{Style, coloured};
+use super::{Style, coloured, round_trips};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
 use crate::summary::Summary;
 
@@ -29,6 +29,7 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> St
         let heading = "These runs differ in more than their figures:";
         parts.push(format!("{heading}\n{}", differing.join("\n")));
     }
+    parts.extend(round_trips::tables(comparison, style));
     for series in &comparison.series {
         parts.extend(tables(comparison, series, runs, style));
     }

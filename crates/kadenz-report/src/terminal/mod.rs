@@ -4,6 +4,7 @@ mod budget;
 mod comparison;
 mod network;
 mod overview;
+mod round_trips;
 mod sheet;
 pub(crate) mod text;
 

@@ -8,7 +8,7 @@ use super::{Style, coloured};
 use crate::numbers;
 use crate::statistics::Percent;
 use crate::summary::Summary;
-use crate::verdict::packets;
+use crate::verdict::{packets, testbed, wire};
 
 const HEADER: [&str; 10] = [
     "device",
@@ -39,7 +39,11 @@ pub(super) fn packets(summary: &Summary, style: Style) -> Option<String> {
         let words = format!("{foreign} packets came that belonged to no flow of this run.");
         parts.push(wrap(&words, style.width));
     }
+    let path = network.path.as_ref().and_then(wire::sentence);
+    parts.extend(path.map(|words| wrap(&words, style.width)));
     parts.extend(network.interface.as_ref().map(through));
+    let testbed = testbed::words(summary);
+    parts.extend(testbed.map(|words| wrap(&words, style.width)));
     Some(parts.join("\n\n"))
 }
 

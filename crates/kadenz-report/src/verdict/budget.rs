@@ -7,7 +7,7 @@
 use std::fmt;
 
 use kadenz_record::run::network::{
-    LATENESS, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, WIRE_AND_DEVICE,
+    LATENESS, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, ToldBy, WIRE_AND_DEVICE,
 };
 
 use super::packets;
@@ -57,6 +57,9 @@ pub struct Layer {
     pub p99_9_ns: Option<i64>,
     /// Largest value that was measured.
     pub max_ns: Option<i64>,
+    /// What of each is wire, computed; absent where nobody knows the links, over the loopback, and in
+    /// layers without a wire.
+    pub wire_ns: Option<i64>,
 }
 
 impl Budget {
@@ -130,7 +133,21 @@ impl Layer {
             p50_ns: at(Percent::P50),
             p99_9_ns: at(Percent::P99_9),
             max_ns: of.max_ns,
+            wire_ns: None,
         }
+    }
+
+    /// The part of it that is wire, as a layer of its own: it is as long for every packet.
+    pub(crate) fn on_the_wire(&self) -> Option<Self> {
+        let wire_ns = self.wire_ns?;
+        Some(Self {
+            name: "of it on the wire (computed)",
+            p50_ns: Some(wire_ns),
+            p99_9_ns: Some(wire_ns),
+            max_ns: Some(wire_ns),
+            wire_ns: None,
+            ..self.clone()
+        })
     }
 }
 
@@ -140,8 +157,19 @@ fn layers(summary: &Summary) -> Vec<Layer> {
         Some(Layer::new(what, series, 0))
     };
     let stamped: Option<Vec<Layer>> = STAMPED.into_iter().map(layer).collect();
-    let after = stamped.unwrap_or_else(|| layer(UNSTAMPED).into_iter().collect());
+    let mut after = stamped.unwrap_or_else(|| layer(UNSTAMPED).into_iter().collect());
+    for layer in &mut after {
+        let has_wire = [WIRE_AND_DEVICE, RTT].contains(&layer.series);
+        layer.wire_ns = has_wire.then(|| wire_ns(summary)).flatten();
+    }
     layer(WAKE_UP).into_iter().chain(after).collect()
+}
+
+/// How long a packet and its answer are on the wire, where there is one.
+fn wire_ns(summary: &Summary) -> Option<i64> {
+    let path = summary.run.network.as_ref()?.path.as_ref()?;
+    let wired = path.told_by != ToldBy::Loopback;
+    wired.then(|| i64::try_from(path.round_trip_ns).unwrap_or(i64::MAX))
 }
 
 /// Packets without any answer. One after the timeout is among the lost, and was recorded.
@@ -167,6 +195,7 @@ fn path(network: &Network) -> String {
 ///
 /// let layer = |name, series, p50_ns, p99_9_ns| Layer {
 ///     name, series, p50_ns: Some(p50_ns), p99_9_ns: Some(p99_9_ns), max_ns: Some(p99_9_ns),
+///     wire_ns: None,
 /// };
 /// let budget = Budget {
 ///     limit_ns: 400_000,
@@ -225,7 +254,10 @@ impl Budget {
     fn medians(&self) -> String {
         let each = self.layers.iter().filter_map(|layer| {
             let median = span(layer.p50_ns? as f64);
-            Some(format!("{} {median}", layer.name))
+            let wire = layer.wire_ns.map_or_else(String::new, |ns| {
+                format!(", of it {} on the wire", span(ns as f64))
+            });
+            Some(format!("{} {median}{wire}", layer.name))
         });
         let each: Vec<String> = each.collect();
         match each.is_empty() {

@@ -5,6 +5,8 @@ mod bound;
 pub mod budget;
 pub mod packets;
 mod plan;
+pub mod testbed;
+pub mod wire;
 mod words;
 
 pub use bound::{CONFIDENCE, upper_bound};

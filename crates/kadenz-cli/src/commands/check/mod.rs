@@ -8,12 +8,16 @@ use std::time::Duration;
 use clap::Args;
 use kadenz_lab::check::{Answering, CheckPlan, NetworkPlan, REALTIME, check};
 use kadenz_lab::floor::FloorPlan;
+use kadenz_lab::testbed::inside::Questions;
+use kadenz_lab::testbed::model::Cast;
+use kadenz_lab::udp::wiring::Wiring;
 use kadenz_record::run::network::RESPONSE;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::tuning::Policy;
 
 use super::outcome::{self, Telling};
+use super::udp::PathOption;
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
 use crate::output::Outcome;
 
@@ -67,6 +71,9 @@ pub(crate) struct Options {
         help_heading = "Network"
     )]
     payload: Size,
+
+    #[command(flatten)]
+    path: PathOption,
 
     /// Do not measure round trips
     #[arg(long, help_heading = "Network")]
@@ -131,6 +138,9 @@ impl Options {
             if let Answering::Peer(device) = &network.answering {
                 set("peer", device.address.to_string());
             }
+            if let Some(path) = self.path.named() {
+                set("path", path);
+            }
         }
         let plan = CheckPlan {
             interval: self.rate.interval(),
@@ -156,7 +166,17 @@ impl Options {
             None => Answering::Loopback,
             Some(peer) => Answering::Peer(peer::device(peer)?),
         };
+        let wiring = match &answering {
+            Answering::Loopback => Wiring::default(),
+            Answering::Peer(device) => self.path.wiring(&Questions {
+                devices: vec![device.address.ip()],
+                payload_bytes: self.payload.0,
+                interval: self.rate.interval().as_duration(),
+                cast: Cast::Each,
+            })?,
+        };
         Ok(Some(NetworkPlan {
+            wiring,
             answering,
             payload_bytes: usize::try_from(self.payload.0)?,
         }))

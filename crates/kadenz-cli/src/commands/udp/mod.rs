@@ -4,6 +4,7 @@ mod address;
 mod discover;
 mod echo;
 mod log;
+mod path;
 mod probe;
 mod socket;
 mod token;
@@ -11,6 +12,7 @@ mod token;
 use clap::Subcommand;
 
 pub(super) use address::resolve;
+pub(super) use path::PathOption;
 pub(super) use socket::{DISCOVERY, any_like};
 
 use crate::output::Outcome;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use kadenz_lab::measuring::Measuring;
+use kadenz_lab::testbed::inside::Questions;
+use kadenz_lab::testbed::model::Cast;
 use kadenz_lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_apart};
 use kadenz_lab::udp::probe::{Destination, Device, Loop, ProbePlan, Receiving, probe};
 use kadenz_lab::udp::{ECHO_PORT, LOG_PORT};
@@ -14,6 +16,7 @@ use kadenz_rt::net::port::PortOptions;
 use kadenz_rt::tuning::Policy;
 
 use super::address;
+use super::path::PathOption;
 use super::socket::{DISCOVERY, SocketOptions, Stamps, any_like};
 use super::token::TokenOption;
 use crate::commands::outcome::{self, Telling};
@@ -129,6 +132,9 @@ struct ProbeOptions {
     /// Logging server that gets every measurement, with a port or without
     #[arg(long, value_name = "ADDRESS")]
     log: Option<String>,
+
+    #[command(flatten)]
+    path: PathOption,
 
     #[command(flatten)]
     token: TokenOption,
@@ -254,6 +260,15 @@ impl ProbeOptions {
         let log = log.map(|log| address::resolve(log, LOG_PORT)).transpose()?;
         let stamping = self.stamps.into();
         let receiving = self.receiving(devices.len());
+        let wiring = self.path.wiring(&Questions {
+            devices: devices.iter().map(|device| device.address.ip()).collect(),
+            payload_bytes: self.payload.0,
+            interval: self.rate.interval().as_duration(),
+            cast: match destination {
+                Destination::Each => Cast::Each,
+                Destination::Broadcast(_) => Cast::Broadcast,
+            },
+        })?;
         Ok(ProbePlan {
             devices,
             destination,
@@ -276,6 +291,7 @@ impl ProbeOptions {
                 transmit_stamps: stamping,
                 ..self.socket.port(any_like(to))
             },
+            wiring,
             log,
         })
     }
@@ -342,6 +358,9 @@ impl ProbeOptions {
         set("device_stamps", plan.device_stamps.into());
         if let Some(file) = self.token.file() {
             set("token_file", file.into());
+        }
+        if let Some(path) = self.path.named() {
+            set("path", path.into());
         }
         if let Some(log) = plan.log {
             set("log", log.to_string().into());

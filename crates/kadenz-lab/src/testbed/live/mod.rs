@@ -10,14 +10,13 @@
 //! do the programs it started. What those have started themselves is named in a
 //! [claim](kadenz_rt::net::claim), for whoever clears up after a killed process.
 
-mod addresses;
 mod placeholders;
 mod pool;
 mod programs;
 mod status;
 mod wire;
 
-pub use addresses::{address, network};
+pub use super::addresses::{address, network};
 pub use placeholders::filled;
 pub use programs::{ProgramState, program};
 pub use status::{LaneStatus, Status};

@@ -1,8 +1,8 @@
 //! Names in braces, which a topology gives its programs: `{device}` is the address of the host of
 //! that name.
 
-use super::addresses::{address, network};
 use crate::testbed::topology::Topology;
+use crate::testbed::{address, network};
 
 /// A program's argument with its names in braces replaced: `{NAME}` by the address of a host,
 /// `{broadcast}` by the address of all of them, `{host}` by the name of the host that the program

@@ -20,6 +20,7 @@ mod error;
 mod file;
 mod graph;
 mod ready;
+mod route;
 mod tree;
 
 pub use error::TopologyError;

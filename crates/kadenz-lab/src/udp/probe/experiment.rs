@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
-use kadenz_record::run::network::{Interface, LATENESS, LostHere, Network};
+use kadenz_record::run::network::{Interface, LATENESS, LostHere, Network, WirePath};
 use kadenz_rt::clock;
 use kadenz_rt::host::Root;
 use kadenz_rt::net::counters::Snapshot;
@@ -129,6 +129,8 @@ impl Prepared {
         let here = before.lost_since(&mut receiver);
         let network = Network {
             payload_bytes: u32::try_from(plan.payload_bytes).unwrap_or(u32::MAX),
+            path: path(&plan, before.interface.as_ref()),
+            testbed: plan.wiring.testbed().cloned(),
             interface: before.interface,
             here: Some(here),
             foreign: receiver.books.foreign(),
@@ -383,6 +385,12 @@ impl Surroundings {
             unsent: receiver.books.unsent(),
         }
     }
+}
+
+fn path(plan: &ProbePlan, interface: Option<&Interface>) -> Option<WirePath> {
+    let device = plan.devices.first()?.address.ip();
+    plan.wiring
+        .path(plan.payload_bytes as u64, device, interface)
 }
 
 fn described(name: String) -> Interface {

@@ -8,6 +8,8 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::net::port::PortOptions;
 use kadenz_udp::wire::Token;
 
+use crate::udp::wiring::Wiring;
+
 /// A device that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -83,6 +85,8 @@ pub struct ProbePlan {
     pub token: Option<Token>,
     /// The socket.
     pub port: PortOptions,
+    /// What is known of the links to the devices.
+    pub wiring: Wiring,
     /// The logging server that gets every measurement.
     pub log: Option<SocketAddr>,
 }

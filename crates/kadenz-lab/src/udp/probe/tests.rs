@@ -25,6 +25,7 @@ use crate::measuring::Measuring;
 use crate::session::SessionPlan;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
+use crate::udp::wiring::Wiring;
 
 fn measuring(out: &Path) -> Measuring {
     Measuring {
@@ -69,6 +70,7 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: Receiving) -> ProbePlan {
             transmit_stamps: Stamping::Software,
             ..PortOptions::default()
         },
+        wiring: Wiring::default(),
         log: None,
     }
 }

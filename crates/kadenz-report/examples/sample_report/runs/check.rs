@@ -137,6 +137,7 @@ fn summary(name: &str, seed: u64, ordinary: Lateness) -> Summary {
         run,
         series,
         warnings,
+        ..Summary::default()
     }
 }
 

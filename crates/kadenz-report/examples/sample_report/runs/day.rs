@@ -96,6 +96,7 @@ pub(crate) fn day() -> Summary {
         run,
         series,
         warnings,
+        ..Summary::default()
     }
 }
 

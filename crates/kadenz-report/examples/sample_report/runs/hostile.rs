@@ -64,6 +64,7 @@ pub(crate) fn hostile() -> Summary {
         run,
         series,
         warnings,
+        ..Summary::default()
     }
 }
 

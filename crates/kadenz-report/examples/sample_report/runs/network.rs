@@ -2,8 +2,8 @@
 
 use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz_record::run::network::{
-    Flow, Interface, LATENESS, LostHere, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK,
-    WIRE_AND_DEVICE,
+    Flow, Interface, LATENESS, LostHere, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, ToldBy,
+    WIRE_AND_DEVICE, WirePath,
 };
 use kadenz_report::summary::{SeriesSummary, Summary};
 
@@ -43,7 +43,7 @@ pub(crate) fn round_trips() -> Summary {
         folder: "round-trips-2026-05-09".into(),
         run,
         series: series(),
-        warnings: Vec::new(),
+        ..Summary::default()
     }
 }
 
@@ -66,7 +66,12 @@ fn network() -> Network {
             mtu_bytes: Some(1500),
         }),
         here: Some(LostHere::default()),
-        foreign: 0,
+        path: Some(WirePath {
+            links_bit_s: vec![100_000_000, 100_000_000],
+            told_by: ToldBy::User,
+            round_trip_ns: 81_280,
+        }),
+        ..Network::default()
     }
 }
 

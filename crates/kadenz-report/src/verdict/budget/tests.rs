@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::{named, run_of, series_of};
 use kadenz_record::run::model::Kind;
-use kadenz_record::run::network::{Flow, Interface};
+use kadenz_record::run::network::{Flow, Interface, WirePath};
 
 /// A run of `answered` round trips of 71 us but for the slowest 10 of 300 us.
 fn run(answered: u64, stamped: bool) -> Summary {
@@ -152,6 +152,32 @@ fn the_path_is_named_as_far_as_it_is_known() {
         });
     }
     assert_eq!(path(&run), "over the loopback");
+}
+
+#[test]
+fn of_the_layer_with_the_wire_its_part_is_told() {
+    for (stamped, name) in [(true, "wire and device"), (false, "round trip")] {
+        let mut wired = run(10_000, stamped);
+        sent_to(&mut wired, 0, 0);
+        let path = |told_by, round_trip_ns| {
+            Some(WirePath {
+                told_by,
+                round_trip_ns,
+                ..WirePath::default()
+            })
+        };
+        let network = wired.run.network.as_mut().unwrap();
+        network.path = path(ToldBy::User, 8_128);
+        let budget = Budget::of(&wired).unwrap();
+        let with_wire = budget.layers.iter().filter(|it| it.wire_ns.is_some());
+        let told: Vec<(&str, Option<i64>)> = with_wire.map(|it| (it.name, it.wire_ns)).collect();
+        assert_eq!(told, [(name, Some(8_128))]);
+        let text = budget.to_string();
+        assert!(text.contains(", of it 8.13 us on the wire"), "{text}");
+        wired.run.network.as_mut().unwrap().path = path(ToldBy::Loopback, 0);
+        let over_loopback = Budget::of(&wired).unwrap();
+        assert!(over_loopback.layers.iter().all(|it| it.wire_ns.is_none()));
+    }
 }
 
 #[test]

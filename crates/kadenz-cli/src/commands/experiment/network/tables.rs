@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use kadenz_lab::testbed::Picos;
 use kadenz_lab::testbed::model::{self, Asking, Cast};
 use kadenz_lab::testbed::topology::{Topology, ready};
-use kadenz_lab::testbed::wire::{Chain, Payload, Tag};
-use kadenz_lab::testbed::{LinkSpeed, Picos};
+use kadenz_lab::testbed::wire::Payload;
 use kadenz_record::run::network::Flow;
 use kadenz_report::numbers;
 use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
 use kadenz_report::verdict::packets;
+use kadenz_report::verdict::wire::RoundTrip;
 
 use super::super::table::{markdown, told, value, whole};
 use super::parts::{self, Leg};
@@ -89,6 +90,15 @@ impl<'a> Measured<'a> {
         here.map(|here| here.socket + here.unsent).sum()
     }
 
+    /// What 90 % of its round trips keep, with what its runs say of the links.
+    fn round_trip(&self) -> RoundTrip {
+        let rtt = self.series("rtt");
+        let measured = rtt.and_then(|rtt| rtt.percentile(Percent::P90));
+        let networks = self.runs.iter().filter_map(|run| run.run.network.as_ref());
+        let path = networks.filter_map(|network| network.path.as_ref()).next();
+        RoundTrip::new(measured, path)
+    }
+
     /// Packets as a row shows them.
     fn counted(&self) -> [String; 3] {
         let packets = self.packets();
@@ -136,20 +146,12 @@ fn model_of(topology: &str) -> Option<f64> {
     times.get(times.len() / 2).copied()
 }
 
-/// Time on the wire of a round trip over these links.
-fn on_the_wire(links: &[&str]) -> Option<f64> {
-    let links = links.iter().map(|link| link.parse::<LinkSpeed>().ok());
-    let chain = Chain::new(links.collect::<Option<Vec<_>>>()?).ok()?;
-    let time = chain.round_trip(Payload::new(200).ok()?, Tag::None);
-    Some(time.as_ps() as f64 / 1000.0)
-}
-
 fn baseline(runs: &[Summary]) -> Option<String> {
     let measured = Measured::of(Part::Baseline, runs);
     let one = measured.first()?;
     let (lateness, rtt) = (one.series("lateness"), one.series("rtt"));
     let (lateness, rtt) = (lateness.as_ref(), rtt.as_ref());
-    let wire = on_the_wire(&["100M", "100M"]);
+    let round_trip = one.round_trip();
     let row = |name: &str, series: Option<&SeriesSummary>| {
         let mut row = vec![name.to_owned()];
         row.extend(
@@ -163,9 +165,6 @@ fn baseline(runs: &[Summary]) -> Option<String> {
         &head,
         [row("send less its beat", lateness), row("round trip", rtt)],
     );
-    let not_on_wire = at(rtt, Percent::P90)
-        .zip(wire)
-        .map(|(rtt, wire)| rtt - wire);
     let packets = one.packets();
     Some(format!(
         "## Baseline: one device on one switch\n\n{table}\n\n{} packets, {} lost, {} out of order; on the \
@@ -173,9 +172,9 @@ fn baseline(runs: &[Summary]) -> Option<String> {
         numbers::thousands(packets.sent),
         numbers::thousands(packets.lost),
         numbers::thousands(packets.reordered),
-        value(wire),
+        whole(round_trip.wire_ns),
         value(model_of("baseline")),
-        value(not_on_wire),
+        whole(round_trip.not_on_wire_ns()),
         wire_error(&measured),
         published::BASELINE
     ))
@@ -205,29 +204,22 @@ fn wire_error(measured: &[Measured<'_>]) -> String {
 fn switches(runs: &[Summary]) -> Option<String> {
     let measured = Measured::of(Part::Switches, runs);
     let first = measured.iter().find(|it| it.leg.name == "none")?;
-    let base_rtt = first.series("rtt");
-    let base = at(base_rtt.as_ref(), Percent::P90);
-    let base_median = at(base_rtt.as_ref(), Percent::P50);
-    let base_wire = on_the_wire(&["100M", "100M"])?;
+    let base = first.round_trip();
+    let base_median = at(first.series("rtt").as_ref(), Percent::P50);
     let base_model = model_of("baseline");
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
         let median = at(rtt.as_ref(), Percent::P50);
-        let rtt = at(rtt.as_ref(), Percent::P90);
-        let links: &[&str] = match it.leg.name {
-            "none" => &["100M", "100M"],
-            "ksz8863" => &["100M", "100M", "100M"],
-            _ => &["100M", "1G", "100M"],
-        };
-        let wire = on_the_wire(links);
         let is_base = it.leg.name == "none";
+        let round_trip = match is_base {
+            true => it.round_trip(),
+            false => it.round_trip().beyond(base),
+        };
         let less = |value: Option<f64>, base: Option<f64>| match is_base {
             true => value,
             false => value.zip(base).map(|(value, base)| value - base),
         };
-        let (more, wire) = (less(rtt, base), less(wire, Some(base_wire)));
         let model = less(model_of(it.leg.topology), base_model);
-        let over = more.zip(wire).map(|(more, wire)| more - wire);
         let post = published::SWITCHES[switch_row(it.leg.name)];
         let [sent, lost, reordered] = it.counted();
         let signed = |value: Option<f64>| match value {
@@ -235,8 +227,11 @@ fn switches(runs: &[Summary]) -> Option<String> {
             other => self::value(other),
         };
         let mut row = told(&[post[0], post[1]]);
-        row.extend([signed(less(median, base_median)), signed(more)]);
-        row.extend([value(wire), value(over)]);
+        row.extend([
+            signed(less(median, base_median)),
+            signed(round_trip.measured_ns.map(|ns| ns as f64)),
+        ]);
+        row.extend([round_trip.wire_ns, round_trip.not_on_wire_ns()].map(whole));
         row.push(signed(model));
         row.extend(told(&[post[2], post[3]]));
         row.extend([sent, lost, reordered]);

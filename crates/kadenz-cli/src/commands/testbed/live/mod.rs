@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use kadenz_lab::session::SessionPlan;
+use kadenz_lab::testbed::inside::TOPOLOGY_FILE;
 use kadenz_lab::testbed::live::{Status, Testbed};
 use kadenz_lab::testbed::topology::Topology;
 use kadenz_rt::clock::ClockKind;
@@ -60,6 +61,13 @@ fn tell_troubles(testbed: &Testbed, told: &mut usize) {
 fn keep_status(out: &Path, status: &Status) -> anyhow::Result<()> {
     let path = out.join("status.json");
     let text = serde_json::to_string_pretty(status)?;
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Keeps the topology beside the run, for whoever wants to know later what was built, and for the
+/// programs on its hosts.
+fn keep_topology(out: &Path, text: &str) -> anyhow::Result<()> {
+    let path = out.join(TOPOLOGY_FILE);
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz_lab::testbed::inside;
 use kadenz_lab::testbed::live::{Testbed, filled, program};
 use kadenz_lab::testbed::topology::{Role, Topology};
 use kadenz_record::run::model::EndedBy;
@@ -60,9 +61,15 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     // Ctrl-C reaches the program by itself; the testbed ends when that has ended.
     let stop = interrupt::stop_on_interrupt()?;
     let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
+    super::keep_topology(&out, &named::text(&options.topology)?)?;
     testbed.start_programs()?;
     super::tell_troubles(&testbed, &mut 0);
-    let status = start(options, &topology, &testbed, host)?;
+    let around = Around {
+        topology: &topology,
+        host,
+        folder: std::path::absolute(&out)?,
+    };
+    let status = around.start(&options.program, &testbed)?;
     let ended_by = if stop.requested() {
         EndedBy::Interrupted
     } else {
@@ -89,26 +96,37 @@ fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {
     })
 }
 
-/// Runs the program to its end on a thread in the host's network.
-fn start(
-    options: &Options,
-    topology: &Topology,
-    testbed: &Testbed,
+/// What is around the program.
+struct Around<'a> {
+    topology: &'a Topology,
     host: usize,
-) -> anyhow::Result<ExitStatus> {
-    let run = || {
+    /// The testbed's run folder, wherever the program goes.
+    folder: PathBuf,
+}
+
+impl Around<'_> {
+    /// Runs the program to its end on a thread in the host's network.
+    fn start(&self, program: &[OsString], testbed: &Testbed) -> anyhow::Result<ExitStatus> {
+        let run = || {
+            let mut command = self.command(program);
+            kill_with_this_thread(&mut command);
+            command.status()
+        };
+        let status = testbed.network_of(self.host).run(run)?;
+        status.with_context(|| format!("cannot run `{}`", program[0].to_string_lossy()))
+    }
+
+    fn command(&self, words: &[OsString]) -> Command {
         let filled = |word: &OsString| match word.to_str() {
-            Some(word) => filled(topology, host, word).into(),
+            Some(word) => filled(self.topology, self.host, word).into(),
             None => word.clone(),
         };
-        let mut command = Command::new(program(&options.program[0].to_string_lossy()));
-        command.args(options.program[1..].iter().map(filled));
-        kill_with_this_thread(&mut command);
-        command.status()
-    };
-    let name = options.program[0].to_string_lossy();
-    let status = testbed.network_of(host).run(run)?;
-    status.with_context(|| format!("cannot run `{name}`"))
+        let mut command = Command::new(program(&words[0].to_string_lossy()));
+        command.args(words[1..].iter().map(filled));
+        command.env(inside::FOLDER, &self.folder);
+        command.env(inside::HOST, &self.topology.hosts[self.host].name);
+        command
+    }
 }
 
 fn code(status: ExitStatus) -> u8 {

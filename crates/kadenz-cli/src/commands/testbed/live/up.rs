@@ -74,6 +74,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let stop = interrupt::stop_on_interrupt()?;
     let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
+    super::keep_topology(&out, &named::text(&options.topology)?)?;
     testbed.start_programs()?;
     if !options.json {
         output::note(&words(&topology));

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::super::plan::{Destination, Loop, Receiving};
 use super::*;
+use crate::udp::wiring::Wiring;
 
 const RUN: RunId = RunId(0xCAFE);
 
@@ -34,6 +35,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
         device_resolution: Duration::from_nanos(1),
         token: None,
         port: kadenz_rt::net::port::PortOptions::default(),
+        wiring: Wiring::default(),
         log: None,
     }
 }

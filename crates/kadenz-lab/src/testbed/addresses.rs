@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(address(&forty, 40).octets()[3], 41);
         let baseline = Topology::parse(ready("baseline").unwrap()).unwrap();
         let device = address(&baseline, 1).to_string();
-        let page = include_str!("../../../../../docs/testbed.md");
+        let page = include_str!("../../../../docs/testbed.md");
         assert!(page.contains(&format!("ping {device}")), "{device}");
     }
 }

@@ -1,0 +1,64 @@
+//! What a run says of the testbed that it was taken in: what was built, and what a network of ideal
+//! hosts would have done.
+
+use serde::{Deserialize, Serialize};
+
+/// The testbed around a run: networks of one machine, joined by switches that are a program.
+///
+/// How late the testbed itself was stands in a run of its own, which lies beside this one while both
+/// are kept together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Testbed {
+    /// Name of the topology.
+    pub topology: String,
+    /// Name of the folder of the testbed's own run, beside the run's.
+    pub run: String,
+    /// The host on which was measured.
+    pub host: String,
+    /// All hosts, in the order of the topology.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// The switches.
+    #[serde(default)]
+    pub switches: Vec<TestbedSwitch>,
+    /// The links.
+    #[serde(default)]
+    pub links: Vec<TestbedLink>,
+    /// What the model of the testbed says of the same questions; absent where it cannot be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Modelled>,
+}
+
+/// A store-and-forward switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestbedSwitch {
+    /// Its name.
+    pub name: String,
+    /// From having a frame until it may be sent on.
+    pub forwarding_ns: u64,
+}
+
+/// A cable.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestbedLink {
+    /// What it joins: hosts and switches by their names.
+    pub between: [String; 2],
+    /// What it carries in bits a second.
+    pub bit_s: u64,
+}
+
+/// Round trips as the model computes them: the testbed's network, and hosts that take no time but what
+/// the topology gives them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modelled {
+    /// How many were computed.
+    pub round_trips: u64,
+    /// How many of them had no answer.
+    pub lost: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99 %.
+    pub p99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}

@@ -1,0 +1,94 @@
+//! The testbed that a run was taken in, as JSON.
+
+use kadenz_record::run::testbed::Testbed;
+use serde::Serialize;
+
+use crate::summary::Summary;
+use crate::verdict::testbed;
+
+/// What was built, what ideal hosts would do there, and how late the testbed itself was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TestbedOutput {
+    /// Name of the topology.
+    pub topology: String,
+    /// Folder name of the testbed's own run.
+    pub run: String,
+    /// The host on which was measured.
+    pub host: String,
+    /// All hosts.
+    pub hosts: Vec<String>,
+    /// All switches.
+    pub switches: Vec<String>,
+    /// All links.
+    pub links: Vec<TestbedLinkOutput>,
+    /// Round trips by the model, with ideal hosts; `null` where it could not be asked.
+    pub model: Option<TimesOutput>,
+    /// How much later than the topology says frames were delivered; `null` where the testbed's own
+    /// run is not beside the run's folder.
+    pub error: Option<TimesOutput>,
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TestbedLinkOutput {
+    /// What it joins.
+    pub between: [String; 2],
+    /// What it carries in bits a second.
+    pub bit_s: u64,
+}
+
+/// Times of many round trips or frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TimesOutput {
+    /// How many.
+    pub count: u64,
+    /// Median.
+    pub p50_ns: Option<i64>,
+    /// 99 %.
+    pub p99_ns: Option<i64>,
+    /// The largest.
+    pub max_ns: Option<i64>,
+}
+
+impl TestbedOutput {
+    pub(super) fn new(summary: &Summary) -> Option<Self> {
+        let Testbed {
+            topology,
+            run,
+            host,
+            hosts,
+            switches,
+            links,
+            model,
+        } = testbed::of(summary)?.clone();
+        let links = links.into_iter().map(|link| TestbedLinkOutput {
+            between: link.between,
+            bit_s: link.bit_s,
+        });
+        Some(Self {
+            topology,
+            run,
+            host,
+            hosts,
+            switches: switches.into_iter().map(|switch| switch.name).collect(),
+            links: links.collect(),
+            model: model.as_ref().map(testbed::by_model).map(TimesOutput::new),
+            error: summary
+                .testbed_error
+                .as_ref()
+                .map(testbed::own_error)
+                .map(TimesOutput::new),
+        })
+    }
+}
+
+impl TimesOutput {
+    fn new(of: testbed::Beside) -> Self {
+        Self {
+            count: of.count,
+            p50_ns: of.p50_ns,
+            p99_ns: of.p99_ns,
+            max_ns: of.max_ns,
+        }
+    }
+}
