@@ -1,7 +1,9 @@
 //! Kadenz as a library: keep a robot's beat, and know how well it was kept.
 //!
 //! This crate is the face of the library: what it names, users and bindings may rely on. The rooms
-//! behind it ([`rt`], [`record`], [`lab`], [`report`]) are open too, but may change more often.
+//! behind it ([`rt`], [`record`], [`udp`], [`lab`], [`report`]) are open too, but may change more often.
+//!
+//! What a device answers with, and what firmware without a standard library runs, is [`udp`].
 //!
 //! # A control loop that knows its own lateness
 //!
@@ -58,12 +60,43 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # How much of a round trip is wire
+//!
+//! ```
+//! use kadenz::lab::testbed::Picos;
+//! use kadenz::{Chain, Payload, Tag};
+//!
+//! // Two links of 100 Mbit/s with a switch between them, and 200 bytes there and back.
+//! let speed = "100Mbit/s".parse()?;
+//! let wire = Chain::new(vec![speed, speed])?.round_trip(Payload::new(200)?, Tag::None);
+//! assert_eq!(wire, "81.28us".parse::<Picos>()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A device that answers
+//!
+//! Sans-IO, as firmware runs it: a datagram in, the answer out.
+//!
+//! ```
+//! use kadenz::udp::device::{Answer, Echo, Policy};
+//! use kadenz::udp::wire::{Probe, RunId, Sequence, Stamp};
+//!
+//! let probe = Probe { run: RunId(7), sequence: Sequence(0), stamp: Stamp(0), stamps: false, token: None };
+//! let mut bytes = [0_u8; 200];
+//! let sent = probe.write(&mut bytes)?;
+//! let mut device = Echo::new(Policy::default());
+//! assert_eq!(device.on_datagram(0, &mut bytes[..sent]), Answer::Reply(sent));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub use kadenz_lab as lab;
 pub use kadenz_record as record;
 pub use kadenz_report as report;
 pub use kadenz_rt as rt;
+pub use kadenz_udp as udp;
 
+pub use kadenz_lab::testbed::wire::{Chain, Payload, Tag};
 pub use kadenz_record::histogram::{Histogram, SignedHistogram};
 pub use kadenz_record::run::folder::{
     RunReader, RunWriter, RunningRun, SeriesRecorder, SeriesSpec,
@@ -72,6 +105,7 @@ pub use kadenz_record::samples::Sample;
 pub use kadenz_report::summary::{SeriesSummary, Summary};
 pub use kadenz_rt::beat::{Beat, Interval, Rate};
 pub use kadenz_rt::clock::{MonotonicTime, now};
+pub use kadenz_rt::net::port::{PortOptions, UdpPort};
 pub use kadenz_rt::pi_mutex::PiMutex;
 pub use kadenz_rt::shield::Shield;
 pub use kadenz_rt::sleep::{Sleeper, SleeperKind};
