@@ -1,6 +1,7 @@
 //! `run.json`: the types, the schema in `docs/schema` and the files that runs leave say the same.
 
 mod common;
+mod networks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,8 +12,7 @@ use kadenz_record::run::model::{
     Clock, Counts, EndedBy, FORMAT_VERSION, Host, Kind, Run, Series, SeriesFiles, TuningMeasure,
     Warning,
 };
-use kadenz_record::run::network::{Flow, Interface, LostHere, Network, ToldBy, WirePath};
-use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch};
+use networks::{network, networks};
 use proptest::option::of;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -109,48 +109,6 @@ fn full() -> Run {
             text: text(),
             remedy: Some(text()),
         }],
-    }
-}
-
-fn network() -> Network {
-    let text = || "x".to_owned();
-    Network {
-        payload_bytes: 200,
-        flows: vec![Flow {
-            device: text(),
-            address: text(),
-            sent: u64::MAX,
-            ..Flow::default()
-        }],
-        interface: Some(Interface {
-            name: text(),
-            kind: Some(text()),
-            driver: Some(text()),
-            speed_mbit_s: Some(1000),
-            mtu_bytes: Some(1500),
-        }),
-        here: Some(LostHere::default()),
-        path: Some(WirePath {
-            links_bit_s: vec![u64::MAX],
-            told_by: ToldBy::Testbed,
-            round_trip_ns: 1,
-        }),
-        testbed: Some(Testbed {
-            topology: text(),
-            run: text(),
-            host: text(),
-            hosts: vec![text()],
-            switches: vec![TestbedSwitch {
-                name: text(),
-                forwarding_ns: u64::MAX,
-            }],
-            links: vec![TestbedLink {
-                between: [text(), text()],
-                bit_s: u64::MAX,
-            }],
-            model: Some(Modelled::default()),
-        }),
-        foreign: 1,
     }
 }
 
@@ -404,96 +362,6 @@ fn clocks() -> impl Strategy<Value = Clock> {
             resolution_ns,
             read_cost_ns,
             record_cost_ns,
-        },
-    )
-}
-
-fn networks() -> impl Strategy<Value = Network> {
-    let flow = (text(), text(), any::<[u64; 7]>()).prop_map(|(device, address, counts)| Flow {
-        device,
-        address,
-        sent: counts[0],
-        answered: counts[1],
-        lost: counts[2],
-        duplicates: counts[3],
-        reordered: counts[4],
-        late: counts[5],
-        longest_loss: counts[6],
-    });
-    let facts = (of(text()), of(any::<u32>()), of(any::<u32>()));
-    let interface = (text(), facts).prop_map(|(name, (kind, speed_mbit_s, mtu_bytes))| Interface {
-        name,
-        driver: kind.clone(),
-        kind,
-        speed_mbit_s,
-        mtu_bytes,
-    });
-    let here = any::<[u64; 3]>().prop_map(|[socket, interface, unsent]| LostHere {
-        socket,
-        interface,
-        unsent,
-    });
-    let flows = prop::collection::vec(flow, 0..3);
-    let around = (of(interface), of(here), of(paths()), of(testbeds()));
-    (any::<u32>(), flows, around, any::<u64>()).prop_map(
-        |(payload_bytes, flows, (interface, here, path, testbed), foreign)| Network {
-            payload_bytes,
-            flows,
-            interface,
-            here,
-            path,
-            testbed,
-            foreign,
-        },
-    )
-}
-
-fn paths() -> impl Strategy<Value = WirePath> {
-    let told_by = prop::sample::select(vec![
-        ToldBy::User,
-        ToldBy::Testbed,
-        ToldBy::Interface,
-        ToldBy::Loopback,
-    ]);
-    let links = prop::collection::vec(any::<u64>(), 0..4);
-    (links, told_by, any::<u64>()).prop_map(|(links_bit_s, told_by, round_trip_ns)| WirePath {
-        links_bit_s,
-        told_by,
-        round_trip_ns,
-    })
-}
-
-fn testbeds() -> impl Strategy<Value = Testbed> {
-    let switch = (text(), any::<u64>()).prop_map(|(name, forwarding_ns)| TestbedSwitch {
-        name,
-        forwarding_ns,
-    });
-    let link = (text(), text(), any::<u64>()).prop_map(|(a, b, bit_s)| TestbedLink {
-        between: [a, b],
-        bit_s,
-    });
-    let model =
-        any::<[u64; 5]>().prop_map(|[round_trips, lost, p50_ns, p99_ns, max_ns]| Modelled {
-            round_trips,
-            lost,
-            p50_ns,
-            p99_ns,
-            max_ns,
-        });
-    let names = (text(), text(), text(), prop::collection::vec(text(), 0..3));
-    let parts = (
-        prop::collection::vec(switch, 0..2),
-        prop::collection::vec(link, 0..3),
-    );
-    (names, parts, of(model)).prop_map(
-        |((topology, run, host, hosts), (switches, links), model)| Testbed {
-            topology,
-            run,
-            host,
-            hosts,
-            switches,
-            links,
-            model,
         },
     )
 }
