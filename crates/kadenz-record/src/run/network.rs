@@ -16,10 +16,30 @@ pub const SEND_STACK: &str = "send-stack";
 pub const WIRE_AND_DEVICE: &str = "wire-and-device";
 /// Name of the series: from there until the program had the answer.
 pub const RECEIVE_STACK: &str = "receive-stack";
+/// Name of the series: the first device's answer to a broadcast was there, less the handing over.
+pub const FIRST_REPLY: &str = "first-reply";
+/// Name of the series: the last device's answer to a broadcast was there, less the handing over.
+pub const LAST_REPLY: &str = "last-reply";
+/// Name of the series: from the first device's answer to a broadcast to the last one's.
+pub const REPLY_SPREAD: &str = "reply-spread";
+/// Name of the series: the shortest time in which half of the answers to a broadcast came; how many
+/// that are says [`half_of`].
+pub const DENSEST_HALF: &str = "densest-half";
+
+/// How many answers are half of those of so many devices: at least two, for between them lies a time.
+///
+/// ```
+/// use kadenz_record::run::network::half_of;
+/// assert_eq!([1, 2, 3, 5, 40].map(half_of), [2, 2, 2, 3, 20]);
+/// ```
+#[must_use]
+pub fn half_of(devices: usize) -> usize {
+    devices.div_ceil(2).max(2)
+}
 
 /// What a network measurement counted, beside the times that stand in its series.
 ///
-/// Everything here is a count or a name; times are series of the run, one set a flow.
+/// Everything here is counted or a name; times are series of the run, one set a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Network {
     /// Bytes of UDP payload a packet carries.
@@ -42,6 +62,61 @@ pub struct Network {
     /// Packets that came and belonged to no flow: from strangers, malformed, of other runs.
     #[serde(default)]
     pub foreign: u64,
+    /// How the devices answered together, where they were asked by broadcasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcasts: Option<Broadcasts>,
+}
+
+/// How devices answered broadcasts together. In which place each of them answered is in
+/// [`Flow::places`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Broadcasts {
+    /// Broadcasts whose answers were awaited.
+    pub sent: u64,
+    /// Broadcasts that every device answered.
+    pub complete: u64,
+    /// How alike the orders of the answers are, over the complete ones: Kendall's W, from 0 to 1; near
+    /// `1 / complete` if each is drawn anew. Absent with fewer than two broadcasts or devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concordance: Option<f64>,
+    /// The most answers that the program found waiting at once, in one call that receives.
+    #[serde(default)]
+    pub most_at_once: u64,
+    /// Bytes that an answer takes of an Ethernet link, with all headers, preamble and gap, over IPv4.
+    #[serde(default)]
+    pub answer_bytes: u32,
+}
+
+/// The places of a device among the answers to broadcasts; 1 is the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Places {
+    /// Broadcasts that it answered.
+    pub answers: u64,
+    /// Broadcasts that it answered before all others.
+    pub first: u64,
+    /// Broadcasts that it answered after all others, and none was missing.
+    pub last: u64,
+    /// The first place that it ever had; 0 if it never answered.
+    pub lowest: u32,
+    /// The last place that it ever had; 0 if it never answered.
+    pub highest: u32,
+    /// All its places added up.
+    pub sum: u64,
+}
+
+impl Places {
+    /// Its mean place; `None` if it never answered.
+    ///
+    /// ```
+    /// use kadenz_record::run::network::Places;
+    /// let places = Places { answers: 4, sum: 6, ..Places::default() };
+    /// assert_eq!(places.mean(), Some(1.5));
+    /// assert_eq!(Places::default().mean(), None);
+    /// ```
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.answers > 0).then(|| self.sum as f64 / self.answers as f64)
+    }
 }
 
 /// What became of the packets between this machine and one device.
@@ -72,6 +147,9 @@ pub struct Flow {
     /// Most packets lost in a row.
     #[serde(default)]
     pub longest_loss: u64,
+    /// In which places it answered broadcasts, where there were any and other devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<Places>,
 }
 
 impl Flow {

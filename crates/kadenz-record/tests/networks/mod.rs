@@ -1,6 +1,8 @@
 //! What a run can say of a network and a testbed: one with every field, and any.
 
-use kadenz_record::run::network::{Flow, Interface, LostHere, Network, ToldBy, WirePath};
+use kadenz_record::run::network::{
+    Broadcasts, Flow, Interface, LostHere, Network, Places, ToldBy, WirePath,
+};
 use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -16,6 +18,7 @@ pub(crate) fn network() -> Network {
             device: text(),
             address: text(),
             sent: u64::MAX,
+            places: Some(Places::default()),
             ..Flow::default()
         }],
         interface: Some(Interface {
@@ -47,12 +50,23 @@ pub(crate) fn network() -> Network {
             model: Some(Modelled::default()),
         }),
         foreign: 1,
+        broadcasts: Some(Broadcasts {
+            concordance: Some(0.5),
+            ..Broadcasts::default()
+        }),
     }
 }
 
 /// Any network.
 pub(crate) fn networks() -> impl Strategy<Value = Network> {
-    let flow = (text(), text(), any::<[u64; 7]>()).prop_map(|(device, address, counts)| Flow {
+    let places = any::<(u64, u64, u32)>().prop_map(|(answers, sum, lowest)| Places {
+        answers,
+        sum,
+        lowest,
+        ..Places::default()
+    });
+    let flow = (text(), text(), any::<[u64; 7]>(), of(places));
+    let flow = flow.prop_map(|(device, address, counts, places)| Flow {
         device,
         address,
         sent: counts[0],
@@ -62,6 +76,7 @@ pub(crate) fn networks() -> impl Strategy<Value = Network> {
         reordered: counts[4],
         late: counts[5],
         longest_loss: counts[6],
+        places,
     });
     let facts = (of(text()), of(any::<u32>()), of(any::<u32>()));
     let interface = (text(), facts).prop_map(|(name, (kind, speed_mbit_s, mtu_bytes))| Interface {
@@ -78,8 +93,9 @@ pub(crate) fn networks() -> impl Strategy<Value = Network> {
     });
     let flows = prop::collection::vec(flow, 0..3);
     let around = (of(interface), of(here), of(paths()), of(testbeds()));
-    (any::<u32>(), flows, around, any::<u64>()).prop_map(
-        |(payload_bytes, flows, (interface, here, path, testbed), foreign)| Network {
+    let counts = any::<(u32, u64)>();
+    (counts, flows, around, of(broadcasts())).prop_map(
+        |((payload_bytes, foreign), flows, (interface, here, path, testbed), broadcasts)| Network {
             payload_bytes,
             flows,
             interface,
@@ -87,6 +103,19 @@ pub(crate) fn networks() -> impl Strategy<Value = Network> {
             path,
             testbed,
             foreign,
+            broadcasts,
+        },
+    )
+}
+
+fn broadcasts() -> impl Strategy<Value = Broadcasts> {
+    (any::<[u64; 3]>(), of(crate::number()), any::<u32>()).prop_map(
+        |([sent, complete, most_at_once], concordance, answer_bytes)| Broadcasts {
+            sent,
+            complete,
+            concordance,
+            most_at_once,
+            answer_bytes,
         },
     )
 }

@@ -1,13 +1,13 @@
 //! What became of the packets: the counts in words, and a row a device.
 
-use kadenz_record::run::network::{Flow, Network};
+use kadenz_record::run::network::{Flow, Network, Places};
 
 use super::figures::{bound, count, printed, span};
 use super::markup::Markup;
 use super::page::{Page, RunOnPage};
 use super::round_trips;
 use crate::statistics::Percent;
-use crate::verdict::{packets, wire};
+use crate::verdict::{broadcasts, packets, wire};
 
 /// The section's link in the page's navigation.
 pub(super) const LINK: &str = "<a href=\"#packets\">Packets</a>";
@@ -38,6 +38,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
             .text(printed(&packets::answer(network)))
             .tag("</p>");
         table(out, run, network);
+        together(out, run, network);
         through(out, network);
     }
     out.tag("</section>");
@@ -130,6 +131,58 @@ fn row(out: &mut Markup, run: &RunOnPage<'_>, flow: &Flow, series: &str, note: N
         rtt.and_then(|rtt| rtt.max_ns),
     ] {
         out.element("td", value(ns));
+    }
+    out.tag("</tr>");
+}
+
+/// How devices answer broadcasts together: in words, and folded away the places of each.
+fn together(out: &mut Markup, run: &RunOnPage<'_>, network: &Network) {
+    let Some(answer) = broadcasts::answer(run.summary) else {
+        return;
+    };
+    out.element("p", printed(&answer));
+    out.tag("<details><summary>In which order they answer: the places of the ")
+        .text(count(network.flows.len() as u64))
+        .tag(" devices</summary>");
+    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"")
+        .tag("Places among the answers to broadcasts\"><table>")
+        .tag("<caption>Places among the answers to broadcasts</caption>")
+        .tag(PLACES);
+    let mut placed: Vec<(&Flow, Places)> = network
+        .flows
+        .iter()
+        .filter_map(|flow| flow.places.map(|places| (flow, places)))
+        .collect();
+    let mean = |places: &Places| places.mean().unwrap_or(f64::INFINITY);
+    placed.sort_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
+    for (flow, places) in placed {
+        place(out, flow, &places);
+    }
+    out.tag("</tbody></table></div></details>");
+}
+
+const PLACES: &str = concat!(
+    "<thead><tr><th scope=\"col\">Device</th><th scope=\"col\">Mean place</th>",
+    "<th scope=\"col\">First of all</th><th scope=\"col\">Last of all</th>",
+    "<th scope=\"col\">Lowest</th><th scope=\"col\">Highest</th>",
+    "<th scope=\"col\">Answers</th></tr></thead><tbody>",
+);
+
+fn place(out: &mut Markup, flow: &Flow, places: &Places) {
+    let mean = places.mean();
+    let mean = mean.map_or_else(|| "—".to_owned(), |mean| format!("{mean:.1}"));
+    out.tag("<tr><th scope=\"row\">")
+        .text(&flow.device)
+        .tag("</th>")
+        .element("td", mean);
+    for number in [
+        places.first,
+        places.last,
+        places.lowest.into(),
+        places.highest.into(),
+        places.answers,
+    ] {
+        out.element("td", count(number));
     }
     out.tag("</tr>");
 }

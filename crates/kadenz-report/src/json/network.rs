@@ -1,11 +1,13 @@
 //! What became of packets, as JSON.
 
-use kadenz_record::run::network::{Flow, Interface, LostHere, ToldBy, WirePath};
+use kadenz_record::run::network::{
+    Broadcasts, Flow, Interface, LostHere, Places, ToldBy, WirePath,
+};
 use serde::Serialize;
 
 use super::TestbedOutput;
 use crate::summary::Summary;
-use crate::verdict::{packets, wire};
+use crate::verdict::{broadcasts, packets, wire};
 
 /// What a network measurement counted; times stand in its series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +30,8 @@ pub struct NetworkOutput {
     pub path: Option<PathOutput>,
     /// The testbed that the run was taken in; `null` on a real network.
     pub testbed: Option<TestbedOutput>,
+    /// How devices answered broadcasts together; `null` where nobody was asked by them.
+    pub broadcasts: Option<BroadcastsOutput>,
 }
 
 /// The links to the devices, and what of a round trip is wire.
@@ -41,6 +45,40 @@ pub struct PathOutput {
     pub told_by: ToldBy,
     /// How long one packet and its answer are on the wire.
     pub round_trip_ns: u64,
+}
+
+/// How devices answered broadcasts together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BroadcastsOutput {
+    /// In words; `null` of a single device.
+    pub answer: Option<String>,
+    /// Broadcasts whose answers were awaited.
+    pub sent: u64,
+    /// Broadcasts that every device answered.
+    pub complete: u64,
+    /// Kendall's W of the orders of answers; `null` of fewer than two broadcasts or devices.
+    pub concordance: Option<f64>,
+    /// The most answers that the program found waiting at once.
+    pub most_at_once: u64,
+    /// Bytes that an answer takes of an Ethernet link.
+    pub answer_bytes: u32,
+}
+
+/// A device's places among the answers to broadcasts; 1 is the first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlacesOutput {
+    /// Broadcasts that it answered.
+    pub answers: u64,
+    /// Broadcasts that it answered before all others.
+    pub first: u64,
+    /// Broadcasts that it answered after all others, and none was missing.
+    pub last: u64,
+    /// Its first place; 0 if it never answered.
+    pub lowest: u32,
+    /// Its last place; 0 if it never answered.
+    pub highest: u32,
+    /// Its mean place; `null` if it never answered.
+    pub mean: Option<f64>,
 }
 
 /// What became of the packets of a device, or of all.
@@ -66,6 +104,8 @@ pub struct FlowOutput {
     pub late: u64,
     /// Most packets lost in a row.
     pub longest_loss: u64,
+    /// In which places it answered broadcasts; `null` where nobody was asked by them, and for the total.
+    pub places: Option<PlacesOutput>,
 }
 
 /// A network interface.
@@ -98,6 +138,7 @@ impl NetworkOutput {
     /// Of a run that sent packets.
     pub(super) fn new(summary: &Summary) -> Option<Self> {
         let network = summary.run.network.as_ref()?;
+        let together = |it: Broadcasts| BroadcastsOutput::new(it, broadcasts::answer(summary));
         Some(Self {
             payload_bytes: network.payload_bytes,
             answer: packets::answer(network),
@@ -108,6 +149,7 @@ impl NetworkOutput {
             foreign: network.foreign,
             path: network.path.as_ref().map(PathOutput::new),
             testbed: TestbedOutput::new(summary),
+            broadcasts: network.broadcasts.map(together),
         })
     }
 }
@@ -119,6 +161,39 @@ impl PathOutput {
             links_bit_s: path.links_bit_s.clone(),
             told_by: path.told_by,
             round_trip_ns: path.round_trip_ns,
+        }
+    }
+}
+
+impl BroadcastsOutput {
+    fn new(told: Broadcasts, answer: Option<String>) -> Self {
+        let Broadcasts {
+            sent,
+            complete,
+            concordance,
+            most_at_once,
+            answer_bytes,
+        } = told;
+        Self {
+            answer,
+            sent,
+            complete,
+            concordance,
+            most_at_once,
+            answer_bytes,
+        }
+    }
+}
+
+impl PlacesOutput {
+    fn new(places: Places) -> Self {
+        Self {
+            answers: places.answers,
+            first: places.first,
+            last: places.last,
+            lowest: places.lowest,
+            highest: places.highest,
+            mean: places.mean(),
         }
     }
 }
@@ -136,6 +211,7 @@ impl FlowOutput {
             reordered: flow.reordered,
             late: flow.late,
             longest_loss: flow.longest_loss,
+            places: flow.places.map(PlacesOutput::new),
         }
     }
 }

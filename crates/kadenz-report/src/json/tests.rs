@@ -1,6 +1,6 @@
 use kadenz_record::run::model::{Kind, Warning};
 use kadenz_record::run::network::{
-    Flow, Interface, LostHere, Network, RESPONSE, RTT, ToldBy, WirePath,
+    Broadcasts, Flow, Interface, LostHere, Network, Places, RESPONSE, RTT, ToldBy, WirePath,
 };
 use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch};
 use serde_json::Value;
@@ -86,7 +86,49 @@ fn network() -> Network {
             model: Some(Modelled::default()),
         }),
         foreign: 1,
+        broadcasts: None,
     }
+}
+
+/// A run in which two devices were asked by broadcasts.
+fn asked_by_broadcasts() -> Summary {
+    let mut run = full_run();
+    let mut network = network();
+    let mut hand = network.flows[0].clone();
+    hand.places = Some(Places {
+        answers: 1000,
+        last: 1000,
+        lowest: 2,
+        highest: 2,
+        sum: 2000,
+        ..Places::default()
+    });
+    network.flows.push(hand);
+    network.broadcasts = Some(Broadcasts {
+        sent: 1000,
+        complete: 1000,
+        concordance: Some(1.0),
+        most_at_once: 2,
+        answer_bytes: 266,
+    });
+    run.run.network = Some(network);
+    run
+}
+
+#[test]
+fn the_order_of_answers_to_broadcasts_is_told() {
+    let output = parsed(&[asked_by_broadcasts(), full_run()]);
+    assert_eq!(complaints(&output), None);
+    let network = &output["runs"][0]["network"];
+    let answer = network["broadcasts"]["answer"].as_str().unwrap();
+    assert!(
+        answer.starts_with("Both devices answered each of 1,000"),
+        "{answer}"
+    );
+    assert_eq!(network["broadcasts"]["concordance"], 1.0);
+    assert_eq!(network["flows"][1]["places"]["mean"], 2.0);
+    assert!(network["total"]["places"].is_null());
+    assert!(output["runs"][1]["network"]["broadcasts"].is_null());
 }
 
 fn full_run() -> Summary {

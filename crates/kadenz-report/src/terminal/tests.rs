@@ -1,5 +1,5 @@
 use kadenz_record::run::model::{Kind, Series};
-use kadenz_record::run::network::{Flow, Network};
+use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
@@ -269,4 +269,50 @@ fn of_many_devices_each_has_a_row_and_none_a_table() {
     let page = crate::html::render(&[fleet(40)]);
     assert!(page.contains("id=\"packets\"") && page.contains("10.0.0.40:6176"));
     assert!(!page.contains("d7.rtt"));
+}
+
+/// A fleet whose devices always answer broadcasts in the order of their numbers.
+fn asked_by_broadcasts(devices: u64) -> Summary {
+    let mut run = fleet(devices);
+    if let Some(network) = &mut run.run.network {
+        for (flow, place) in network.flows.iter_mut().zip(1_u32..) {
+            flow.places = Some(Places {
+                answers: 100,
+                first: 100 * u64::from(place == 1),
+                last: 99 * u64::from(u64::from(place) == devices),
+                lowest: place,
+                highest: place,
+                sum: 100 * u64::from(place),
+            });
+        }
+        network.broadcasts = Some(Broadcasts {
+            sent: 100,
+            complete: 99,
+            concordance: Some(1.0),
+            most_at_once: 7,
+            answer_bytes: 266,
+        });
+    }
+    run
+}
+
+#[test]
+fn who_answers_a_broadcast_when_is_told() {
+    let text = summary(&asked_by_broadcasts(40), Style::plain());
+    let sentence = text.replace('\n', " ");
+    assert!(
+        sentence.contains("d1 was first in 100 %, d40 last in 100 %"),
+        "{text}"
+    );
+    let row = text.lines().find(|line| line.starts_with("| d7 ")).unwrap();
+    assert!(row.ends_with("7.0 |"), "{row}");
+    let without = summary(&fleet(40), Style::plain());
+    assert!(!without.contains("place"), "{without}");
+    let page = crate::html::render(&[asked_by_broadcasts(40)]);
+    assert!(
+        page.contains("the places of the 40 devices"),
+        "the table of places"
+    );
+    assert!(page.contains("Kendall"));
+    assert!(!crate::html::render(&[fleet(40)]).contains("Mean place"));
 }

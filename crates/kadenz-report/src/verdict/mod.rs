@@ -2,6 +2,7 @@
 
 mod binomial;
 mod bound;
+pub mod broadcasts;
 pub mod budget;
 pub mod packets;
 mod plan;

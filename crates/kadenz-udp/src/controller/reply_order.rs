@@ -26,6 +26,12 @@ impl Places {
         (self.answers > 0).then(|| self.sum as f64 / self.answers as f64)
     }
 
+    /// All its places added up.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
     fn enter(&mut self, place: usize) {
         self.lowest = if self.answers == 0 {
             place

@@ -51,8 +51,9 @@ pub(crate) struct Send {
 /// How long does a whole robot take to answer one broadcast?
 ///
 /// Finds the devices first, then sends one broadcast on every beat that all of them answer: the
-/// microburst of the post. Records what `kadenz udp send` does, for each device as well, and when the
-/// last answer was there (`last-reply`).
+/// microburst of the post. Records what `kadenz udp send` does, for each device as well, when the first
+/// and the last answer were there (`first-reply`, `last-reply`), and how close together they came
+/// (`reply-spread`, `densest-half`); says in which order devices answer, and whether in the same one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

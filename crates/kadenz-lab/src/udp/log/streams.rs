@@ -215,6 +215,8 @@ impl Streams {
                 reordered: counts.reordered,
                 late: counts.too_old,
                 longest_loss: counts.longest_loss,
+                // Who asked by broadcasts has them in its own run.
+                places: None,
             }
         };
         self.devices.iter().enumerate().map(flow).collect()

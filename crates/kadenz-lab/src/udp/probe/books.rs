@@ -2,21 +2,20 @@
 
 use std::net::SocketAddr;
 
-use kadenz_record::run::network::Flow;
+use kadenz_record::run::network::{Broadcasts, Flow};
 use kadenz_udp::controller::{
-    Arrival, Burst, BurstSlot, DeviceId, DeviceKey, Order, Outstanding, OutstandingSlot, Roster,
-    RosterSlot, Sending, Timing, TrackWord, Tracker,
+    Arrival, Counts, DeviceId, DeviceKey, Order, Outstanding, OutstandingSlot, Roster, RosterSlot,
+    Sending, Timing, TrackWord, Tracker,
 };
 use kadenz_udp::wire::{DeviceStamps, Kind, Packet, RunId, Sequence, Stamp, Token};
 
-use super::plan::{Device, ProbePlan};
+use super::bursts::{Bursts, Ranking};
+use super::plan::{Destination, Device, ProbePlan};
 
 /// Words of a tracker's window: 65,536 packets.
 const WINDOW_WORDS: usize = 1024;
 /// Sendings that are remembered.
 const REMEMBERED: usize = WINDOW_WORDS * 64;
-/// Broadcasts whose answers may still come while later ones are on their way.
-const BURSTS: usize = 64;
 
 /// An answer that counts: the first to its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +36,9 @@ pub struct Reply {
     pub order: Order,
     /// The device's own times, where they were asked for and given.
     pub device_stamps: Option<DeviceStamps>,
+    /// Its place among the answers to the packet, 0 for the first; `None` if the packet was given up,
+    /// 64 beats later.
+    pub place: Option<usize>,
     /// With this answer all devices have answered the packet.
     pub completes: bool,
 }
@@ -51,7 +53,7 @@ pub struct Books {
     roster: Roster<Vec<RosterSlot>>,
     outstanding: Outstanding<Vec<OutstandingSlot>>,
     trackers: Vec<Tracker<Vec<TrackWord>>>,
-    bursts: Vec<Burst<Vec<BurstSlot>>>,
+    bursts: Bursts,
     foreign: u64,
     damaged: u64,
     unsent: u64,
@@ -71,14 +73,17 @@ impl Books {
         }
         let timeout_ns = u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX);
         let tracker = || Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], timeout_ns);
-        let burst = || Burst::over(vec![BurstSlot::default(); devices]);
+        let ranking = match plan.destination {
+            Destination::Each => Ranking::Unranked,
+            Destination::Broadcast(_) => Ranking::Ranked,
+        };
         Self {
             token: plan.token.clone(),
             first_sequence: plan.warm_up,
             roster,
             outstanding: Outstanding::over(vec![OutstandingSlot::default(); REMEMBERED], run),
             trackers: (0..devices).map(|_| tracker()).collect(),
-            bursts: (0..BURSTS).map(|_| burst()).collect(),
+            bursts: Bursts::new(devices, ranking),
             foreign: 0,
             damaged: 0,
             unsent: 0,
@@ -100,9 +105,7 @@ impl Books {
             // Sequences are sent in order; a repeated one would be told by the counts.
             let _ = tracker.expect(number);
         }
-        if let Some(burst) = self.bursts.get_mut(sequence as usize % BURSTS) {
-            burst.begin(number, sent_ns.cast_unsigned());
-        }
+        self.bursts.begin(number, sent_ns);
     }
 
     /// The system refused so many packets of a beat.
@@ -128,6 +131,7 @@ impl Books {
         let Arrival::First { order, timing } = arrival else {
             return None;
         };
+        let place = self.bursts.answered(packet.sequence(), device, received_ns);
         Some(Reply {
             device: device.index(),
             sequence,
@@ -137,7 +141,8 @@ impl Books {
             timing,
             order,
             device_stamps: packet.device_stamps(),
-            completes: self.completes(packet.sequence(), device, received_ns),
+            place: place.map(|it| it.place),
+            completes: place.is_some() && self.bursts.is_complete(packet.sequence()),
         })
     }
 
@@ -160,14 +165,6 @@ impl Books {
         Some((device, packet, sending))
     }
 
-    fn completes(&mut self, sequence: Sequence, device: DeviceId, received_ns: i64) -> bool {
-        let burst = self.bursts.get_mut(sequence.0 as usize % BURSTS);
-        burst.is_some_and(|burst| {
-            let placed = burst.answered(sequence, device, received_ns.cast_unsigned());
-            placed.is_ok() && burst.is_complete()
-        })
-    }
-
     /// Whether every packet was answered or is lost already: nothing is waited for.
     #[must_use]
     pub fn is_settled(&self) -> bool {
@@ -178,8 +175,7 @@ impl Books {
     /// Whether every device has answered this packet.
     #[must_use]
     pub fn is_complete(&self, sequence: u32) -> bool {
-        let burst = self.bursts.get(sequence as usize % BURSTS);
-        burst.is_some_and(|it| it.sequence() == Some(Sequence(sequence)) && it.is_complete())
+        self.bursts.is_complete(Sequence(sequence))
     }
 
     /// Packets that the system refused to send.
@@ -200,11 +196,22 @@ impl Books {
         self.damaged
     }
 
+    /// How the devices answered broadcasts together, when nothing more is waited for; `None` where each
+    /// got packets of its own.
+    #[must_use]
+    pub fn broadcasts(&mut self) -> Option<Broadcasts> {
+        self.bursts.give_up();
+        self.bursts.broadcasts()
+    }
+
     /// What became of the packets to each device, when nothing more is waited for.
     #[must_use]
-    pub fn close(self, devices: &[Device]) -> Vec<Flow> {
+    pub fn close(mut self, devices: &[Device]) -> Vec<Flow> {
+        self.bursts.give_up();
+        let bursts = self.bursts;
+        let several = devices.len() > 1;
         let counts = self.trackers.into_iter().map(Tracker::finish);
-        let flow = |(device, counts): (&Device, kadenz_udp::controller::Counts)| Flow {
+        let flow = |(at, (device, counts)): (usize, (&Device, Counts))| Flow {
             device: device.name.clone(),
             address: device.address.to_string(),
             sent: counts.sent,
@@ -214,8 +221,9 @@ impl Books {
             reordered: counts.reordered,
             late: counts.late + counts.too_old,
             longest_loss: counts.longest_loss,
+            places: bursts.places(at).filter(|_| several),
         };
-        devices.iter().zip(counts).map(flow).collect()
+        devices.iter().zip(counts).enumerate().map(flow).collect()
     }
 }
 

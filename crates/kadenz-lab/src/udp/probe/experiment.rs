@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
-use kadenz_record::run::network::{Interface, LATENESS, LostHere, Network, WirePath};
+use kadenz_record::run::network::{Broadcasts, Interface, LATENESS, LostHere, Network, WirePath};
 use kadenz_rt::clock;
 use kadenz_rt::host::Root;
 use kadenz_rt::net::counters::Snapshot;
@@ -25,6 +25,7 @@ use crate::crew::{self, Member, Station, Watch};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
+use crate::testbed::wire::{EthernetFrame, Payload, Tag};
 
 /// Measures round trips to devices.
 ///
@@ -134,6 +135,7 @@ impl Prepared {
             interface: before.interface,
             here: Some(here),
             foreign: receiver.books.foreign(),
+            broadcasts: broadcasts(&mut receiver, &plan),
             flows: receiver.books.close(&plan.devices),
         };
         ongoing.running.update(|run| run.network = Some(network));
@@ -247,6 +249,18 @@ fn listens_for(plan: &ProbePlan) -> Duration {
     const BEFORE_THE_BEAT: Duration = Duration::from_micros(200);
     let interval = plan.interval.as_duration();
     interval - BEFORE_THE_BEAT.min(interval / 4)
+}
+
+/// How the devices answered together, with what an answer takes of the wire.
+fn broadcasts(receiver: &mut Receiver, plan: &ProbePlan) -> Option<Broadcasts> {
+    let payload = Payload::new(plan.payload_bytes as u64).ok();
+    let frames = payload.into_iter().flat_map(|it| it.frames(Tag::None));
+    let told = receiver.books.broadcasts()?;
+    Some(Broadcasts {
+        most_at_once: receiver.most_at_once,
+        answer_bytes: frames.map(EthernetFrame::bytes_on_link).sum(),
+        ..told
+    })
 }
 
 /// A way to the logging server, where there is one.

@@ -12,11 +12,15 @@
 //! | `receive-stack` | from the answer's stamp to when it was there |
 //! | `device` | how long the device held the packet, by its own clock |
 //! | `to-device`, `from-device` | how long each way took, with a bound on the error in the run's parameters |
-//! | `last-reply` | of a broadcast: when the last device's answer was there, less the handing over |
+//! | `first-reply`, `last-reply` | of a broadcast: when the first and the last device's answer was there, less the handing over |
+//! | `reply-spread` | from the first device's answer to the last one's, by stamps where there are any |
+//! | `densest-half` | the shortest time in which half of the answers came, by stamps |
 //!
 //! With several devices `rtt` holds all of them, and `<device>.rtt` each.
 
 mod books;
+mod bursts;
+mod density;
 mod departures;
 mod experiment;
 mod hand_on;

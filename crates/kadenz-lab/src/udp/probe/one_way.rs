@@ -245,6 +245,7 @@ mod tests {
                 received_ns: device(sent_ns + there),
                 transmitted_ns: device(sent_ns + there + 5_000),
             }),
+            place: Some(0),
             completes: true,
         }
     }

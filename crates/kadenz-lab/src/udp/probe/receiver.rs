@@ -6,14 +6,15 @@ use kadenz_rt::clock::{Clock, MonotonicTime};
 use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
 
 use super::books::Books;
+use super::density::{CameBy, Densities};
 use super::departures::{Announced, Departure};
 use super::hand_on::HandOn;
 use super::one_way::Exchanges;
-use super::plan::{ProbePlan, Receiving};
+use super::plan::{Destination, ProbePlan, Receiving};
 use super::recorders::Recorders;
 use super::stack::Stack;
 
-/// Datagrams that one call takes: all answers to a broadcast to a whole robot. Of one device one: a
+/// Datagrams that one call takes, and more where more devices answer a broadcast. Of one device one: a
 /// call that may take more looks for a second before it gives the first.
 const SLOTS: usize = 64;
 /// A blocked receiver looks at the departures this often. Long enough for the port to wait in the
@@ -28,6 +29,9 @@ pub(super) struct Receiver {
     pub(super) books: Books,
     recorders: Recorders,
     pub(super) stack: Option<Stack>,
+    densities: Option<(CameBy, Densities)>,
+    /// The most answers to broadcasts that one call took.
+    pub(super) most_at_once: u64,
     hand_on: Option<HandOn>,
     exchanges: Option<Exchanges>,
     origin: MonotonicTime,
@@ -50,8 +54,10 @@ impl Receiver {
     ) -> Self {
         let granted = port.granted();
         let stamped = granted.receive_stamps.is_some() && granted.transmit_stamps.is_some();
-        let slots = if plan.devices.len() > 1 { SLOTS } else { 1 };
-        let each = matches!(plan.destination, super::plan::Destination::Each);
+        let each = plan.destination == Destination::Each;
+        let devices = plan.devices.len();
+        let slots = if devices > 1 { SLOTS.max(devices) } else { 1 };
+        let densities = (CameBy::of_port(&port), Densities::new(devices));
         Self {
             port,
             inbox: Inbox::new(slots, plan.payload_bytes + 1),
@@ -59,6 +65,8 @@ impl Receiver {
             books,
             recorders,
             stack: stamped.then(|| Stack::new(origin, each)),
+            densities: (!each).then_some(densities),
+            most_at_once: 0,
             hand_on: None,
             exchanges: None,
             origin,
@@ -187,6 +195,7 @@ impl Receiver {
     }
 
     fn write_down(&mut self, received_ns: i64) {
+        let mut at_once = 0;
         for datagram in self.inbox.datagrams() {
             let answered = self
                 .books
@@ -194,9 +203,15 @@ impl Receiver {
             let Some(reply) = answered else {
                 continue;
             };
+            at_once += 1;
             self.recorders.record(&reply);
-            if let Some(stack) = &mut self.stack {
-                stack.came(reply, datagram.stamps);
+            let stack = self.stack.as_mut();
+            let bridged = stack.and_then(|stack| stack.came(reply, datagram.stamps));
+            if let Some((came_by, densities)) = &mut self.densities {
+                let came_ns = came_by.time(&reply, datagram.stamps, bridged);
+                if let Some(density) = densities.came(&reply, came_ns) {
+                    self.recorders.record_density(&reply, &density);
+                }
             }
             if let Some(exchanges) = &mut self.exchanges {
                 exchanges.tell(&reply);
@@ -205,6 +220,7 @@ impl Receiver {
                 hand_on.measured(datagram.from, &reply);
             }
         }
+        self.most_at_once = self.most_at_once.max(at_once);
         if let Some(stack) = &mut self.stack {
             stack.settle(|reply, parts| self.recorders.record_parts(reply, parts));
         }

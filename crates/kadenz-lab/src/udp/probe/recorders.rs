@@ -3,12 +3,14 @@
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
 use kadenz_record::run::model::Kind;
 use kadenz_record::run::network::{
-    Flow, LATENESS, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, WIRE_AND_DEVICE,
+    DENSEST_HALF, FIRST_REPLY, Flow, LAST_REPLY, LATENESS, RECEIVE_STACK, REPLY_SPREAD, RESPONSE,
+    RTT, SEND_STACK, WIRE_AND_DEVICE, half_of,
 };
 use kadenz_record::samples::Sample;
 use kadenz_rt::net::port::{StampSource, UdpPort};
 
 use super::books::Reply;
+use super::density::{CameBy, Density};
 use super::plan::{Destination, ProbePlan};
 use super::stack::Parts;
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
@@ -19,9 +21,17 @@ pub(super) struct Recorders {
     rtt: SeriesRecorder,
     /// Of each device, where there are several.
     each: Vec<SeriesRecorder>,
-    last_reply: Option<SeriesRecorder>,
+    together: Option<Together>,
     device: Option<SeriesRecorder>,
     parts: Option<[SeriesRecorder; 3]>,
+}
+
+/// How devices answer a broadcast together.
+struct Together {
+    first: SeriesRecorder,
+    last: SeriesRecorder,
+    spread: Option<SeriesRecorder>,
+    half: Option<SeriesRecorder>,
 }
 
 /// A recorder for each series, and the names of the sending and of the receiving side's.
@@ -51,13 +61,11 @@ impl Series {
         let lateness = maker.series(LATENESS, words, Kind::Lateness, Judged::Not)?;
         maker.made.clear();
         let several = plan.devices.len() > 1;
-        let broadcast = plan.destination != Destination::Each;
         let words = "the answer was there, less the packet's beat";
         let response = maker.latency(RESPONSE, words, Judged::ByTheDeadline)?;
         let words = "the answer was there, less the packet's handing over";
         let rtt = maker.latency(RTT, words, Judged::Not)?;
-        let words = "the last device's answer was there, less the broadcast's handing over";
-        let last_reply = maker.latency_if(broadcast, "last-reply", words)?;
+        let together = maker.together(port)?;
         let parts = maker.parts(port)?;
         let words = "how long the device held the packet, by its own clock";
         let device = maker.latency_if(plan.device_stamps, "device", words)?;
@@ -74,7 +82,7 @@ impl Series {
             response,
             rtt,
             each,
-            last_reply,
+            together,
             device,
             parts,
         };
@@ -104,14 +112,42 @@ impl Recorders {
         if let Some(recorder) = self.each.get_mut(reply.device) {
             recorder.record(round_trip);
         }
-        if let Some(recorder) = self.last_reply.as_mut().filter(|_| reply.completes) {
-            recorder.record(round_trip);
+        if let Some(together) = &mut self.together {
+            if reply.place == Some(0) {
+                together.first.record(round_trip);
+            }
+            if reply.completes {
+                together.last.record(round_trip);
+            }
         }
         if let (Some(recorder), Some(stamps)) = (&mut self.device, reply.device_stamps) {
             recorder.record(Sample {
                 value_ns: stamps.held_ns().cast_signed(),
                 ..round_trip
             });
+        }
+    }
+
+    /// Records how close together the answers to a broadcast came, of which this was the last.
+    ///
+    /// Real-time safe: no allocation, lock or system call.
+    pub(super) fn record_density(&mut self, reply: &Reply, density: &Density) {
+        let Some(together) = &mut self.together else {
+            return;
+        };
+        let of = [
+            (&mut together.spread, density.spread_ns),
+            (&mut together.half, density.half_ns),
+        ];
+        for (recorder, value_ns) in of {
+            if let Some(recorder) = recorder {
+                recorder.record(Sample {
+                    sequence: reply.sequence.into(),
+                    intended_ns: reply.sent_ns,
+                    actual_ns: reply.received_ns,
+                    value_ns,
+                });
+            }
         }
     }
 
@@ -210,6 +246,35 @@ impl Maker<'_> {
         let receive = "from the answer's arrival, stamped by the kernel, to when it was there";
         let receive = self.latency(RECEIVE_STACK, receive, Judged::Not)?;
         Ok(Some([send, wire, receive]))
+    }
+
+    /// How devices answer a broadcast together, if that is how they are asked.
+    fn together(&mut self, port: &UdpPort) -> Result<Option<Together>, ExperimentError> {
+        if self.plan.destination == Destination::Each {
+            return Ok(None);
+        }
+        let devices = self.plan.devices.len();
+        let came_by = CameBy::of_port(port);
+        let words = "the first device's answer was there, less the broadcast's handing over";
+        let first = self.latency(FIRST_REPLY, words, Judged::Not)?;
+        let words = "the last device's answer was there, less the broadcast's handing over";
+        let last = self.latency(LAST_REPLY, words, Judged::Not)?;
+        let by = came_by.words();
+        let words = format!("from the first device's answer to the last one's, stamped by {by}");
+        let spread = self.latency_if(devices > 1, REPLY_SPREAD, &words)?;
+        let words = format!(
+            "the shortest time in which {} of {devices} answers came, stamped by {by}",
+            half_of(devices)
+        );
+        // The program's own stamps are those of the calls that receive.
+        let dense = devices > 1 && came_by != CameBy::Program;
+        let half = self.latency_if(dense, DENSEST_HALF, &words)?;
+        Ok(Some(Together {
+            first,
+            last,
+            spread,
+            half,
+        }))
     }
 
     fn each(&mut self) -> Result<Vec<SeriesRecorder>, ExperimentError> {

@@ -115,11 +115,11 @@ impl Stack {
         }
     }
 
-    /// An answer came; its parts are told by [`Stack::settle`].
-    pub(super) fn came(&mut self, reply: Reply, stamps: Stamps) {
+    /// An answer came; its parts are told by [`Stack::settle`]. When the kernel had it.
+    pub(super) fn came(&mut self, reply: Reply, stamps: Stamps) -> Option<MonotonicTime> {
         let Some(software) = stamps.software.and_then(|wall| self.bridged(wall)) else {
             self.unsplit += 1;
-            return;
+            return None;
         };
         let came = Came {
             software,
@@ -130,6 +130,7 @@ impl Stack {
             self.unsplit += 1;
         }
         self.waiting.push(Waiting { reply, came });
+        Some(software)
     }
 
     /// Tells the parts of every answer whose packet's stamp is there.

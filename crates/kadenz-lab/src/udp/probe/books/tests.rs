@@ -7,6 +7,7 @@ use kadenz_udp::device::{Answer, Echo, Policy};
 use kadenz_udp::wire::Probe;
 use proptest::prelude::*;
 
+use super::super::density::{Densities, Density};
 use super::super::plan::{Destination, Loop, Receiving};
 use super::*;
 use crate::udp::wiring::Wiring;
@@ -31,6 +32,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
         timeout: Duration::from_millis(100),
         looping: Loop::Open,
         receiving: Receiving::Blocking,
+        rehearses: false,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
         token: None,
@@ -128,6 +130,83 @@ fn an_answer_after_the_timeout_is_late_and_its_packet_lost() {
         (flow.sent, flow.answered, flow.lost, flow.late),
         (1, 0, 1, 1)
     );
+}
+
+/// A plan with a broadcast for all devices.
+fn broadcasting(devices: u8) -> ProbePlan {
+    ProbePlan {
+        destination: Destination::Broadcast(device(255).address),
+        ..plan(devices, 0)
+    }
+}
+
+#[test]
+fn answers_to_a_broadcast_have_places() {
+    let plan = broadcasting(3);
+    let mut books = Books::new(&plan, RUN);
+    let from = |number: usize| plan.devices[number].address;
+    for sequence in 0..5 {
+        books.leaving(sequence, 0, 0);
+        let bytes = answer(sequence, 0);
+        for (place, device) in [2, 0].into_iter().enumerate() {
+            let reply = books.answered(from(device), &bytes, 9_000).unwrap();
+            assert_eq!((reply.place, reply.completes), (Some(place), false));
+        }
+        assert_eq!(books.answered(from(0), &bytes, 9_000), None, "a duplicate");
+    }
+    // The device 1 answers the last one alone, and late.
+    let late = books.answered(from(1), &answer(4, 0), 200_000_000).unwrap();
+    assert_eq!((late.place, late.completes), (Some(2), true));
+    assert_eq!(late.timing, Timing::Late);
+    let told = books.broadcasts().unwrap();
+    assert_eq!((told.sent, told.complete, told.concordance), (5, 1, None));
+    let flows = books.close(&plan.devices);
+    let places = flows.iter().map(|flow| flow.places.unwrap());
+    let places: Vec<_> = places.map(|it| (it.answers, it.first, it.last)).collect();
+    assert_eq!(places, [(5, 0, 0), (1, 0, 1), (5, 5, 0)]);
+}
+
+#[test]
+fn packets_of_their_own_have_no_places_among_others() {
+    let plan = plan(2, 0);
+    let mut books = Books::new(&plan, RUN);
+    books.leaving(0, 0, 0);
+    books.answered(plan.devices[0].address, &answer(0, 0), 9_000);
+    assert_eq!(books.broadcasts(), None);
+    let flows = books.close(&plan.devices);
+    assert!(flows.iter().all(|flow| flow.places.is_none()));
+}
+
+#[test]
+fn telling_the_order_and_the_density_of_answers_allocates_nothing() {
+    let plan = broadcasting(40);
+    let mut books = Books::new(&plan, RUN);
+    let mut densities = Densities::new(40);
+    let answers: Vec<Vec<u8>> = (0..200).map(|sequence| answer(sequence, 0)).collect();
+    let mut told: Option<Density> = None;
+    let counted = allocation_counter::measure(|| {
+        for (sequence, bytes) in (0..).zip(&answers) {
+            books.leaving(sequence, 0, 0);
+            // Every tenth lacks an answer, and is given up.
+            let all = plan.devices.iter().rev();
+            for device in all.skip(usize::from(sequence % 10 == 0)) {
+                let reply = books.answered(device.address, bytes, 9_000);
+                let density =
+                    reply.and_then(|it| densities.came(&it, it.place.map(|at| at as i64)));
+                told = density.or(told);
+            }
+        }
+    });
+    assert_eq!(counted.count_total, 0);
+    assert_eq!(
+        told.unwrap(),
+        Density {
+            spread_ns: 39,
+            half_ns: 19
+        }
+    );
+    let told = books.broadcasts().unwrap();
+    assert_eq!((told.sent, told.complete), (200, 180));
 }
 
 proptest! {
