@@ -6,7 +6,7 @@ use kadenz_lab::testbed::Picos;
 use kadenz_lab::testbed::model::{self, Asking, Cast};
 use kadenz_lab::testbed::topology::{Topology, ready};
 use kadenz_lab::testbed::wire::Payload;
-use kadenz_record::run::network::Flow;
+use kadenz_record::run::network::{FIRST_REPLY, Flow, LAST_REPLY};
 use kadenz_report::numbers;
 use kadenz_report::statistics::Percent;
 use kadenz_report::summary::{SeriesSummary, Summary};
@@ -97,6 +97,14 @@ impl<'a> Measured<'a> {
         let networks = self.runs.iter().filter_map(|run| run.run.network.as_ref());
         let path = networks.filter_map(|network| network.path.as_ref()).next();
         RoundTrip::new(measured, path)
+    }
+
+    /// How alike the orders of answers to broadcasts were, in each round.
+    fn concordances(&self) -> String {
+        let networks = self.runs.iter().filter_map(|run| run.run.network.as_ref());
+        let of = networks.filter_map(|network| network.broadcasts?.concordance);
+        let of: Vec<String> = of.map(|it| format!("{it:.2}")).collect();
+        of.join(", ")
     }
 
     /// Packets as a row shows them.
@@ -320,15 +328,17 @@ fn devices(runs: &[Summary]) -> Option<String> {
     let ends = |times: &Vec<f64>| times.first().copied().zip(times.last().copied());
     let model = model.as_ref().and_then(ends);
     let rows = measured.iter().map(|it| {
-        let (rtt, last) = (it.series("rtt"), it.series("last-reply"));
-        let (rtt, last) = (rtt.as_ref(), last.as_ref());
+        let series = ["rtt", FIRST_REPLY, LAST_REPLY].map(|name| it.series(name));
+        let [rtt, first, last] = series.each_ref().map(Option::as_ref);
         let mut row = told(&[it.leg.name]);
         row.extend(it.counted());
         row.push(numbers::thousands(it.lost_here()));
         row.push(whole(rtt.and_then(|rtt| rtt.min_ns)));
+        row.push(shown(first, Percent::P50));
         row.extend([Percent::P50, Percent::P99].map(|p| shown(rtt, p)));
         row.extend([Percent::P50, Percent::P99, Percent::P99_9].map(|p| shown(last, p)));
         row.push(largest(last));
+        row.push(it.concordances());
         row
     });
     let head = [
@@ -338,12 +348,14 @@ fn devices(runs: &[Summary]) -> Option<String> {
         "out of order",
         "lost by this machine",
         "first answer, soonest",
+        "first answer p50",
         "answer p50",
         "answer p99",
         "last answer p50",
         "last answer p99",
         "last answer p99.9",
         "last answer max",
+        "Kendall's W",
     ];
     let table = markdown(&head, rows);
     let by_model = model.map_or_else(String::new, |(first, last)| {
