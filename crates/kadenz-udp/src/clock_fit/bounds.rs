@@ -39,6 +39,21 @@ impl Span {
         }
     }
 
+    /// What lies in this span and in the other; `None` if nothing does.
+    pub(super) fn and(self, other: Self) -> Option<Self> {
+        let both = Self {
+            lowest: self.lowest.max(other.lowest),
+            highest: self.highest.min(other.highest),
+        };
+        (!both.is_void()).then_some(both)
+    }
+
+    /// How far apart the two are; 0 where they touch.
+    pub(super) fn distance_from(self, other: Self) -> u64 {
+        let apart = (self.lowest - other.highest).max(other.lowest - self.highest);
+        u64::try_from(apart.max(0)).unwrap_or(u64::MAX)
+    }
+
     fn within(self, least: i128, most: i128) -> Self {
         Self {
             lowest: self.lowest.clamp(least, most),
@@ -116,30 +131,13 @@ impl Bounds {
     /// Real-time safe.
     #[must_use]
     pub fn one_way(&self, exchange: &Exchange) -> OneWay {
-        let offset = self
-            .offset_span_at(exchange.sent_ns)
-            .with(self.offset_span_at(exchange.received_ns));
-        let controller = i128::from(self.options.controller_resolution_ns);
-        let device = i128::from(self.options.device_resolution_ns);
-        let (t1, t4) = (
-            i128::from(exchange.sent_ns),
-            i128::from(exchange.received_ns),
-        );
-        let t2 = i128::from(exchange.device.received_ns);
-        let t3 = i128::from(exchange.device.transmitted_ns);
-        let most = (t4 - t1).max(0) + controller;
-        let there = Span {
-            lowest: t2 - t1 - offset.highest - controller,
-            highest: t2 - t1 - offset.lowest + device,
-        };
-        let back = Span {
-            lowest: t4 - t3 + offset.lowest - device,
-            highest: t4 - t3 + offset.highest + controller,
-        };
-        OneWay {
-            there: there.within(0, most).estimate(),
-            back: back.within(0, most).estimate(),
-        }
+        OneWay::of(exchange, self.offset_during(exchange), self.options)
+    }
+
+    /// By how much the device's clock is ahead, from the first to the last moment of an exchange.
+    pub(super) fn offset_during(&self, exchange: &Exchange) -> Span {
+        self.offset_span_at(exchange.sent_ns)
+            .with(self.offset_span_at(exchange.received_ns))
     }
 
     fn offset_span_at(&self, at_ns: u64) -> Span {
@@ -156,6 +154,33 @@ impl Bounds {
             highest: self.offset.highest + moved.highest,
         };
         sum.widened(scaled(wander, distance.abs()))
+    }
+}
+
+impl OneWay {
+    /// How long each way of an exchange took, where the device's clock is ahead by what lies in `offset`.
+    pub(super) fn of(exchange: &Exchange, offset: Span, options: Options) -> Self {
+        let controller = i128::from(options.controller_resolution_ns);
+        let device = i128::from(options.device_resolution_ns);
+        let (t1, t4) = (
+            i128::from(exchange.sent_ns),
+            i128::from(exchange.received_ns),
+        );
+        let t2 = i128::from(exchange.device.received_ns);
+        let t3 = i128::from(exchange.device.transmitted_ns);
+        let most = (t4 - t1).max(0) + controller;
+        let there = Span {
+            lowest: t2 - t1 - offset.highest - controller,
+            highest: t2 - t1 - offset.lowest + device,
+        };
+        let back = Span {
+            lowest: t4 - t3 + offset.lowest - device,
+            highest: t4 - t3 + offset.highest + controller,
+        };
+        Self {
+            there: there.within(0, most).estimate(),
+            back: back.within(0, most).estimate(),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use super::MOST_DRIFT_PPB;
+use super::bounds::Span;
+use super::{MOST_DRIFT_PPB, Options};
 use crate::wire::DeviceStamps;
 
 /// The four times of a question and its answer.
@@ -49,5 +50,17 @@ impl Exchange {
             return Err(Implausible);
         }
         Ok(round_trip.saturating_sub(held))
+    }
+
+    /// By how much the device's clock is ahead, by this exchange alone: neither way takes less than no
+    /// time.
+    pub(super) fn offset_span(&self, options: Options) -> Span {
+        let ahead = |device: u64, controller: u64| i128::from(device) - i128::from(controller);
+        Span {
+            lowest: ahead(self.device.transmitted_ns, self.received_ns)
+                - i128::from(options.controller_resolution_ns),
+            highest: ahead(self.device.received_ns, self.sent_ns)
+                + i128::from(options.device_resolution_ns),
+        }
     }
 }

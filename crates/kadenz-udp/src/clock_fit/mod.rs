@@ -14,6 +14,11 @@
 //! [`Bounds`] are the lowest and the highest value that any line takes which keeps all bounds: the exact
 //! solution of that linear program, in integers, rounded outwards.
 //!
+//! # Clocks that somebody synchronises
+//!
+//! Where PTP or NTP keeps both clocks to one time, they tell each way by themselves, as well as they
+//! agree. [`Agreement`] takes such a claim, narrows it by the bounds above, and says where they refute it.
+//!
 //! # What the error bound rests on
 //!
 //! The true offset is within the stated error if, over the windows kept,
@@ -25,12 +30,14 @@
 //! on the way, the resolutions, and 2 % of the round trip; usually it is less, because each window
 //! tightens the others. Whether both ways took the same time is not assumed, and cannot be known.
 
+mod agreement;
 mod bounds;
 mod exchange;
 mod fit;
 mod program;
 pub mod sim;
 
+pub use agreement::{Agreement, Contradicted};
 pub use bounds::{Bounds, Estimate, OneWay, Span};
 pub use exchange::{Exchange, Implausible};
 pub use fit::{ClockFit, FitSlot, NoFit, Options};

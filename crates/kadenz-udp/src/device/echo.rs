@@ -94,7 +94,19 @@ impl Echo {
     /// The answer is written over the question. Call [`stamp_departure`](Self::stamp_departure) on
     /// it right before it is sent; without that, an answer with device stamps has no right tag.
     pub fn on_datagram(&mut self, now_ns: u64, datagram: &mut [u8]) -> Answer {
-        let answer = self.answer(now_ns, datagram);
+        self.on_stamped_datagram(now_ns, now_ns, datagram)
+    }
+
+    /// As [`on_datagram`](Self::on_datagram), where the device's stamps are on another clock: it came in
+    /// at `received_ns` of that one, as on a wall clock that PTP keeps to the controller's. A step of it
+    /// then does not change how often is answered, which goes by `now_ns`.
+    pub fn on_stamped_datagram(
+        &mut self,
+        now_ns: u64,
+        received_ns: u64,
+        datagram: &mut [u8],
+    ) -> Answer {
+        let answer = self.answer(now_ns, received_ns, datagram);
         self.counts.count(answer);
         answer
     }
@@ -122,7 +134,7 @@ impl Echo {
         self.counts
     }
 
-    fn answer(&mut self, now_ns: u64, datagram: &mut [u8]) -> Answer {
+    fn answer(&mut self, now_ns: u64, received_ns: u64, datagram: &mut [u8]) -> Answer {
         let packet = match Packet::parse(datagram) {
             Ok(packet) => packet,
             Err(_) => return Answer::Silent(Why::Malformed),
@@ -138,12 +150,12 @@ impl Echo {
         if self.rate.as_mut().is_some_and(|it| !it.passes(now_ns)) {
             return Answer::Silent(Why::TooFast);
         }
-        self.make_answer(question, now_ns, datagram);
+        self.make_answer(question, received_ns, datagram);
         Answer::Reply(datagram.len())
     }
 
     /// Turns a question into its answer, which is as long.
-    fn make_answer(&self, question: Kind, now_ns: u64, datagram: &mut [u8]) {
+    fn make_answer(&self, question: Kind, received_ns: u64, datagram: &mut [u8]) {
         let Ok(mut header) = Header::read(datagram) else {
             return;
         };
@@ -157,7 +169,7 @@ impl Echo {
         }
         if header.flags.stamps {
             let stamps = DeviceStamps {
-                received_ns: now_ns,
+                received_ns,
                 transmitted_ns: 0,
             };
             write_stamps(datagram, stamps);
