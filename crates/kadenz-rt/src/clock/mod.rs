@@ -21,6 +21,7 @@ mod facts;
 mod kind;
 mod pair;
 mod phc;
+mod synchronisation;
 mod system;
 mod time;
 mod tsc;
@@ -30,6 +31,7 @@ pub use facts::{ClockFacts, measure};
 pub use kind::{ClockKind, ParseClockKindError};
 pub use pair::ClockPair;
 pub use phc::{OpenPhcError, PhcClock, PhcPair, PhcTime};
+pub use synchronisation::{Synchronisation, synchronisation};
 pub use time::{MonotonicTime, WallTime};
 
 /// A clock that never steps back.

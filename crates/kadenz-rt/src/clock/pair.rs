@@ -84,8 +84,10 @@ impl ClockPair {
         (self.before, self.after)
     }
 
-    /// The wall clock's lead over the sleep clock: the least and the most that this pair allows.
-    pub(super) fn lead_ns(&self) -> (i128, i128) {
+    /// The wall clock's lead over the sleep clock in nanoseconds: the least and the most that this pair
+    /// allows.
+    #[must_use]
+    pub fn lead_ns(&self) -> (i128, i128) {
         let wall = i128::from(self.wall.as_unix_ns());
         (
             wall - i128::from(self.after.as_ns()),

@@ -15,6 +15,7 @@ pub(crate) mod signals;
 pub(crate) mod sleep;
 pub(crate) mod tap;
 pub(crate) mod timerfd;
+pub(crate) mod timex;
 pub(crate) mod trace;
 pub(crate) mod udp;
 
