@@ -3,66 +3,11 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use common::listener::Listener;
 use common::{Said, folder, kadenz, run, run_json, series, text};
-use serde_json::Value;
-
-/// A command of `kadenz udp` that waits for packets, on a port of its own.
-struct Listener {
-    child: Child,
-    notes: BufReader<std::process::ChildStderr>,
-    address: String,
-}
-
-impl Listener {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = kadenz(arguments)
-            .arg("--until-stdin-closes")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut notes = BufReader::new(child.stderr.take().unwrap());
-        let mut address = None;
-        while address.is_none() {
-            let mut line = String::new();
-            assert!(
-                notes.read_line(&mut line).unwrap() > 0,
-                "it ended: {arguments:?}"
-            );
-            let told = line.split(" on ").nth(1);
-            address = told.and_then(|it| it.split(';').next()).map(str::to_owned);
-        }
-        Self {
-            child,
-            notes,
-            address: address.unwrap(),
-        }
-    }
-
-    fn echo(more: &[&str]) -> Self {
-        let mut arguments = vec!["udp", "echo", "--bind", "127.0.0.1:0", "--json"];
-        arguments.extend(more);
-        Self::start(&arguments)
-    }
-
-    /// Ends it as Ctrl-C does; what it said.
-    fn end(mut self) -> Said {
-        drop(self.child.stdin.take());
-        std::io::copy(&mut self.notes, &mut std::io::sink()).unwrap();
-        Said::of(self.child.wait_with_output().unwrap())
-    }
-
-    /// Ends it and takes what it printed as JSON.
-    fn told(self) -> Value {
-        self.end().json()
-    }
-}
 
 /// Sends to these addresses, at a rate that a busy machine keeps up with.
 fn send(to: &str, more: &[&str]) -> Said {
@@ -314,7 +259,7 @@ fn the_logging_server_has_what_the_controllers_measured() {
         let said = send(&echo.address, &options);
         assert_eq!(said.code, 0, "{}", said.err);
     }
-    let said = Said::of(log.child.wait_with_output().unwrap());
+    let said = log.ended();
     let json = said.json();
     assert_eq!(json["runs"][0]["complete"], true);
     assert_eq!(series(&json, "rtt")["count"], 120);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
+pub(crate) mod listener;
 pub(crate) mod started;
 
 use std::path::{Path, PathBuf};

@@ -15,7 +15,7 @@ use crate::measuring::{ExperimentError, Measuring};
 use crate::session::Ongoing;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
-use crate::udp::probe::{self, Destination, Device, Loop, Prepared, ProbePlan, Receiving};
+use crate::udp::probe::{self, Clocks, Destination, Device, Loop, Prepared, ProbePlan, Receiving};
 use crate::udp::wiring::Wiring;
 
 /// The share of a check's time in which round trips are measured: one in so many.
@@ -107,6 +107,7 @@ impl Ready {
             rehearses: false,
             device_stamps: false,
             device_resolution: Duration::from_micros(1),
+            clocks: Clocks::Fitted,
             token: None,
             port: PortOptions {
                 local,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::clock::{self, WallTime};
 use kadenz_rt::net::port::{Inbox, OpenPortError, PortOptions, Reception, UdpPort, Wait};
 use kadenz_udp::device::{Answer, Counts, Echo, Policy};
 use kadenz_udp::wire::MAX_PAYLOAD_BYTES;
@@ -24,6 +24,26 @@ pub enum Listening {
     BusyPoll,
 }
 
+/// With which clock a device stamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StampClock {
+    /// Its monotonic one.
+    #[default]
+    Monotonic,
+    /// Its wall clock: ns since 1970-01-01 00:00 UTC. For hosts that somebody synchronises.
+    Wall,
+}
+
+impl StampClock {
+    /// Real-time safe: one or two readings of a clock.
+    fn now_ns(self) -> u64 {
+        match self {
+            Self::Monotonic => clock::now().as_ns(),
+            Self::Wall => WallTime::now().as_unix_ns().cast_unsigned(),
+        }
+    }
+}
+
 /// What a device is.
 #[derive(Clone, Debug, Default)]
 pub struct EchoPlan {
@@ -33,6 +53,8 @@ pub struct EchoPlan {
     pub policy: Policy,
     /// How it waits.
     pub listening: Listening,
+    /// With which clock it stamps.
+    pub stamps: StampClock,
 }
 
 /// What a device did.
@@ -63,6 +85,7 @@ pub struct EchoDevice {
     rehearsal: Option<Rehearsal>,
     /// Since the last question.
     rehearsed: bool,
+    stamps: StampClock,
     unsent: u64,
 }
 
@@ -83,6 +106,7 @@ impl EchoDevice {
                 Listening::Blocking | Listening::BusyPoll => None,
             },
             rehearsed: false,
+            stamps: plan.stamps,
             unsent: 0,
         })
     }
@@ -110,7 +134,7 @@ impl EchoDevice {
         // An error tells of an answer that nobody waited for; the next question may come.
         if let Ok(Reception::Datagrams(_)) = self.port.receive_batch(&mut self.inbox, wait) {
             let received = clock::now();
-            self.answer(received);
+            self.answer(received.as_ns(), self.stamps.now_ns());
             self.anticipation.came(received);
             self.rehearsed = false;
         }
@@ -142,19 +166,21 @@ impl EchoDevice {
         }
     }
 
-    fn answer(&mut self, received: MonotonicTime) {
+    fn answer(&mut self, now_ns: u64, received_ns: u64) {
         for datagram in self.inbox.datagrams() {
             if datagram.truncated() {
                 continue;
             }
-            let answer = self.echo.on_datagram(received.as_ns(), datagram.bytes);
+            let answer = self
+                .echo
+                .on_stamped_datagram(now_ns, received_ns, datagram.bytes);
             let Answer::Reply(length) = answer else {
                 continue;
             };
             let Some(reply) = datagram.bytes.get_mut(..length) else {
                 continue;
             };
-            self.echo.stamp_departure(clock::now().as_ns(), reply);
+            self.echo.stamp_departure(self.stamps.now_ns(), reply);
             self.unsent += u64::from(self.port.send_to(reply, datagram.from).is_err());
         }
     }

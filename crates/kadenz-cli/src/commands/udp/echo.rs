@@ -3,10 +3,10 @@
 use std::num::NonZeroU32;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kadenz_lab::stop::Stop;
 use kadenz_lab::udp::ECHO_PORT;
-use kadenz_lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening};
+use kadenz_lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening, StampClock};
 use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::tuning::{self, Applied, Policy, Tuning};
@@ -14,9 +14,9 @@ use kadenz_udp::device::{PerSecond, Policy as EchoPolicy};
 use kadenz_udp::wire::Name;
 use serde::Serialize;
 
-use super::address;
 use super::socket::SocketOptions;
 use super::token::TokenOption;
+use super::{address, synchronised};
 use crate::commands::interrupt;
 use crate::options::{CpuList, Span};
 use crate::output::{self, Outcome};
@@ -31,7 +31,8 @@ Examples:
   kadenz udp echo                                       for a controller on this machine
   kadenz udp echo --bind 0.0.0.0 --policy fifo:50       for the robot's network, at real-time priority
   kadenz udp echo --bind 10.0.0.5 --token-file token    for who knows the token
-  kadenz udp echo --bind 0.0.0.0 --name left-foot       as a device of that name")]
+  kadenz udp echo --bind 0.0.0.0 --name left-foot       as a device of that name
+  kadenz udp echo --bind 0.0.0.0 --stamps wall          on a host whose wall clock PTP keeps")]
 pub(crate) struct Options {
     /// Address to listen on, with a port or without
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6176")]
@@ -44,6 +45,10 @@ pub(crate) struct Options {
     /// The most answers a second, over all who ask
     #[arg(long, value_name = "RATE", default_value = "200kHz")]
     limit: Rate,
+
+    /// With which clock it stamps, where a controller asks for that
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
+    stamps: StampsOption,
 
     /// How long [default: until Ctrl-C]
     #[arg(long = "for", value_name = "SPAN")]
@@ -82,6 +87,14 @@ pub(crate) struct Options {
     until_stdin_closes: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StampsOption {
+    /// One that is never set
+    Monotonic,
+    /// The wall clock, for a controller with `--clocks synchronised`
+    Wall,
+}
+
 /// What was answered, as JSON.
 #[derive(Serialize)]
 struct EchoOutput {
@@ -110,6 +123,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             false if options.anticipate => Listening::Anticipating,
             false => Listening::Blocking,
         },
+        stamps: match options.stamps {
+            StampsOption::Monotonic => StampClock::Monotonic,
+            StampsOption::Wall => StampClock::Wall,
+        },
     };
     let mut device = EchoDevice::open(&plan)?;
     let stop = stop(options)?;
@@ -127,6 +144,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let address = device.port().local_address();
     if !options.quiet {
+        if options.stamps == StampsOption::Wall {
+            output::note(&format!(
+                "stamps by the wall clock: {}",
+                synchronised::words()
+            ));
+        }
         output::note(&format!("answering on {address}; Ctrl-C ends it"));
     }
     device.run(&stop);

@@ -7,6 +7,7 @@ mod log;
 mod path;
 mod probe;
 mod socket;
+mod synchronised;
 mod token;
 
 use clap::Subcommand;

@@ -8,17 +8,17 @@ use kadenz_lab::measuring::Measuring;
 use kadenz_lab::testbed::inside::Questions;
 use kadenz_lab::testbed::model::Cast;
 use kadenz_lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_apart};
-use kadenz_lab::udp::probe::{Destination, Device, Loop, ProbePlan, Receiving, probe};
+use kadenz_lab::udp::probe::{Clocks, Destination, Device, Loop, ProbePlan, Receiving, probe};
 use kadenz_lab::udp::{ECHO_PORT, LOG_PORT};
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::net::port::PortOptions;
 use kadenz_rt::tuning::Policy;
 
-use super::address;
 use super::path::PathOption;
 use super::socket::{DISCOVERY, SocketOptions, Stamps, any_like};
 use super::token::TokenOption;
+use super::{address, synchronised};
 use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
 use crate::output::{self, Outcome};
@@ -130,6 +130,20 @@ struct ProbeOptions {
     #[arg(long, value_name = "SPAN", default_value = "1us")]
     device_resolution: Span,
 
+    /// By whose clocks it is told how long each way took
+    #[arg(
+        long,
+        value_name = "CLOCKS",
+        default_value = "fitted",
+        requires_if("synchronised", "device_stamps")
+    )]
+    clocks: ClocksOption,
+
+    /// With `--clocks synchronised`: by how much this wall clock and a device's differ at most, as
+    /// who keeps them tells
+    #[arg(long, value_name = "SPAN", requires = "device_stamps")]
+    clock_error: Option<Span>,
+
     /// Logging server that gets every measurement, with a port or without
     #[arg(long, value_name = "ADDRESS")]
     log: Option<String>,
@@ -162,6 +176,14 @@ enum ReceiveOption {
     Spin,
     /// The kernel wakes the thread; in the open loop a thread of its own receives
     Block,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClocksOption {
+    /// Each device's is fitted to this one's by the round trips
+    Fitted,
+    /// Wall clocks that PTP or NTP keeps together; devices stamp with theirs (`--stamps wall`)
+    Synchronised,
 }
 
 pub(crate) fn send(options: &Send) -> anyhow::Result<Outcome> {
@@ -286,6 +308,7 @@ impl ProbeOptions {
             rehearses: self.rehearse,
             device_stamps: self.device_stamps,
             device_resolution: self.device_resolution.0,
+            clocks: self.clocks()?,
             token: self.token.token()?,
             port: PortOptions {
                 receive_stamps: stamping,
@@ -304,6 +327,24 @@ impl ProbeOptions {
             Some(ReceiveOption::Block) => Receiving::Blocking,
             None if devices == 1 => Receiving::Spinning,
             None => Receiving::Blocking,
+        }
+    }
+
+    fn clocks(&self) -> anyhow::Result<Clocks> {
+        match (self.clocks, self.clock_error) {
+            (ClocksOption::Fitted, None) => Ok(Clocks::Fitted),
+            (ClocksOption::Fitted, Some(_)) => anyhow::bail!(
+                "`--clock-error` is of synchronised clocks; say `--clocks synchronised` as well"
+            ),
+            (ClocksOption::Synchronised, Some(apart)) => {
+                Ok(Clocks::Synchronised { apart: apart.0 })
+            }
+            (ClocksOption::Synchronised, None) => anyhow::bail!(
+                "say with `--clock-error` by how much this wall clock and the devices' differ at most: \
+                 {}, and `kadenz udp echo --stamps wall` tells of the device's; add both, or say what \
+                 ptp4l and phc2sys tell",
+                synchronised::words()
+            ),
         }
     }
 
@@ -357,6 +398,10 @@ impl ProbeOptions {
         set("rehearse", plan.rehearses.into());
         set("stamps", format!("{:?}", self.stamps).to_lowercase().into());
         set("device_stamps", plan.device_stamps.into());
+        if let Clocks::Synchronised { apart } = plan.clocks {
+            set("clocks", "synchronised".into());
+            set("clock_error", Span(apart).to_string().into());
+        }
         if let Some(file) = self.token.file() {
             set("token_file", file.into());
         }

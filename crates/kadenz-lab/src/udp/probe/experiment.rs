@@ -16,11 +16,12 @@ use kadenz_udp::wire::RunId;
 use super::books::Books;
 use super::departures::{Announced, departures};
 use super::hand_on::HandOn;
-use super::one_way::{self, Clerk, Exchanges, OneWayFacts};
-use super::plan::{Loop, ProbePlan, Receiving};
+use super::one_way::{self, Clerk, Exchanges};
+use super::plan::{Clocks, Loop, ProbePlan, Receiving};
 use super::receiver::Receiver;
 use super::recorders::{Recorders, Series};
 use super::sender::{self, CannotPack, Sender};
+use super::trust;
 use crate::crew::{self, Member, Station, Watch};
 use crate::measuring::{ExperimentError, Measuring};
 use crate::session::{self, Ongoing};
@@ -116,7 +117,10 @@ impl Prepared {
         let plan = self.plan.clone();
         let before = Surroundings::look(&plan);
         let (result, results) = mpsc::sync_channel(1);
-        let (exchanges, clerk) = self.ways.take().unzip();
+        let (exchanges, mut clerk) = self.ways.take().unzip();
+        if let (Some(clerk), Clocks::Synchronised { apart }) = (&mut clerk, plan.clocks) {
+            clerk.believe(trust::synchronised(apart, ongoing.origin));
+        }
         let clerk = clerk.map(|clerk| std::thread::spawn(|| clerk.run()));
         let members = self.members(measuring, ongoing, exchanges, &result);
         let ended_by = crew::work(ongoing, members, stop, watch)?;
@@ -125,7 +129,7 @@ impl Prepared {
             ongoing.running.add_warning(warning);
         }
         if let Some(Ok(facts)) = clerk.map(std::thread::JoinHandle::join) {
-            tell_of_ways(ongoing, facts);
+            trust::tell_of_ways(ongoing, &plan, facts);
         }
         let here = before.lost_since(&mut receiver);
         let network = Network {
@@ -281,35 +285,6 @@ fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentErro
     let hand_on = HandOn::new(port, id, plan.token.clone());
     let hand_on = hand_on.map_err(|error| ExperimentError::Payload(error.to_string()))?;
     Ok(Some(hand_on))
-}
-
-/// Writes into the run how true the ways there and back are.
-fn tell_of_ways(ongoing: &Ongoing, facts: OneWayFacts) {
-    let OneWayFacts {
-        settled,
-        unsettled,
-        error_ns,
-    } = facts;
-    ongoing.running.update(|run| {
-        let parameters = &mut run.parameters;
-        parameters.insert("one_way_error_ns".to_owned(), error_ns.into());
-        for series in &mut run.series {
-            if ["to-device", "from-device"].contains(&series.name.as_str()) {
-                let words = format!(", true within {error_ns} ns");
-                series.description.push_str(&words);
-            }
-        }
-    });
-    if unsettled > 0 {
-        ongoing.running.add_warning(Warning {
-            id: "ways_unknown".to_owned(),
-            text: format!(
-                "of {unsettled} round trips, beside {settled} others, nobody knows how long each way \
-                 took: a device's clock stepped, or counts in longer steps than was said"
-            ),
-            remedy: Some("see --device-resolution; their round trips were recorded all the same".to_owned()),
-        });
-    }
 }
 
 /// A number that no run of today has: answers to an earlier run are no answers to this one.

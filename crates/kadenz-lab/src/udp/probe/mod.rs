@@ -24,17 +24,19 @@ mod density;
 mod departures;
 mod experiment;
 mod hand_on;
+mod lead;
 mod one_way;
 mod plan;
 mod receiver;
 mod recorders;
 mod sender;
 mod stack;
+mod trust;
 
 pub use books::{Books, Reply};
 pub use experiment::probe;
 pub(crate) use experiment::{Prepared, open};
-pub use plan::{Destination, Device, Loop, ProbePlan, Receiving};
+pub use plan::{Clocks, Destination, Device, Loop, ProbePlan, Receiving};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,11 @@
 //! The receiving thread tells of every exchange through the notebook's ring. The clerk, an ordinary
 //! thread, fits each device's clock ([`kadenz_udp::clock_fit`]) and records both ways once enough is
 //! known, some seconds later; samples have the time of the exchange all the same.
+//!
+//! Where somebody synchronises the clocks, they are taken at their word, as far as the exchanges do not
+//! contradict it ([`kadenz_udp::clock_fit::Agreement`]). What is claimed of wall clocks is brought to the
+//! run's time by readings of both ([`Lead`]). A device whose clock is proved to be farther away than
+//! claimed is fitted from then on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +15,14 @@ use std::time::Duration;
 
 use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::{self, Sample, SampleConsumer, SampleProducer};
-use kadenz_udp::clock_fit::{ClockFit, Exchange, FitSlot, Options};
+use kadenz_rt::clock::ClockPair;
+use kadenz_udp::clock_fit::{
+    Agreement, Bounds, ClockFit, Exchange, FitSlot, OneWay, Options, Span,
+};
 use kadenz_udp::wire::DeviceStamps;
 
 use super::books::Reply;
+use super::lead::Lead;
 
 /// Samples in the ring, two an exchange: half a minute at 1 kHz, a second of 40 devices at that.
 const CAPACITY: usize = 1 << 17;
@@ -67,13 +76,39 @@ struct Waiting {
     device: usize,
     sequence: u32,
     exchange: Exchange,
+    /// By how much the device's clock is said to be ahead of the run's time.
+    claim: Option<Span>,
+}
+
+/// Clocks that somebody keeps to one time.
+pub(super) struct Synchronised {
+    /// By how much two of them differ at most.
+    pub(super) apart_ns: u64,
+    pub(super) lead: Lead,
+    /// Reads both clocks of this machine.
+    pub(super) read: Box<dyn FnMut() -> ClockPair + Send>,
+}
+
+impl Synchronised {
+    /// By how much the device's clock is ahead of the run's time during an exchange, if all is as said.
+    fn claim(&self, sent_ns: i64) -> Option<Span> {
+        let lead = self.lead.since(sent_ns)?;
+        Some(Span {
+            lowest: lead.lowest - i128::from(self.apart_ns),
+            highest: lead.highest + i128::from(self.apart_ns),
+        })
+    }
 }
 
 /// Fits clocks and records both ways.
 pub(super) struct Clerk {
     ring: SampleConsumer,
     over: Arc<AtomicBool>,
+    options: Options,
     fits: Vec<ClockFit<Vec<FitSlot>>>,
+    synchronised: Option<Synchronised>,
+    /// Devices whose clocks are not as claimed.
+    refuted: Vec<bool>,
     waiting: Vec<Waiting>,
     /// The first half of an exchange.
     half: Option<Sample>,
@@ -91,6 +126,11 @@ pub(super) struct OneWayFacts {
     pub(super) unsettled: u64,
     /// No recorded way is farther from the truth than this, in ns.
     pub(super) error_ns: u64,
+    /// Of those settled, how many by clocks that are said to be synchronised.
+    pub(super) by_claim: u64,
+    /// Devices whose clocks are not as claimed, and how far beyond that one of them is at least.
+    pub(super) refuted: u64,
+    pub(super) beyond_ns: u64,
 }
 
 /// Both ends, for so many devices whose clocks count in steps of `device_resolution_ns`.
@@ -109,7 +149,10 @@ pub(super) fn one_way(
     let clerk = Clerk {
         ring: consumer,
         over: Arc::clone(&over),
+        options,
         fits: (0..devices).map(|_| fit()).collect(),
+        synchronised: None,
+        refuted: vec![false; devices],
         waiting: Vec::new(),
         half: None,
         there,
@@ -124,6 +167,11 @@ pub(super) fn one_way(
 }
 
 impl Clerk {
+    /// Takes the clocks at the word of who synchronises them.
+    pub(super) fn believe(&mut self, synchronised: Synchronised) {
+        self.synchronised = Some(synchronised);
+    }
+
     /// Works until the receiving thread has ended and everything is settled.
     pub(super) fn run(mut self) -> OneWayFacts {
         loop {
@@ -142,10 +190,18 @@ impl Clerk {
     }
 
     fn take(&mut self) {
+        let known = self.waiting.len();
         while let Some(sample) = self.ring.pop() {
             match self.half.take() {
                 Some(first) if first.sequence == sample.sequence => self.enter(&first, &sample),
                 _ => self.half = Some(sample),
+            }
+        }
+        // Read after them, so that a step of the wall clock during one of them is noticed.
+        if let Some(synchronised) = &mut self.synchronised {
+            synchronised.lead.observe((synchronised.read)());
+            for it in self.waiting.iter_mut().skip(known) {
+                it.claim = synchronised.claim(it.exchange.sent_ns.cast_signed());
             }
         }
     }
@@ -171,6 +227,7 @@ impl Clerk {
             device,
             sequence: (first.sequence & u64::from(u32::MAX)) as u32,
             exchange,
+            claim: None,
         });
     }
 
@@ -188,122 +245,64 @@ impl Clerk {
         };
         let middle = last.exchange.sent_ns - self.spans() / 2;
         let bounds: Vec<_> = self.fits.iter().map(|fit| fit.bounds_at(middle)).collect();
-        for it in self.waiting.drain(..) {
-            let Some(Ok(bounds)) = bounds.get(it.device) else {
-                self.facts.unsettled += 1;
-                continue;
-            };
-            let ways = bounds.one_way(&it.exchange);
-            let sample = |value_ns: i64| Sample {
-                sequence: it.sequence.into(),
-                intended_ns: it.exchange.sent_ns.cast_signed(),
-                actual_ns: it.exchange.received_ns.cast_signed(),
-                value_ns,
-            };
-            self.there.record(sample(ways.there.value_ns));
-            self.back.record(sample(ways.back.value_ns));
-            self.facts.settled += 1;
-            let error = ways.there.error_ns.max(ways.back.error_ns);
-            self.facts.error_ns = self.facts.error_ns.max(error);
+        let bounds: Vec<Option<Bounds>> = bounds.into_iter().map(Result::ok).collect();
+        self.doubt(&bounds);
+        let waiting = std::mem::take(&mut self.waiting);
+        for it in &waiting {
+            let fitted = bounds.get(it.device).copied().flatten();
+            let claimed = self.by_claim(it, fitted.as_ref());
+            let ways = claimed.or_else(|| fitted.map(|fit| fit.one_way(&it.exchange)));
+            match ways {
+                Some(ways) => self.record(it, ways),
+                None => self.facts.unsettled += 1,
+            }
+            self.facts.by_claim += u64::from(claimed.is_some());
         }
         for (fit, bounds) in self.fits.iter_mut().zip(&bounds) {
-            if bounds.is_err() {
+            if bounds.is_none() {
                 // The clock stepped: what was seen before says nothing of it now.
                 fit.forget();
             }
         }
     }
+
+    /// Looks for devices whose clocks are not as claimed: from now on they are fitted.
+    fn doubt(&mut self, bounds: &[Option<Bounds>]) {
+        for it in &self.waiting {
+            let Some(claim) = it.claim.filter(|_| !self.refuted[it.device]) else {
+                continue;
+            };
+            let fitted = bounds.get(it.device).and_then(Option::as_ref);
+            let claim = Agreement::new(claim, self.options);
+            if let Err(contradicted) = claim.one_way(&it.exchange, fitted) {
+                self.refuted[it.device] = true;
+                self.facts.refuted += 1;
+                self.facts.beyond_ns = self.facts.beyond_ns.max(contradicted.apart_ns);
+            }
+        }
+    }
+
+    /// How long each way took by clocks that are said to be synchronised.
+    fn by_claim(&self, it: &Waiting, fitted: Option<&Bounds>) -> Option<OneWay> {
+        let claim = it.claim.filter(|_| !self.refuted[it.device])?;
+        let claim = Agreement::new(claim, self.options);
+        claim.one_way(&it.exchange, fitted).ok()
+    }
+
+    fn record(&mut self, it: &Waiting, ways: OneWay) {
+        let sample = |value_ns: i64| Sample {
+            sequence: it.sequence.into(),
+            intended_ns: it.exchange.sent_ns.cast_signed(),
+            actual_ns: it.exchange.received_ns.cast_signed(),
+            value_ns,
+        };
+        self.there.record(sample(ways.there.value_ns));
+        self.back.record(sample(ways.back.value_ns));
+        self.facts.settled += 1;
+        let error = ways.there.error_ns.max(ways.back.error_ns);
+        self.facts.error_ns = self.facts.error_ns.max(error);
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
-
-    use kadenz_record::run::folder::{RunReader, RunWriter, SeriesSpec};
-    use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
-    use kadenz_udp::controller::{Order, Timing};
-
-    use super::*;
-
-    /// An exchange of 30 us there and 50 us back, plus up to 40 us of queueing, with a device whose
-    /// clock is `ahead_ns` ahead and runs 20 ppm fast.
-    fn reply(sequence: u32, ahead_ns: u64) -> Reply {
-        let sent_ns = u64::from(sequence) * 10_000_000;
-        let queued = u64::from(sequence.wrapping_mul(2_654_435_761) >> 16) % 40_000;
-        let there = 30_000 + queued;
-        let device = |at: u64| at + at / 50_000 + ahead_ns;
-        let received_ns = sent_ns + there + 5_000 + 50_000;
-        Reply {
-            device: 0,
-            sequence,
-            intended_ns: sent_ns.cast_signed(),
-            sent_ns: sent_ns.cast_signed(),
-            received_ns: received_ns.cast_signed(),
-            timing: Timing::InTime,
-            order: Order::InOrder,
-            device_stamps: Some(DeviceStamps {
-                received_ns: device(sent_ns + there),
-                transmitted_ns: device(sent_ns + there + 5_000),
-            }),
-            place: Some(0),
-            completes: true,
-        }
-    }
-
-    /// Plays these replies; what the clerk found, and the recorded ways there and back.
-    fn played(replies: impl Iterator<Item = Reply>) -> (OneWayFacts, [Vec<i64>; 2]) {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("run");
-        let mut run = RunWriter::create(&out, Run::default()).unwrap();
-        let mut series = |name: &str| {
-            let series = Series {
-                name: name.to_owned(),
-                kind: Kind::Latency,
-                ..Series::default()
-            };
-            run.series(SeriesSpec { series, raw: true }).unwrap()
-        };
-        let recorders = [series("there"), series("back")];
-        let running = run.start(Duration::from_millis(50)).unwrap();
-        let (mut exchanges, clerk) = one_way(1, 1, recorders);
-        replies.for_each(|reply| exchanges.tell(&reply));
-        drop(exchanges);
-        let facts = clerk.run();
-        running.finish(EndedBy::Finished).unwrap();
-        let reader = RunReader::open(&out).unwrap();
-        let values = ["there", "back"].map(|name| {
-            let mut values: Vec<i64> = Vec::new();
-            let mut samples = reader.samples(name).unwrap();
-            let take = |some: &[i64]| values.extend_from_slice(some);
-            samples.for_each_value(take).unwrap();
-            values
-        });
-        (facts, values)
-    }
-
-    #[test]
-    fn both_ways_are_true_within_the_stated_error() {
-        let (facts, [there, back]) = played((1..3000).map(|n| reply(n, 5_000_000_000)));
-        assert_eq!((facts.settled, facts.unsettled), (2999, 0));
-        // Half of the shortest way there and back, and what nobody knows of the drift.
-        assert!((40_000..80_000).contains(&facts.error_ns), "{facts:?}");
-        for (at, value) in there.iter().enumerate() {
-            let sequence = at as u32 + 1;
-            let queued = i64::from(sequence.wrapping_mul(2_654_435_761) >> 16) % 40_000;
-            assert!(
-                value.abs_diff(30_000 + queued) <= facts.error_ns,
-                "{at}: {value}"
-            );
-        }
-        assert!(back.iter().all(|it| it.abs_diff(50_000) <= facts.error_ns));
-    }
-
-    #[test]
-    fn a_clock_that_steps_is_not_averaged_over() {
-        let stepping = (1..2000).map(|n| reply(n, if n < 1000 { 0 } else { 3_000_000_000 }));
-        let (facts, [there, _]) = played(stepping);
-        assert_eq!(facts.settled + facts.unsettled, 1999);
-        assert!(facts.unsettled > 0, "{facts:?}");
-        assert_eq!(there.len() as u64, facts.settled);
-    }
-}
+mod tests;

@@ -52,6 +52,19 @@ pub enum Receiving {
     BusyPoll,
 }
 
+/// By whose clocks it is told how long each way took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// Each device's clock is fitted to the controller's.
+    #[default]
+    Fitted,
+    /// The devices stamp with their wall clocks, which somebody keeps to this one's.
+    Synchronised {
+        /// By how much two of them differ at most.
+        apart: Duration,
+    },
+}
+
 /// A measurement of round trips.
 #[derive(Clone, Debug)]
 pub struct ProbePlan {
@@ -81,6 +94,8 @@ pub struct ProbePlan {
     pub device_stamps: bool,
     /// In what steps the devices' clocks count, at most.
     pub device_resolution: Duration,
+    /// By whose clocks it is told how long each way took, where device stamps are asked for.
+    pub clocks: Clocks,
     /// The token that the devices know.
     pub token: Option<Token>,
     /// The socket.

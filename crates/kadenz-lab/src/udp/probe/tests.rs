@@ -64,6 +64,7 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: Receiving) -> ProbePlan {
         rehearses: receiving == Receiving::Spinning,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
+        clocks: super::plan::Clocks::Fitted,
         token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
         port: PortOptions {
             receive_stamps: Stamping::Software,

@@ -35,6 +35,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
         rehearses: false,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
+        clocks: super::super::plan::Clocks::Fitted,
         token: None,
         port: kadenz_rt::net::port::PortOptions::default(),
         wiring: Wiring::default(),

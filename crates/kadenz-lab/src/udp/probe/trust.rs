@@ -1,0 +1,168 @@
+//! What is said of clocks: how true one-way times are, by whose word, and what speaks against it.
+
+use std::time::Duration;
+
+use kadenz_record::run::model::Warning;
+use kadenz_rt::clock::{self, ClockPair, MonotonicTime, Synchronisation};
+
+use super::lead::Lead;
+use super::one_way::{OneWayFacts, Synchronised};
+use super::plan::{Clocks, ProbePlan};
+use crate::session::Ongoing;
+
+/// Readings of both clocks at once, of which the closest counts.
+const TRIES: u32 = 5;
+
+/// The claim that wall clocks agree within `apart`, for a run whose time begins at `origin`. Made before
+/// the first packet leaves.
+pub(super) fn synchronised(apart: Duration, origin: MonotonicTime) -> Synchronised {
+    Synchronised {
+        apart_ns: nanoseconds(apart),
+        lead: Lead::starting_with(origin, ClockPair::read(TRIES)),
+        read: Box::new(|| ClockPair::read(TRIES)),
+    }
+}
+
+/// Writes into the run how true the ways there and back are, and by whose clocks.
+pub(super) fn tell_of_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFacts) {
+    let by = by_whose_clocks(plan.clocks, facts);
+    let error_ns = facts.error_ns;
+    ongoing.running.update(|run| {
+        let parameters = &mut run.parameters;
+        parameters.insert("one_way_error_ns".to_owned(), error_ns.into());
+        parameters.insert("one_way_by".to_owned(), by.as_str().into());
+        for series in &mut run.series {
+            if ["to-device", "from-device"].contains(&series.name.as_str()) {
+                let words = format!(", {by}, true within {error_ns} ns");
+                series.description.push_str(&words);
+            }
+        }
+    });
+    let kept = clock::synchronisation();
+    for warning in warnings(plan, facts, kept) {
+        ongoing.running.add_warning(warning);
+    }
+}
+
+fn by_whose_clocks(clocks: Clocks, facts: OneWayFacts) -> String {
+    let apart = match clocks {
+        Clocks::Synchronised { apart } if facts.by_claim > 0 => nanoseconds(apart),
+        _ => return "fitted to each other".to_owned(),
+    };
+    let claim = format!("synchronised and said to agree within {apart} ns");
+    match facts.settled - facts.by_claim {
+        0 => claim,
+        others => format!("{claim}, {others} round trips fitted to each other"),
+    }
+}
+
+/// What speaks against the times that were told.
+fn warnings(plan: &ProbePlan, facts: OneWayFacts, kept: Synchronisation) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Clocks::Synchronised { apart } = plan.clocks {
+        warnings.extend(refuted(nanoseconds(apart), facts));
+        let elsewhere = plan.devices.iter().any(|it| !it.address.ip().is_loopback());
+        warnings.extend(free(kept).filter(|_| elsewhere));
+    }
+    warnings.extend(unknown(facts));
+    warnings
+}
+
+fn refuted(apart_ns: u64, facts: OneWayFacts) -> Option<Warning> {
+    let OneWayFacts {
+        refuted,
+        beyond_ns,
+        by_claim,
+        ..
+    } = facts;
+    (refuted > 0).then(|| Warning {
+        id: "clocks_contradict".to_owned(),
+        text: format!(
+            "the clocks are said to agree within {apart_ns} ns, and {refuted} of the devices cannot: \
+             with them packets would have come before they were sent, by at least {beyond_ns} ns \
+             more than that. Their clocks were fitted from then on; the ways of {by_claim} round trips \
+             rest on what is said"
+        ),
+        remedy: Some(
+            "see that ptp4l and phc2sys, or chronyd, keep the wall clocks of both, that the device \
+             stamps with it (`kadenz udp echo --stamps wall`), and that --clock-error is not too \
+             small; or take --clocks fitted"
+                .to_owned(),
+        ),
+    })
+}
+
+fn free(kept: Synchronisation) -> Option<Warning> {
+    (kept == Synchronisation::Free).then(|| Warning {
+        id: "wall_clock_free".to_owned(),
+        text:
+            "the clocks are said to agree, but this machine's kernel knows of nobody who keeps its \
+               wall clock"
+                .to_owned(),
+        remedy: Some(
+            "see `chronyc tracking`, or whether phc2sys runs; or take --clocks fitted".to_owned(),
+        ),
+    })
+}
+
+fn unknown(facts: OneWayFacts) -> Option<Warning> {
+    let OneWayFacts {
+        settled, unsettled, ..
+    } = facts;
+    (unsettled > 0).then(|| Warning {
+        id: "ways_unknown".to_owned(),
+        text: format!(
+            "of {unsettled} round trips, beside {settled} others, nobody knows how long each way \
+             took: a device's clock stepped, or counts in longer steps than was said"
+        ),
+        remedy: Some(
+            "see --device-resolution; their round trips were recorded all the same".to_owned(),
+        ),
+    })
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: Clocks = Clocks::Synchronised {
+        apart: Duration::from_micros(1),
+    };
+
+    #[test]
+    fn the_run_says_by_whose_clocks() {
+        let facts = |settled, by_claim| OneWayFacts {
+            settled,
+            by_claim,
+            ..OneWayFacts::default()
+        };
+        let said = "synchronised and said to agree within 1000 ns";
+        assert_eq!(by_whose_clocks(SAID, facts(9, 9)), said);
+        assert_eq!(
+            by_whose_clocks(SAID, facts(9, 4)),
+            format!("{said}, 5 round trips fitted to each other")
+        );
+        for clocks in [SAID, Clocks::Fitted] {
+            assert_eq!(by_whose_clocks(clocks, facts(9, 0)), "fitted to each other");
+        }
+    }
+
+    #[test]
+    fn what_speaks_against_a_claim_is_said() {
+        assert_eq!(refuted(1000, OneWayFacts::default()), None);
+        let facts = OneWayFacts {
+            refuted: 1,
+            beyond_ns: 2_900_000,
+            ..OneWayFacts::default()
+        };
+        let text = refuted(1000, facts).map(|it| it.text).unwrap_or_default();
+        assert!(text.contains("at least 2900000 ns"), "{text}");
+        assert!(free(Synchronisation::Free).is_some());
+        assert_eq!(free(Synchronisation::Kept { within_ns: 5 }), None);
+        assert_eq!(free(Synchronisation::Unknown), None);
+    }
+}
