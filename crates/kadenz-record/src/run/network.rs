@@ -79,7 +79,8 @@ pub struct Broadcasts {
     /// `1 / complete` if each is drawn anew. Absent with fewer than two broadcasts or devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concordance: Option<f64>,
-    /// The most answers that the program found waiting at once, in one call that receives.
+    /// The most answers that the program found waiting at once: in one call that receives, or in several
+    /// that followed one which was full.
     #[serde(default)]
     pub most_at_once: u64,
     /// Bytes that an answer takes of an Ethernet link, with all headers, preamble and gap, over IPv4.

@@ -1,7 +1,7 @@
 //! The table of packets: a row a device.
 
 use comfy_table::{Cell, CellAlignment};
-use kadenz_record::run::network::{Flow, Interface, Network, Places};
+use kadenz_record::run::network::{Flow, Interface, Network};
 
 use super::text::wrap;
 use super::{Style, coloured};
@@ -10,7 +10,7 @@ use crate::statistics::Percent;
 use crate::summary::Summary;
 use crate::verdict::{broadcasts, packets, testbed, wire};
 
-const HEADER: [&str; 11] = [
+const HEADER: [&str; 10] = [
     "device",
     "sent",
     "lost",
@@ -21,13 +21,12 @@ const HEADER: [&str; 11] = [
     "50 %",
     "99 %",
     "max",
-    "place",
 ];
 /// How many devices stand in the table; of more, those that lost most or were slowest.
 const SHOWN: usize = 48;
 
-/// What became of the packets, in words and by device; absent in a run that sent none. Where devices
-/// answered broadcasts, the last column is a device's mean place among the answers.
+/// What became of the packets, in words and by device; absent in a run that sent none. The
+/// places of devices that answered broadcasts stand on the page and in JSON: the table is wide enough.
 pub(super) fn packets(summary: &Summary, style: Style) -> Option<String> {
     let network = summary.run.network.as_ref()?;
     let mut parts = vec![wrap(&packets::answer(network), style.width)];
@@ -52,8 +51,7 @@ pub(super) fn packets(summary: &Summary, style: Style) -> Option<String> {
 
 fn table(network: &Network, summary: &Summary, style: Style) -> String {
     let mut table = style.table();
-    let columns = HEADER.len() - usize::from(!has_places(network));
-    table.set_header(&HEADER[..columns]);
+    table.set_header(HEADER);
     for flow in network.flows.iter().take(SHOWN) {
         table.add_row(row(flow, network, summary));
     }
@@ -76,7 +74,7 @@ fn row(flow: &Flow, network: &Network, summary: &Summary) -> Vec<Cell> {
     let rtt = summary.series.iter().find(|it| it.series.name == name);
     let value =
         |ns: Option<i64>| Cell::new(ns.map_or_else(String::new, |ns| numbers::value(ns as f64)));
-    let mut cells = vec![
+    vec![
         Cell::new(&flow.device),
         number(flow.sent),
         coloured(number(flow.lost), flow.lost == 0),
@@ -87,23 +85,7 @@ fn row(flow: &Flow, network: &Network, summary: &Summary) -> Vec<Cell> {
         value(rtt.and_then(|rtt| rtt.percentile(Percent::P50))),
         value(rtt.and_then(|rtt| rtt.percentile(Percent::P99))),
         value(rtt.and_then(|rtt| rtt.max_ns)),
-    ];
-    if has_places(network) {
-        cells.push(Cell::new(
-            flow.places.as_ref().map_or_else(String::new, place),
-        ));
-    }
-    cells
-}
-
-fn has_places(network: &Network) -> bool {
-    network.flows.iter().any(|flow| flow.places.is_some())
-}
-
-/// Its mean; the first and the last one stand on the page and in `--json`.
-fn place(places: &Places) -> String {
-    let mean = places.mean();
-    mean.map_or_else(String::new, |mean| format!("{mean:.1}"))
+    ]
 }
 
 /// "Through eth0 (wired, r8169, 1000 Mbit/s, MTU 1500 B)."

@@ -304,10 +304,7 @@ fn who_answers_a_broadcast_when_is_told() {
         sentence.contains("d1 was first in 100 %, d40 last in 100 %"),
         "{text}"
     );
-    let row = text.lines().find(|line| line.starts_with("| d7 ")).unwrap();
-    assert!(row.ends_with("7.0 |"), "{row}");
-    let without = summary(&fleet(40), Style::plain());
-    assert!(!without.contains("place"), "{without}");
+    assert!(!summary(&fleet(40), Style::plain()).contains("Kendall"));
     let page = crate::html::render(&[asked_by_broadcasts(40)]);
     assert!(
         page.contains("the places of the 40 devices"),

@@ -30,7 +30,9 @@ pub(super) struct Receiver {
     recorders: Recorders,
     pub(super) stack: Option<Stack>,
     densities: Option<(CameBy, Densities)>,
-    /// The most answers to broadcasts that one call took.
+    /// Answers that the calls took since one that found room to spare.
+    at_once: u64,
+    /// The most of them.
     pub(super) most_at_once: u64,
     hand_on: Option<HandOn>,
     exchanges: Option<Exchanges>,
@@ -66,6 +68,7 @@ impl Receiver {
             recorders,
             stack: stamped.then(|| Stack::new(origin, each)),
             densities: (!each).then_some(densities),
+            at_once: 0,
             most_at_once: 0,
             hand_on: None,
             exchanges: None,
@@ -195,7 +198,6 @@ impl Receiver {
     }
 
     fn write_down(&mut self, received_ns: i64) {
-        let mut at_once = 0;
         for datagram in self.inbox.datagrams() {
             let answered = self
                 .books
@@ -203,7 +205,7 @@ impl Receiver {
             let Some(reply) = answered else {
                 continue;
             };
-            at_once += 1;
+            self.at_once += 1;
             self.recorders.record(&reply);
             let stack = self.stack.as_mut();
             let bridged = stack.and_then(|stack| stack.came(reply, datagram.stamps));
@@ -220,7 +222,11 @@ impl Receiver {
                 hand_on.measured(datagram.from, &reply);
             }
         }
-        self.most_at_once = self.most_at_once.max(at_once);
+        self.most_at_once = self.most_at_once.max(self.at_once);
+        if self.inbox.len() < self.inbox.slots() {
+            // A full one may have left some for the next call.
+            self.at_once = 0;
+        }
         if let Some(stack) = &mut self.stack {
             stack.settle(|reply, parts| self.recorders.record_parts(reply, parts));
         }
