@@ -12,6 +12,7 @@ import * as charts from "./suites/charts.js";
 import * as hostile from "./suites/hostile.js";
 import * as looks from "./suites/looks.js";
 import * as matrix from "./suites/matrix.js";
+import * as modes from "./suites/modes.js";
 import * as offline from "./suites/offline.js";
 import * as words from "./suites/words.js";
 
@@ -24,7 +25,7 @@ describe("the report", { skip: missing !== undefined }, () => {
   });
   after(() => stage?.close());
 
-  for (const suite of [offline, words, budget, charts, matrix, looks, access, hostile]) {
+  for (const suite of [offline, words, budget, charts, matrix, modes, looks, access, hostile]) {
     for (const [name, run] of Object.entries(suite.tests)) {
       test(name, (context) => run(stage, context));
     }

@@ -22,7 +22,7 @@ const ARGUMENTS = [
 
 /** Every page of the example `sample_report`. */
 export const PAGES = [
-  "check", "day", "compare", "hostile", "sparse", "network", "matrix", "partial",
+  "check", "day", "compare", "hostile", "sparse", "network", "night", "matrix", "partial",
 ];
 
 const onPath = (names) => {

@@ -103,3 +103,44 @@ fn every_series_of_a_run_is_searched_unless_one_is_named() {
     assert_eq!(one["series"].as_array().map(Vec::len), Some(1));
     assert_eq!(one["series"][0]["name"], names[1]);
 }
+
+#[test]
+fn show_and_report_tell_of_modes_where_they_are_asked_to() {
+    let folder = folder();
+    let out = recorded(folder.path());
+    let plain = run(&["show", text(&out)]);
+    assert!(!plain.out.contains("recurring mode"), "{}", plain.out);
+    let said = run(&["show", text(&out), "--modes"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(
+        said.out.contains("1 recurring mode in 30,000"),
+        "{}",
+        said.out
+    );
+
+    let json = run(&["show", text(&out), "--modes", "--json"]).json();
+    assert_valid("output", &json);
+    let modes = &json["series"][0]["modes"];
+    assert_eq!(modes["source"], "samples");
+    assert_eq!(modes["found"][0]["occurrences"], 60, "{modes}");
+    let plain = run(&["show", text(&out), "--json"]).json();
+    assert!(plain["series"][0]["modes"].is_null());
+
+    let page = folder.path().join("page.html");
+    let said = run(&["report", text(&out), "--modes", "--output", text(&page)]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<section id=\"modes\">"));
+    assert!(page.contains("<th scope=\"row\">every 5.00 s one "));
+    assert!(page.contains("<svg class=\"shape\" role=\"img\""));
+}
+
+#[test]
+fn a_file_of_another_program_is_searched_before_its_import_goes() {
+    let folder = folder();
+    recorded(folder.path());
+    let file = folder.path().join("rtt.csv");
+    let said = run(&["show", text(&file), "--modes"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.out.contains("every 5.00 s one "), "{}", said.out);
+}

@@ -71,7 +71,7 @@ export const tests = {
   },
 
   "headings descend, tables have captions, charts have words": async ({ open }) => {
-    for (const name of ["check", "compare", "hostile", "network", "matrix", "partial"]) {
+    for (const name of ["check", "compare", "hostile", "network", "night", "matrix", "partial"]) {
       const page = await open(name);
       const found = await page.evaluate(() => ({
         levels: [...document.querySelectorAll("h1, h2, h3")].map((h) => Number(h.tagName[1])),
@@ -98,7 +98,7 @@ export const tests = {
 
   "every text stands out from its background as WCAG AA asks": async ({ open }) => {
     for (const colorScheme of ["light", "dark"]) {
-      for (const name of ["check", "compare", "hostile", "sparse", "network", "matrix", "partial"]) {
+      for (const name of ["check", "compare", "hostile", "sparse", "network", "night", "matrix", "partial"]) {
         const page = await open(name, { colorScheme });
         assert.deepEqual(await page.evaluate(pale), [], `${name} in ${colorScheme}`);
         await page.context().close();

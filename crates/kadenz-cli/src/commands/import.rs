@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz_report::import::{self, Format};
 
-use super::outcome;
+use super::outcome::{self, Depth};
 use crate::output::{self, Outcome};
 
 /// Make a run of what another tool measured, so that it can be shown, compared and reported.
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .clone()
         .unwrap_or_else(|| folder_for(&options.file));
     import::import(&options.file, format, &out)?;
-    outcome::show(std::slice::from_ref(&out), options.json)?;
+    outcome::show(std::slice::from_ref(&out), options.json, Depth::Figures)?;
     output::note(&format!("imported as {format}; run: {}", out.display()));
     Ok(Outcome::Kept)
 }

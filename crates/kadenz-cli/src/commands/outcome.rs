@@ -93,9 +93,25 @@ fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
+/// What is read of runs beside their figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Nothing more.
+    Figures,
+    /// What recurs in their series, which takes seconds.
+    Modes,
+}
+
+impl Depth {
+    /// What an option `--modes` asks for.
+    pub(crate) fn with_modes(wanted: bool) -> Self {
+        if wanted { Self::Modes } else { Self::Figures }
+    }
+}
+
 /// Shows runs that were taken before.
-pub(crate) fn show(folders: &[PathBuf], json: bool) -> anyhow::Result<Outcome> {
-    let runs = read(folders.iter().map(PathBuf::as_path))?;
+pub(crate) fn show(folders: &[PathBuf], json: bool, depth: Depth) -> anyhow::Result<Outcome> {
+    let runs = read_to(folders.iter().map(PathBuf::as_path), depth)?;
     if json {
         output::json(&Output::new(&runs))?;
     } else {
@@ -106,23 +122,39 @@ pub(crate) fn show(folders: &[PathBuf], json: bool) -> anyhow::Result<Outcome> {
 
 /// Summaries of run folders, or of files of other programs in their place.
 pub(crate) fn read<'a>(runs: impl Iterator<Item = &'a Path>) -> anyhow::Result<Vec<Summary>> {
+    read_to(runs, Depth::Figures)
+}
+
+/// As [`read`], with more than the figures.
+pub(crate) fn read_to<'a>(
+    runs: impl Iterator<Item = &'a Path>,
+    depth: Depth,
+) -> anyhow::Result<Vec<Summary>> {
     runs.map(|run| {
         if run.is_file() {
-            read_file(run)
+            read_file(run, depth)
         } else {
-            Ok(Summary::of_run(run)?)
+            read_folder(run, depth)
         }
     })
     .collect()
 }
 
+fn read_folder(run: &Path, depth: Depth) -> anyhow::Result<Summary> {
+    let mut summary = Summary::of_run(run)?;
+    if depth == Depth::Modes {
+        summary.search_modes()?;
+    }
+    Ok(summary)
+}
+
 /// Summary of a file that can be imported, by way of a run that goes again.
-fn read_file(file: &Path) -> anyhow::Result<Summary> {
+fn read_file(file: &Path, depth: Depth) -> anyhow::Result<Summary> {
     let format = import::detect(file)?;
     let folder = tempfile::tempdir().context("cannot make a temporary folder for the import")?;
     let run = folder.path().join("run");
     import::import(file, format, &run)?;
-    let mut summary = Summary::of_run(&run)?;
+    let mut summary = read_folder(&run, depth)?;
     file.clone_into(&mut summary.folder);
     Ok(summary)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz_report::html;
 
-use super::outcome;
+use super::outcome::{self, Depth};
 use crate::output::{self, Outcome};
 
 /// Make one self-contained HTML page of one run or several.
@@ -20,6 +20,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz report night                            writes night/report.html
   kadenz report idle loaded --output both.html   two runs on one page
+  kadenz report night --modes                    with what recurs in it
   kadenz report jhiccup.hlog                     what another program wrote: jhiccup.html")]
 pub(crate) struct Options {
     /// Run folders, or files that `kadenz import` takes
@@ -30,10 +31,17 @@ pub(crate) struct Options {
     /// .html]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Also search every series for what recurs: some seconds for a day at 100 Hz
+    #[arg(long)]
+    modes: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let runs = outcome::read(options.runs.iter().map(PathBuf::as_path))?;
+    let runs = outcome::read_to(
+        options.runs.iter().map(PathBuf::as_path),
+        Depth::with_modes(options.modes),
+    )?;
     let page = options
         .output
         .clone()

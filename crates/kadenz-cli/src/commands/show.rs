@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::outcome;
+use super::outcome::{self, Depth};
 use crate::output::Outcome;
 
 /// Show runs in the terminal, or as JSON.
@@ -13,6 +13,7 @@ use crate::output::Outcome;
 Examples:
   kadenz show night
   kadenz show night --json | jq '.series[0].percentiles'
+  kadenz show night --modes                       with what recurs, as `kadenz modes` tells it
   kadenz show cyclictest.json                     what another program wrote
 
 Exit code 1 if a deadline was missed in a series that has one; of a run of `kadenz tune`, if no
@@ -22,11 +23,19 @@ pub(crate) struct Options {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
+    /// Also search every series for what recurs: some seconds for a day at 100 Hz
+    #[arg(long)]
+    modes: bool,
+
     /// Print JSON on standard output (schema: docs/json.md)
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    outcome::show(&options.runs, options.json)
+    outcome::show(
+        &options.runs,
+        options.json,
+        Depth::with_modes(options.modes),
+    )
 }

@@ -7,6 +7,7 @@
 //! - `hostile.html`: an incomplete run whose every name tries to become markup;
 //! - `sparse.html`: a run that recorded next to nothing;
 //! - `network.html`: round trips to an actuator against a deadline;
+//! - `night.html`: half an hour of round trips in which three things recur;
 //! - `matrix.html`: a matrix of 18 cells like the paper's, two minutes each;
 //! - `partial.html`: a matrix that was interrupted where no CPU could be shielded.
 
@@ -27,13 +28,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("name a folder to write the pages to")?;
     let out = PathBuf::from(out);
     fs::create_dir_all(&out)?;
-    let pages: [(&str, Vec<Summary>); 8] = [
+    let pages: [(&str, Vec<Summary>); 9] = [
         ("check.html", vec![runs::check(&out)?]),
         ("day.html", vec![runs::day()]),
         ("compare.html", runs::compared()),
         ("hostile.html", vec![runs::hostile()]),
         ("sparse.html", vec![runs::sparse()]),
         ("network.html", vec![runs::round_trips()]),
+        ("night.html", vec![runs::night(&out)?]),
         ("matrix.html", vec![runs::tune(&out)?]),
         ("partial.html", vec![runs::tune_interrupted(&out)?]),
     ];

@@ -8,6 +8,7 @@ use super::gaussian;
 use super::machine;
 use super::markup::Markup;
 use super::matrix;
+use super::modes;
 use super::network;
 use super::page::Page;
 use super::repeat;
@@ -67,12 +68,14 @@ pub(super) fn render(page: &Page<'_>) -> String {
     let budget = there(budget::is_there(page), budget::LINK);
     let packets = there(network::is_there(page), network::LINK);
     let testbed = there(testbed::is_there(page), testbed::LINK);
-    let links = [FIRST_LINK, budget, packets, testbed, LINKS];
+    let recurring = there(modes::is_there(page), modes::LINK);
+    let links = [FIRST_LINK, budget, packets, testbed, recurring, LINKS];
     around(page, &links, &json, |out| {
         verdict::section(out, page);
         budget::section(out, page);
         network::section(out, page);
         testbed::section(out, page);
+        modes::section(out, page);
         table::section(out, page);
         charts::sections(out, page, &data);
         gaussian::section(out, page);

@@ -25,6 +25,7 @@ pub use parts::{
 pub use round_trips::{HostOutput, RoundTripOutput, RoundTripsOutput};
 pub use testbed::{TestbedLinkOutput, TestbedOutput, TimesOutput};
 
+use crate::modes::RecurringOutput;
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::answer;
 use crate::verdict::budget::Budget;
@@ -119,6 +120,8 @@ pub struct SeriesOutput {
     pub highest: Vec<ExtremeOutput>,
     /// The ten lowest samples; empty without raw samples.
     pub lowest: Vec<ExtremeOutput>,
+    /// What recurs; `null` where nobody asked for it.
+    pub modes: Option<RecurringOutput>,
 }
 
 impl Output {
@@ -195,6 +198,7 @@ impl SeriesOutput {
                 .map(JitterOutput::new),
             highest: samples.map_or_else(Vec::new, |s| ExtremeOutput::all(&s.highest)),
             lowest: samples.map_or_else(Vec::new, |s| ExtremeOutput::all(&s.lowest)),
+            modes: summary.modes.as_ref().map(RecurringOutput::new),
         }
     }
 }

@@ -79,6 +79,34 @@ pub struct ModeOutput {
     pub text: String,
 }
 
+/// What recurs in a series, beside its other figures: `kadenz show --modes --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecurringOutput {
+    /// What the search went by.
+    pub source: Source,
+    /// Samples or intervals searched.
+    pub count: u64,
+    /// From the first to the last of them, in seconds.
+    pub span_s: f64,
+    /// What a reader must know before believing the modes.
+    pub notes: Vec<String>,
+    /// The modes, the most certain first.
+    pub found: Vec<ModeOutput>,
+}
+
+impl RecurringOutput {
+    pub(crate) fn new(searched: &SeriesModes) -> Self {
+        let output = |mode: &Mode| ModeOutput::new(searched, mode);
+        Self {
+            source: searched.source,
+            count: searched.count,
+            span_s: searched.span_s,
+            notes: searched.notes.clone(),
+            found: searched.modes.iter().map(output).collect(),
+        }
+    }
+}
+
 impl ModesOutput {
     /// What was found in the series of a run.
     #[must_use]

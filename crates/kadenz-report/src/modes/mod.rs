@@ -11,7 +11,10 @@
 //! 4. `lags`: the periods that the events of a class suggest.
 //! 5. `coverage`: the share of a period's slots in which an event has a successor one period later,
 //!    beside that at other lags; from it the confidence.
-//! 6. `search`: the strongest mode is taken out, and the rest is searched again.
+//! 6. `suggest`: the surest period of a class; `measure`: what its occurrences have in common.
+//! 7. `search`: the strongest mode is taken out (`removal`), and the rest is searched again.
+//!
+//! `shape` then lays the occurrences of a mode over each other, for people to look at.
 //!
 //! The method, the definition of confidence and the limits stand in `docs/modes.md`.
 
@@ -23,18 +26,25 @@ mod events;
 mod finder;
 mod json;
 mod lags;
+mod measure;
 mod phases;
 mod ramps;
 mod read;
+mod removal;
 mod search;
+mod shape;
 pub mod sim;
+mod suggest;
 mod words;
 
 use serde::Serialize;
 
 pub use finder::Finder;
-pub use json::{ModeOutput, ModesOutput, SeriesModesOutput};
+pub use json::{ModeOutput, ModesOutput, RecurringOutput, SeriesModesOutput};
+pub(crate) use read::shapes;
 pub use read::{FindModesError, of_run};
+pub(crate) use shape::Shape;
+pub(crate) use words::{ABOUT, confidence};
 pub use words::{describe, told};
 
 /// A mode is told from this confidence on.

@@ -148,22 +148,18 @@ fn event(blocks: &[Block], from: usize, to: usize, interval_s: f64) -> Event {
     }
 }
 
-/// Phases of a coarse scale with their edges to the finest block, where most of them show there.
+/// Phases with their edges to the finest block, where most of them show there.
 fn fine(events: Vec<Event>, blocks: &[Block], coarse_s: f64, block_s: f64) -> Phases {
-    let as_seen = |events| Phases {
-        block_s: coarse_s,
-        events,
-    };
-    if coarse_s < 1.5 * block_s {
-        return as_seen(events);
-    }
     let refined: Vec<Event> = events
         .iter()
-        .filter_map(|event| refined(event, blocks, coarse_s))
+        .filter_map(|event| refined(event, blocks, coarse_s, block_s))
         .collect();
     // Some on the grid of the coarse blocks and some not would make a beat of their own.
     if refined.len() * 10 < events.len() * 9 {
-        return as_seen(events);
+        return Phases {
+            block_s: coarse_s,
+            events,
+        };
     }
     Phases {
         block_s,
@@ -172,8 +168,9 @@ fn fine(events: Vec<Event>, blocks: &[Block], coarse_s: f64, block_s: f64) -> Ph
 }
 
 /// A phase that begins and ends where the median of the finest blocks passes half of its rise; absent
-/// where it does not rise there.
-fn refined(event: &Event, blocks: &[Block], coarse_s: f64) -> Option<Event> {
+/// where it does not rise there. A block of which half the samples are raised passes it, so that starts
+/// and ends are as often early as late.
+fn refined(event: &Event, blocks: &[Block], coarse_s: f64, block_s: f64) -> Option<Event> {
     let from = |at_s: f64| blocks.partition_point(|it| it.at_s < at_s);
     let level = |from_s: f64, to_s: f64| {
         let part = &blocks[from(from_s)..from(to_s).max(from(from_s))];
@@ -182,12 +179,15 @@ fn refined(event: &Event, blocks: &[Block], coarse_s: f64) -> Option<Event> {
     let (at_s, end_s) = (event.at_s, event.end_s);
     let inside = level(at_s, end_s)?;
     let limit = |outside: f64| (outside < inside).then(|| f64::midpoint(outside, inside));
-    let before = limit(level(at_s - 3.0 * coarse_s, at_s - coarse_s)?)?;
-    let after = limit(level(end_s + coarse_s, end_s + 3.0 * coarse_s)?)?;
+    let before = level(at_s - 3.0 * coarse_s, at_s - coarse_s);
+    let after = level(end_s + coarse_s, end_s + 3.0 * coarse_s);
+    // At the start or the end of a record there is one side alone.
+    let (before, after) = (limit(before.or(after)?)?, limit(after.or(before)?)?);
     let is_high = |place: usize, limit: f64| blocks.get(place).is_some_and(|it| it.median > limit);
-    let start = (from(at_s - coarse_s)..from(at_s + coarse_s))
+    let reach_s = coarse_s.max(2.0 * block_s);
+    let start = (from(at_s - reach_s)..from(at_s + reach_s))
         .find(|&place| is_high(place, before) && is_high(place + 1, before))?;
-    let end = (from(end_s - coarse_s)..from(end_s + coarse_s))
+    let end = (from(end_s - reach_s)..from(end_s + reach_s))
         .rev()
         .find(|&place| place > start && is_high(place, after) && is_high(place - 1, after))?;
     let interval_s = (end_s - at_s) / f64::from(event.samples.max(1));

@@ -1,5 +1,6 @@
 //! From a run folder to the modes of its series.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
@@ -8,7 +9,8 @@ use kadenz_record::samples::Sample;
 use kadenz_record::samples::reader::SamplesFile;
 use thiserror::Error;
 
-use super::{Finder, Found, Point, SeriesModes, Source};
+use super::shape::{Shape, Shaper};
+use super::{Finder, Found, Mode, Point, SeriesModes, Source};
 use crate::summary::{IntervalPoint, SummariseError, Summary, SummaryOptions};
 
 /// Why a run could not be searched for modes.
@@ -70,10 +72,34 @@ pub fn of_run(
         .collect()
 }
 
+impl Summary {
+    /// Searches every series for recurring modes, for tables, pages and `--json` to tell of them. That
+    /// reads the raw samples once more and takes a few seconds for a day at 100 Hz, so it is done only
+    /// where it is asked for.
+    ///
+    /// # Errors
+    /// [`FindModesError`] if the run's folder can no longer be read.
+    pub fn search_modes(&mut self) -> Result<(), FindModesError> {
+        let reader = RunReader::open(&self.folder)?;
+        let mut found = Vec::with_capacity(self.series.len());
+        let mut reading = Reading {
+            reader: &reader,
+            summary: Some(Cow::Borrowed(self)),
+        };
+        for one in &self.series {
+            found.push(reading.series(&one.series)?);
+        }
+        for (one, modes) in self.series.iter_mut().zip(found) {
+            one.modes = Some(modes);
+        }
+        Ok(())
+    }
+}
+
 struct Reading<'a> {
     reader: &'a RunReader,
     /// Read where a series has no samples.
-    summary: Option<Summary>,
+    summary: Option<Cow<'a, Summary>>,
 }
 
 impl Reading<'_> {
@@ -103,10 +129,10 @@ impl Reading<'_> {
                 samples: false,
                 ..SummaryOptions::default()
             };
-            self.summary = Some(Summary::of_run_with(self.reader.dir(), options)?);
+            let summary = Summary::of_run_with(self.reader.dir(), options)?;
+            self.summary = Some(Cow::Owned(summary));
         }
-        let all = self.summary.iter().flat_map(|summary| &summary.series);
-        let series = all.into_iter().find(|it| it.series.name == name);
+        let series = self.summary.as_ref().and_then(|it| it.named(name));
         Ok(series.map_or(&[], |it| &it.intervals))
     }
 }
@@ -123,8 +149,35 @@ fn modes(series: &Series, source: Source, found: Found, notes: Vec<String>) -> S
     }
 }
 
-fn of_samples(mut file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> Found {
+fn of_samples(file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> Found {
     let mut finder = Finder::new(series.expected_interval_ns);
+    notes.extend(each_point(file, series, &mut |point| finder.take(point)));
+    finder.finish()
+}
+
+/// The shape of an occurrence of each mode, from the raw samples; absent where there are none, or where
+/// a mode has no shape that could be seen.
+pub(crate) fn shapes(folder: &Path, series: &Series, modes: &[Mode]) -> Vec<Option<Shape>> {
+    let interval_s = series.expected_interval_ns.map(|ns| ns as f64 / 1e9);
+    let shaper = |mode: &Mode| Shaper::new(mode, interval_s?);
+    let mut shapers: Vec<Option<Shaper>> = modes.iter().map(shaper).collect();
+    let reader = RunReader::open(folder).ok();
+    let file = reader.and_then(|it| it.samples(&series.name).ok());
+    if let Some(file) = file.filter(|_| shapers.iter().any(Option::is_some)) {
+        each_point(file, series, &mut |point| {
+            let all = shapers.iter_mut().flatten();
+            all.for_each(|shaper| shaper.take(point));
+        });
+    }
+    shapers
+        .into_iter()
+        .map(|it| it.and_then(Shaper::finish))
+        .collect()
+}
+
+/// Gives every sample as a point; what a reader must know of it.
+fn each_point(mut file: SamplesFile, series: &Series, take: &mut impl FnMut(Point)) -> Vec<String> {
+    let mut notes = Vec::new();
     let mut timed = None;
     let read = file.for_each_chunk(|samples| {
         let timed = *timed.get_or_insert_with(|| is_timed(samples));
@@ -137,7 +190,7 @@ fn of_samples(mut file: SamplesFile, series: &Series, notes: &mut Vec<String>) -
                 i64::try_from(at_ns).unwrap_or(i64::MAX)
             };
             let value_ns = sample.value_ns;
-            finder.take(Point { at_ns, value_ns });
+            take(Point { at_ns, value_ns });
         }
     });
     if timed == Some(false) {
@@ -156,7 +209,7 @@ fn of_samples(mut file: SamplesFile, series: &Series, notes: &mut Vec<String>) -
             "the samples are damaged; the rest is searched: {error}"
         )),
     }
-    finder.finish()
+    notes
 }
 
 /// Whether samples say when they were: some imports know only their order.

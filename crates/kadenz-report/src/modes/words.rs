@@ -6,7 +6,7 @@ use super::{Mode, ModeKind, SeriesModes, Source};
 use crate::numbers;
 
 /// A period that strays by more than this share of itself is "about" so long.
-const ABOUT: f64 = 0.005;
+pub(crate) const ABOUT: f64 = 0.005;
 
 /// A mode in words.
 ///

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Run, Series, Warning};
 
+use crate::modes::SeriesModes;
 use crate::statistics::{Cluster, Percent, Percentile, SampleFacts, SignedBucket};
 use crate::verdict::Verdict;
 
@@ -70,6 +71,8 @@ pub struct SeriesSummary {
     pub early_clusters: Vec<Cluster>,
     /// What only raw samples tell; absent when none were kept.
     pub samples: Option<SampleFacts>,
+    /// What recurs; absent unless it was searched for ([`Summary::search_modes`]).
+    pub modes: Option<SeriesModes>,
 }
 
 /// A device's series is shown by itself where there are no more devices than this.

@@ -353,6 +353,7 @@ impl SeriesSummary {
             verdict,
             early_clusters,
             samples: None,
+            modes: None,
             series,
             histogram,
             distribution,

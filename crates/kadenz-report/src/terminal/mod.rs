@@ -2,6 +2,7 @@
 
 mod budget;
 mod comparison;
+mod modes;
 mod network;
 mod overview;
 mod round_trips;
@@ -103,6 +104,7 @@ pub fn summary(summary: &Summary, style: Style) -> String {
             parts.push(sheet(&summary.shown_by_themselves(), style));
         }
     }
+    parts.extend(modes::modes(summary));
     parts.extend(refused(summary, style));
     parts.extend(warnings(&summary.warnings, style));
     parts.join("\n\n")

@@ -4,12 +4,14 @@ mod check;
 mod day;
 mod hostile;
 mod network;
+mod night;
 mod tune;
 
 pub(crate) use check::{check, compared};
 pub(crate) use day::day;
 pub(crate) use hostile::{hostile, sparse};
 pub(crate) use network::round_trips;
+pub(crate) use night::night;
 pub(crate) use tune::{tune, tune_interrupted};
 
 use kadenz_record::run::model::{Clock, Host, TuningMeasure, Warning};

@@ -1,0 +1,88 @@
+//! What the occurrences of a mode have in common: its kind, how long, how high, how often.
+
+use super::baseline::median;
+use super::chain::Chain;
+use super::classes::Class;
+use super::events::Event;
+use super::search::Record;
+use super::suggest::Suggested;
+use super::{Mode, ModeKind};
+
+/// Runs of fewer samples are spikes, longer ones phases.
+const LONGEST_SPIKE: f64 = 16.0;
+
+/// What most events of a class are.
+pub(super) fn kind(class: &Class, record: Record) -> ModeKind {
+    if class.phases {
+        return ModeKind::Phase;
+    }
+    kind_of(&class.events, record)
+}
+
+fn kind_of(events: &[Event], record: Record) -> ModeKind {
+    let ramps = events.iter().filter(|it| it.slope_ns > 0.0).count();
+    let mut lengths: Vec<f64> = events
+        .iter()
+        .map(|it| (it.end_s - it.at_s) / record.interval_s)
+        .collect();
+    if 2 * ramps > events.len() {
+        ModeKind::Ramp
+    } else if median(&mut lengths).is_some_and(|it| it > LONGEST_SPIKE) {
+        ModeKind::Phase
+    } else {
+        ModeKind::Spike
+    }
+}
+
+/// What the events of a chain have in common.
+pub(super) fn mode(
+    best: &Suggested,
+    chain: &Chain,
+    members: &[Event],
+    (watched_s, record): (f64, Record),
+) -> Mode {
+    let of = |value: &dyn Fn(&Event) -> f64| {
+        median(&mut members.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    let period_s = chain.period_s().unwrap_or(best.coverage.candidate.period_s);
+    let strays = chain
+        .steps
+        .iter()
+        .map(|&(step, count)| (step - f64::from(count) * period_s).abs() / f64::from(count));
+    let kind = if best.kind == ModeKind::Phase {
+        ModeKind::Phase
+    } else {
+        kind_of(members, record)
+    };
+    let (height_ns, samples) = (of(&|it| it.height_ns), of(&Event::length).round());
+    let duration_s = if kind == ModeKind::Phase {
+        usual_length(members, best.resolution_s)
+    } else {
+        samples * record.interval_s
+    };
+    Mode {
+        kind,
+        period_s,
+        stray_s: median(&mut strays.collect::<Vec<_>>()).unwrap_or(0.0),
+        duration_s,
+        samples: (duration_s / record.interval_s).round() as u64,
+        height_ns: height_ns.round() as i64,
+        peak_ns: (record.level_ns + height_ns).round() as i64,
+        first_s: members.first().map_or(0.0, |it| it.at_s),
+        occurrences: members.len() as u64,
+        expected: ((watched_s / period_s).round() as u64).max(members.len() as u64),
+        confidence: 1.0 - best.ln_chance.exp(),
+    }
+}
+
+/// How long phases last: the mean of those that are as long as the median of them, to the resolution at
+/// both edges. Edges fall now into one block and now into the next, so that a mean knows more than a block.
+fn usual_length(phases: &[Event], resolution_s: f64) -> f64 {
+    let lengths: Vec<f64> = phases.iter().map(|it| it.end_s - it.at_s).collect();
+    let middle = median(&mut lengths.clone()).unwrap_or(0.0);
+    let usual = lengths
+        .iter()
+        .filter(|it| (*it - middle).abs() <= 2.0 * resolution_s);
+    let (sum, count) = usual.fold((0.0, 0_u32), |(sum, count), it| (sum + it, count + 1));
+    sum / f64::from(count.max(1))
+}
