@@ -18,6 +18,26 @@ pub fn modes(repository: &Repository, _: &Wishes) -> Result<Figure> {
     run(repository, "kadenz-report", "modes_cost", &[])
 }
 
+/// `modes_days found` of kadenz-report: one day of each noise, or `--rounds` of them.
+pub fn modes_found(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    modes_days(repository, "found", wishes.rounds.unwrap_or(1))
+}
+
+/// `modes_days nothing` of kadenz-report: ten days of each noise, or `--rounds` of them.
+pub fn modes_nothing(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    modes_days(repository, "nothing", wishes.rounds.unwrap_or(10))
+}
+
+/// `modes_days limits` of kadenz-report.
+pub fn modes_limits(repository: &Repository, _: &Wishes) -> Result<Figure> {
+    modes_days(repository, "limits", 1)
+}
+
+fn modes_days(repository: &Repository, what: &str, days: u32) -> Result<Figure> {
+    let days = days.to_string();
+    run(repository, "kadenz-report", "modes_days", &[what, &days])
+}
+
 /// `summary_cost` of kadenz-report.
 pub fn samples(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     let above = repository.target().join("bench");

@@ -31,11 +31,15 @@ Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples
   udp-fifo      the same with SCHED_FIFO for all
   samples       reading and summarising raw samples
   modes         a day at 100 Hz searched for recurring modes
+  modes-found   what is found of three modes in days of many noises
+  modes-nothing what is invented in days in which nothing recurs
+  modes-limits  how much noise hides a mode
   hlog-report   a day of hiccups to an HTML report
   build         cold release build in a fresh clone
 
   --append      write the row into docs/benchmarks.md
-  --rounds N    rounds of cyclic and udp [default: 7], of hlog-report [default: 3]
+  --rounds N    rounds of cyclic and udp [default: 7], of hlog-report [default: 3],
+                days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
   --seconds N   length of each run of cyclic [default: 10], of udp [default: 4]
   --samples N   how many samples to read [default: 184000000, the thesis's number]
 ";
@@ -65,6 +69,9 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "record" => examples::record,
         "samples" => examples::samples,
         "modes" => examples::modes,
+        "modes-found" => examples::modes_found,
+        "modes-nothing" => examples::modes_nothing,
+        "modes-limits" => examples::modes_limits,
         "cyclic" => cyclic::take,
         "udp" => udp::ordinary,
         "udp-fifo" => udp::fifo,
