@@ -217,7 +217,6 @@ pub(super) fn one_after_the_other(
     receiver: &mut Receiver,
     station: &mut Station<'_>,
 ) {
-    let spins_for = plan.spins_for();
     while let Some(intended) = sender.next_beat(plan, station.start) {
         sender.await_beat(intended, station);
         let departed = sender.depart(intended, station);
@@ -228,7 +227,7 @@ pub(super) fn one_after_the_other(
             Loop::Open => intended + listens_for(plan),
         };
         let asks_until = match plan.receiving {
-            Receiving::Spinning => departed.at + spins_for,
+            Receiving::Spinning => departed.at + receiver.spins_for,
             Receiving::Blocking | Receiving::BusyPoll => until,
         };
         // Its books are kept when there is time: while an answer may come there is none.

@@ -38,6 +38,8 @@ pub(super) struct Receiver {
     exchanges: Option<Exchanges>,
     origin: MonotonicTime,
     receiving: Receiving,
+    /// After each packet.
+    pub(super) spins_for: Duration,
     timeout: Duration,
     last_departure: MonotonicTime,
     over: bool,
@@ -74,6 +76,7 @@ impl Receiver {
             exchanges: None,
             origin,
             receiving: plan.receiving,
+            spins_for: plan.spins_for(),
             timeout: plan.timeout,
             last_departure: origin,
             over: false,
