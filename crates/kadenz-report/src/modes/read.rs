@@ -158,9 +158,7 @@ fn of_samples(file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> Fo
 /// The shape of an occurrence of each mode, from the raw samples; absent where there are none, or where
 /// a mode has no shape that could be seen.
 pub(crate) fn shapes(folder: &Path, series: &Series, modes: &[Mode]) -> Vec<Option<Shape>> {
-    let interval_s = series.expected_interval_ns.map(|ns| ns as f64 / 1e9);
-    let shaper = |mode: &Mode| Shaper::new(mode, interval_s?);
-    let mut shapers: Vec<Option<Shaper>> = modes.iter().map(shaper).collect();
+    let mut shapers: Vec<Option<Shaper>> = modes.iter().map(Shaper::new).collect();
     let reader = RunReader::open(folder).ok();
     let file = reader.and_then(|it| it.samples(&series.name).ok());
     if let Some(file) = file.filter(|_| shapers.iter().any(Option::is_some)) {

@@ -37,7 +37,9 @@ pub(super) struct Shaper {
 
 impl Shaper {
     /// Begins; absent for a mode that strays by more than the picture shows.
-    pub(super) fn new(mode: &Mode, interval_s: f64) -> Option<Self> {
+    pub(super) fn new(mode: &Mode) -> Option<Self> {
+        // Not every series says its interval, but every mode how many of them it lasts.
+        let interval_s = mode.duration_s / mode.samples.max(1) as f64;
         let length_s = mode.duration_s.max(SHORTEST * interval_s);
         let span_s = (3.0 * length_s).min(mode.period_s);
         let samples = span_s / interval_s;
@@ -110,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_ramp_keeps_its_shape() {
-        let mut shaper = Shaper::new(&ramp(0.0), 0.01).unwrap();
+        let mut shaper = Shaper::new(&ramp(0.0)).unwrap();
         for index in 0..10_000_i64 {
             let place = index % 500 - 122;
             let value_ns = if (1..=10).contains(&place) {
@@ -133,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_strays_beyond_the_picture_has_no_shape() {
-        assert!(Shaper::new(&ramp(0.2), 0.01).is_none());
-        assert_eq!(Shaper::new(&ramp(0.0), 0.01).unwrap().finish(), None);
+        assert!(Shaper::new(&ramp(0.2)).is_none());
+        assert_eq!(Shaper::new(&ramp(0.0)).unwrap().finish(), None);
     }
 }
