@@ -75,6 +75,9 @@ impl Robot {
         let (devices, count) = (devices.to_string(), count.to_string());
         let mut arguments = vec!["udp", "burst", "--to", &self.address, "--rate", "200Hz"];
         arguments.extend(["--devices", &devices, "--count", &count]);
+        if !more.contains(&"--timeout") {
+            arguments.extend(["--timeout", "10s"]);
+        }
         arguments.extend(more);
         run(&arguments)
     }
@@ -169,7 +172,7 @@ fn a_device_that_is_silent_leaves_its_broadcasts_incomplete() {
         "--warm-up",
         "0",
         "--timeout",
-        "100ms",
+        "2s",
         "--json",
         "--out",
         text(&out),

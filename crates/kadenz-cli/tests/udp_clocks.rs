@@ -18,6 +18,8 @@ fn told(echo: &Listener, more: &[&str]) -> (Value, Value) {
         "--count",
         "100",
         "--device-stamps",
+        "--timeout",
+        "10s",
         "--json",
         "--out",
         text(&out),

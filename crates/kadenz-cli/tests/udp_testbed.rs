@@ -94,7 +94,7 @@ fn counted(topology: &str, controller: &[&str]) -> Counted {
     }
 }
 
-const SEND: [&str; 10] = [
+const SEND: [&str; 12] = [
     "udp",
     "send",
     "--to",
@@ -105,6 +105,8 @@ const SEND: [&str; 10] = [
     "600",
     "--warm-up",
     "0",
+    "--timeout",
+    "5s",
 ];
 
 #[test]

@@ -65,7 +65,7 @@ fn complete(told: &Broadcasts, devices: usize) -> String {
             format!("{all} answered each of {sent} broadcasts.")
         }
         some => format!(
-            "{all} answered {} of {sent} broadcasts.",
+            "{all} answered {} of {sent} broadcasts before 64 more were sent.",
             numbers::thousands(some)
         ),
     }
@@ -236,7 +236,9 @@ mod tests {
         // 19 more frames of 266 bytes at 1 Gbit/s are 40.432 us.
         let text = answer(&robot(told, 1000, 40_432)).unwrap();
         assert!(
-            text.starts_with("All 40 devices answered 1,998 of 2,000 broadcasts. Kendall's W"),
+            text.starts_with(
+                "All 40 devices answered 1,998 of 2,000 broadcasts before 64 more were sent. Kendall"
+            ),
             "{text}"
         );
         assert!(

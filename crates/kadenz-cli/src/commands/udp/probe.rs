@@ -91,7 +91,7 @@ struct ProbeOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// An answer that takes longer is late, and its packet counts as lost
+    /// An answer that takes longer, and longer than the deadline, is late: its packet counts as lost
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     timeout: Span,
 

@@ -79,6 +79,11 @@ impl Prepared {
         port: UdpPort,
         run: &mut RunWriter,
     ) -> Result<Self, ExperimentError> {
+        // An answer that keeps the deadline is not lost.
+        let plan = &ProbePlan {
+            timeout: plan.timeout.max(measuring.deadline.unwrap_or_default()),
+            ..plan.clone()
+        };
         let series = Series::create(measuring, run, plan, &port)?;
         let id = run_id();
         let (announcer, announced) = departures();
