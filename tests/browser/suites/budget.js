@@ -10,7 +10,7 @@ const near = (found, wanted, what) =>
 export const tests = {
   "a bar is as long as its part of the deadline": async ({ open }) => {
     const page = await open("network");
-    const rows = await page.locator(".budget tbody tr:has(.share)").evaluateAll((all) =>
+    const rows = await page.locator(".budget tbody tr:not(.part):has(.share)").evaluateAll((all) =>
       all.map((row) => {
         const width = (selector) => row.querySelector(selector).getBoundingClientRect().width;
         const cells = [...row.querySelectorAll("td")].map((cell) => cell.innerText);
@@ -29,6 +29,13 @@ export const tests = {
       near(median, told[0], `${name}, median`);
       near(most, told[1], `${name}, 99.9 %`);
     }
+    const part = page.locator(".budget tbody tr.part");
+    assert.equal(await part.locator("th").innerText(), "of it on the wire (computed)");
+    const { median, share, text } = await part.evaluate((row) => {
+      const width = (selector) => row.querySelector(selector).getBoundingClientRect().width;
+      return { median: width(".median"), share: width(".share"), text: row.querySelectorAll("td")[1].innerText };
+    });
+    near(median / share, parseFloat(text) / 400, "the wire");
     await picture(page, "network");
     await page.context().close();
   },
