@@ -1,0 +1,1 @@
+//! Publishing, subscribing, and the ways to receive.

@@ -1,0 +1,227 @@
+//! Names of channels, and patterns of names.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The longest name of a channel, in bytes (`LCM_MAX_CHANNEL_NAME_LENGTH`).
+pub const LONGEST_CHANNEL: usize = 63;
+
+/// The name of a channel: 1 to 63 bytes of UTF-8 without NUL.
+///
+/// Held in place, so that cloning one allocates nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Channel {
+    bytes: [u8; LONGEST_CHANNEL],
+    length: u8,
+}
+
+/// Why a text is no name of a channel.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChannelError {
+    /// There is none.
+    #[error("a channel needs a name")]
+    Empty,
+    /// LCM's receivers would refuse it.
+    #[error(
+        "the channel {name:?} has {} bytes; LCM allows {LONGEST_CHANNEL}: shorten it",
+        name.len()
+    )]
+    TooLong {
+        /// The name.
+        name: String,
+    },
+    /// It ends the name on the wire.
+    #[error("the channel {name:?} holds a NUL byte, which ends a name on the wire")]
+    Nul {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Channel {
+    /// A channel of that name. Allocates only for the error. Real-time safe where the name is good.
+    ///
+    /// # Errors
+    /// Where the name is empty, longer than 63 bytes or holds a NUL.
+    ///
+    /// ```
+    /// use kadenz_msg::channel::Channel;
+    ///
+    /// assert_eq!(Channel::new("FEEDBACK")?.as_str(), "FEEDBACK");
+    /// assert!(Channel::new(&"x".repeat(64)).is_err());
+    /// # Ok::<(), kadenz_msg::channel::ChannelError>(())
+    /// ```
+    pub fn new(name: &str) -> Result<Self, ChannelError> {
+        if name.is_empty() {
+            return Err(ChannelError::Empty);
+        }
+        if name.len() > LONGEST_CHANNEL {
+            let name = name.to_owned();
+            return Err(ChannelError::TooLong { name });
+        }
+        if name.bytes().any(|byte| byte == 0) {
+            let name = name.to_owned();
+            return Err(ChannelError::Nul { name });
+        }
+        let mut bytes = [0; LONGEST_CHANNEL];
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
+        Ok(Self { bytes, length })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
+    }
+}
+
+impl AsRef<str> for Channel {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), formatter)
+    }
+}
+
+impl FromStr for Channel {
+    type Err = ChannelError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::new(name)
+    }
+}
+
+/// Which channels a subscription wants: as in LCM, a regular expression that must match the whole
+/// name (`^%s$`), so that a plain name matches itself alone.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    text: String,
+    /// `None` for a plain name.
+    expression: Option<regex::Regex>,
+}
+
+/// A pattern that is no regular expression.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the channel pattern {pattern:?} is no regular expression: {reason}")]
+pub struct PatternError {
+    /// What was given.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// How much memory the compiled expression may take.
+const LARGEST_EXPRESSION: usize = 1 << 20;
+
+impl Pattern {
+    /// A pattern from a regular expression, or from a plain name.
+    ///
+    /// # Errors
+    /// Where it cannot be compiled, or would take more than 1 MiB.
+    ///
+    /// ```
+    /// use kadenz_msg::channel::Pattern;
+    ///
+    /// let arms = Pattern::new("ARM_(LEFT|RIGHT)")?;
+    /// assert!(arms.matches("ARM_LEFT"));
+    /// assert!(!arms.matches("ARM_LEFT_ELBOW"));
+    /// # Ok::<(), kadenz_msg::channel::PatternError>(())
+    /// ```
+    pub fn new(pattern: &str) -> Result<Self, PatternError> {
+        let text = pattern.to_owned();
+        if regex::escape(pattern) == pattern || is_plain(pattern) {
+            let expression = None;
+            return Ok(Self { text, expression });
+        }
+        let whole = format!("^(?:{pattern})$");
+        let built = regex::RegexBuilder::new(&whole)
+            .size_limit(LARGEST_EXPRESSION)
+            .dfa_size_limit(LARGEST_EXPRESSION)
+            .build();
+        match built {
+            Ok(expression) => Ok(Self {
+                text,
+                expression: Some(expression),
+            }),
+            Err(error) => Err(PatternError {
+                pattern: text,
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    /// Whether it wants the channel. Allocates nothing for a plain name.
+    #[must_use]
+    pub fn matches(&self, channel: &str) -> bool {
+        match &self.expression {
+            None => self.text == channel,
+            Some(expression) => expression.is_match(channel),
+        }
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The one channel that it can match, where it is a plain name.
+    #[must_use]
+    pub fn exactly(&self) -> Option<&str> {
+        self.expression.is_none().then_some(self.text.as_str())
+    }
+}
+
+/// Names as programs use them: `-` and `/` and the like mean nothing outside of brackets.
+fn is_plain(pattern: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-/#:".contains(&byte);
+    pattern.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_63_bytes_is_the_longest() {
+        assert!(Channel::new(&"x".repeat(63)).is_ok());
+        assert!(matches!(
+            Channel::new(&"x".repeat(64)),
+            Err(ChannelError::TooLong { .. })
+        ));
+        assert_eq!(Channel::new(""), Err(ChannelError::Empty));
+        assert!(matches!(
+            Channel::new("a\0b"),
+            Err(ChannelError::Nul { .. })
+        ));
+    }
+
+    #[test]
+    fn a_pattern_matches_whole_names_alone() {
+        let any = Pattern::new(".*").unwrap();
+        assert!(any.matches("FEEDBACK") && any.exactly().is_none());
+        let either = Pattern::new("A|BC").unwrap();
+        assert!(either.matches("A") && either.matches("BC"));
+        assert!(!either.matches("AC") && !either.matches("ABC"));
+        let plain = Pattern::new("robot/arm-1").unwrap();
+        assert_eq!(plain.exactly(), Some("robot/arm-1"));
+    }
+
+    #[test]
+    fn what_is_no_expression_or_a_monstrous_one_is_refused_with_the_reason() {
+        let unclosed = Pattern::new("ARM_(LEFT").unwrap_err();
+        assert!(unclosed.to_string().contains("unclosed"), "{unclosed}");
+        assert!(Pattern::new("(((a{1000}){1000}){1000})").is_err());
+    }
+}

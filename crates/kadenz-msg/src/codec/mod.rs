@@ -1,0 +1,14 @@
+//! The encoding of messages: big-endian, in a caller's buffer.
+//!
+//! Real-time safety: nothing here allocates but [`Reader::string`] and the `read_` functions that fill
+//! vectors, and those only where the vector is too short.
+
+mod primitive;
+mod reader;
+mod view;
+mod writer;
+
+pub use primitive::Primitive;
+pub use reader::{DecodeError, Reader};
+pub use view::View;
+pub use writer::{EncodeError, Writer};

@@ -1,0 +1,226 @@
+use super::{Primitive, View};
+use crate::message::Fingerprint;
+
+/// Reads members one after the other; bytes from strangers never make it panic, nor allocate more
+/// than they are long.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// Why bytes are not the message that was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// It is a message of another type, or of another version of this one.
+    #[error(
+        "the message carries the fingerprint {found}, but {name} has {expected}: its sender uses another type, or another version of it"
+    )]
+    OtherType {
+        /// What the message says.
+        found: Fingerprint,
+        /// What was expected.
+        expected: Fingerprint,
+        /// The name of the type that was expected.
+        name: &'static str,
+    },
+    /// The bytes end before the message does.
+    #[error("the message ends after {length} bytes, within {member}, which needs {needed}")]
+    TooShort {
+        /// Where.
+        member: &'static str,
+        /// How many bytes it would need.
+        needed: usize,
+        /// How many there are.
+        length: usize,
+    },
+    /// Bytes are left after the last member.
+    #[error("the message ends {left} bytes before its datagram does")]
+    TooLong {
+        /// How many.
+        left: usize,
+    },
+    /// The member that states an array's length is negative.
+    #[error("the length of {member} is {length}")]
+    NegativeLength {
+        /// The array or string.
+        member: &'static str,
+        /// What was said.
+        length: i64,
+    },
+    /// A string does not end with a NUL.
+    #[error("the string {member} does not end with a NUL")]
+    NoNul {
+        /// The member.
+        member: &'static str,
+    },
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from the front of bytes.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// How many bytes are left.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// The fingerprint of a message, which must be this one.
+    ///
+    /// # Errors
+    /// Where it is another one or the bytes end within it.
+    pub fn fingerprint(
+        &mut self,
+        expected: Fingerprint,
+        name: &'static str,
+    ) -> Result<(), DecodeError> {
+        let found = Fingerprint(self.u64("the fingerprint")?);
+        if found == expected {
+            return Ok(());
+        }
+        Err(DecodeError::OtherType {
+            found,
+            expected,
+            name,
+        })
+    }
+
+    /// Any eight bytes.
+    ///
+    /// # Errors
+    /// Where there are fewer.
+    pub fn u64(&mut self, member: &'static str) -> Result<u64, DecodeError> {
+        let bytes = self.take(member, 8)?;
+        Ok(bytes.first_chunk().map_or(0, |it| u64::from_be_bytes(*it)))
+    }
+
+    /// One primitive.
+    ///
+    /// # Errors
+    /// Where the bytes end.
+    #[inline]
+    pub fn value<T: Primitive>(&mut self, member: &'static str) -> Result<T, DecodeError> {
+        Ok(T::from_be(self.take(member, T::SIZE)?))
+    }
+
+    /// The elements of a fixed array.
+    ///
+    /// # Errors
+    /// Where there are fewer.
+    pub fn array<T: Primitive>(
+        &mut self,
+        member: &'static str,
+        into: &mut [T],
+    ) -> Result<(), DecodeError> {
+        let view = self.view::<T>(member, into.len())?;
+        for (place, value) in into.iter_mut().zip(view.iter()) {
+            *place = value;
+        }
+        Ok(())
+    }
+
+    /// The elements of a variable array, over what the vector held. Allocates only where the vector
+    /// has too little room.
+    ///
+    /// # Errors
+    /// Where there are fewer; the vector is untouched then.
+    pub fn vector<T: Primitive>(
+        &mut self,
+        member: &'static str,
+        length: usize,
+        into: &mut Vec<T>,
+    ) -> Result<(), DecodeError> {
+        let view = self.view::<T>(member, length)?;
+        into.clear();
+        into.extend(view.iter());
+        Ok(())
+    }
+
+    /// The elements of an array as they lie in the message; nothing is copied.
+    ///
+    /// # Errors
+    /// Where there are fewer.
+    pub fn view<T: Primitive>(
+        &mut self,
+        member: &'static str,
+        length: usize,
+    ) -> Result<View<'a, T>, DecodeError> {
+        let bytes = self.take(member, length.saturating_mul(T::SIZE))?;
+        Ok(View::new(bytes))
+    }
+
+    /// A string's bytes as they lie in the message, without the NUL; LCM promises no encoding.
+    ///
+    /// # Errors
+    /// Where its length cannot be, or no NUL ends it.
+    pub fn text(&mut self, member: &'static str) -> Result<&'a [u8], DecodeError> {
+        let stated: i32 = self.value(member)?;
+        let length = Self::length(member, i64::from(stated))?;
+        match self.take(member, length)?.split_last() {
+            Some((0, text)) => Ok(text),
+            _ => Err(DecodeError::NoNul { member }),
+        }
+    }
+
+    /// A string, over what is there. What is not UTF-8 becomes U+FFFD: a program that sends Latin-1
+    /// is still heard. Allocates only where the string has too little room.
+    ///
+    /// # Errors
+    /// As [`Reader::text`].
+    pub fn string(&mut self, member: &'static str, into: &mut String) -> Result<(), DecodeError> {
+        let text = self.text(member)?;
+        into.clear();
+        for chunk in text.utf8_chunks() {
+            into.push_str(chunk.valid());
+            if !chunk.invalid().is_empty() {
+                into.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a member states as an array's length, as a length.
+    ///
+    /// # Errors
+    /// Where it is negative.
+    pub fn length(member: &'static str, stated: i64) -> Result<usize, DecodeError> {
+        usize::try_from(stated).map_err(|_| DecodeError::NegativeLength {
+            member,
+            length: stated,
+        })
+    }
+
+    /// That nothing is left.
+    ///
+    /// # Errors
+    /// Where something is.
+    pub fn end(&self) -> Result<(), DecodeError> {
+        match self.left() {
+            0 => Ok(()),
+            left => Err(DecodeError::TooLong { left }),
+        }
+    }
+
+    /// That many bytes as they are.
+    ///
+    /// # Errors
+    /// Where there are fewer.
+    #[inline]
+    pub fn take(&mut self, member: &'static str, length: usize) -> Result<&'a [u8], DecodeError> {
+        let needed = self.at.saturating_add(length);
+        let Some(bytes) = self.bytes.get(self.at..needed) else {
+            let length = self.bytes.len();
+            return Err(DecodeError::TooShort {
+                member,
+                needed,
+                length,
+            });
+        };
+        self.at = needed;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,1 @@
+//! Code for `.lcm` files in other languages.

@@ -1,0 +1,30 @@
+//! Messages between a robot's programs: a small bus, chosen by a URL, that is LCM on the wire.
+//!
+//! A [`Bus`](bus::Bus) publishes to channels and subscribes to them; what moves the bytes is a
+//! [`provider`], and `udpm://` is LCM's own, so that every LCM program in any language takes part
+//! unchanged. Messages are LCM's: described in `.lcm` files ([`types`]), encoded big-endian after a
+//! fingerprint of their description ([`codec`], [`message`]).
+//!
+//! - [`message`]: what every message type can do, and raw bytes as a message.
+//! - [`codec`]: reading and writing the encoding in a caller's buffer.
+//! - [`types`]: the `.lcm` language, fingerprints, and messages known only at run time.
+//! - [`generate`]: Rust code for `.lcm` files.
+//! - [`wire`]: LCM's datagrams and frames, sans-IO.
+//! - [`channel`]: names of channels and patterns of them.
+//! - [`provider`]: what moves messages, a file each.
+//! - [`bus`]: publishing, subscribing, and the ways to receive.
+//! - [`loss`]: how many messages of which sender were lost, from LCM's own sequence numbers.
+//! - [`log`]: event logs and MCAP, recording and playing.
+//!
+//! Nothing here logs. What may be called on a real-time path says so.
+
+pub mod bus;
+pub mod channel;
+pub mod codec;
+pub mod generate;
+pub mod log;
+pub mod loss;
+pub mod message;
+pub mod provider;
+pub mod types;
+pub mod wire;

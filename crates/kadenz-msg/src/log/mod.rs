@@ -1,0 +1,1 @@
+//! Logs of messages: LCM's event logs, MCAP, and ROS bags; recording and playing.

@@ -1,0 +1,1 @@
+//! What was lost, doubled or overtaken, by sender, from sequence numbers alone.

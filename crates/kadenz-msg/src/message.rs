@@ -1,0 +1,100 @@
+//! What every message type can do, and raw bytes as a message.
+
+use std::fmt;
+
+use crate::codec::{DecodeError, EncodeError, Reader, Writer};
+
+/// What tells one description of a message from another: LCM's hash of the type, the first eight
+/// bytes of every encoded message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint(pub u64);
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "0x{:016x}", self.0)
+    }
+}
+
+/// A message: something with a fingerprint that is encoded after it.
+///
+/// `kadenz msg gen --lang rust` writes implementations of it. Real-time safety: encoding allocates
+/// nothing; [`Message::decode_from`] allocates only where a string or a variable array is longer than
+/// it was in the value that is overwritten.
+pub trait Message: Sized {
+    /// The full name of the type, as `package.type`.
+    const NAME: &'static str;
+
+    /// The fingerprint of its description.
+    const FINGERPRINT: Fingerprint;
+
+    /// The text of its description and of all that it refers to, as `.lcm`; may be empty where it is
+    /// not known.
+    const DESCRIPTION: &'static str;
+
+    /// How many bytes the members take when they are encoded, without the fingerprint.
+    fn body_length(&self) -> usize;
+
+    /// Writes the members, without the fingerprint.
+    ///
+    /// # Errors
+    /// Where the buffer is too short, or a variable array has another length than its member says.
+    fn encode_body(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError>;
+
+    /// Reads the members, without the fingerprint, over the value that is there, whose memory is
+    /// used again.
+    ///
+    /// # Errors
+    /// Where the bytes end too early or say what cannot be. The value then holds a mixture.
+    fn decode_body(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError>;
+
+    /// How many bytes the whole message takes.
+    fn encoded_length(&self) -> usize {
+        8 + self.body_length()
+    }
+
+    /// Encodes the message into the front of a buffer and returns how much of it is used.
+    ///
+    /// # Errors
+    /// As [`Message::encode_body`].
+    fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        let mut writer = Writer::new(buffer);
+        writer.u64(Self::FINGERPRINT.0)?;
+        self.encode_body(&mut writer)?;
+        Ok(writer.written())
+    }
+
+    /// Encodes the message into memory of its own. Allocates.
+    ///
+    /// # Errors
+    /// As [`Message::encode_body`].
+    fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        let mut bytes = vec![0; self.encoded_length()];
+        let used = self.encode_into(&mut bytes)?;
+        bytes.truncate(used);
+        Ok(bytes)
+    }
+
+    /// Decodes a whole message over the value that is there, whose memory is used again.
+    ///
+    /// # Errors
+    /// Where the fingerprint is another one, the bytes end too early, or some are left.
+    fn decode_from(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
+        let mut reader = Reader::new(bytes);
+        reader.fingerprint(Self::FINGERPRINT, Self::NAME)?;
+        self.decode_body(&mut reader)?;
+        reader.end()
+    }
+
+    /// Decodes a whole message. Allocates for its strings and arrays.
+    ///
+    /// # Errors
+    /// As [`Message::decode_from`].
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError>
+    where
+        Self: Default,
+    {
+        let mut message = Self::default();
+        message.decode_from(bytes)?;
+        Ok(message)
+    }
+}

@@ -1,0 +1,331 @@
+//! What moves messages, chosen by URL; a file each.
+//!
+//! A provider gives *outlets*, one for each publisher, and one *inlet* for a bus. Both belong to one
+//! thread at a time, so that neither needs a lock of its own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kadenz_rt::clock::{MonotonicTime, WallTime};
+pub use kadenz_rt::net::port::Wait;
+use kadenz_rt::tuning::Measure;
+
+use crate::channel::{Channel, Pattern};
+
+/// What moves messages between the programs that open the same URL.
+pub trait Provider: Send + Sync + fmt::Debug {
+    /// What it promises.
+    fn guarantees(&self) -> Guarantees;
+
+    /// A way to publish, for one thread at a time. Not real-time safe.
+    ///
+    /// # Errors
+    /// Where there is no socket, memory or peer to be had.
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError>;
+
+    /// The way to receive, for one thread at a time; a bus asks for one. Not real-time safe.
+    ///
+    /// # Errors
+    /// Where there is no socket, memory or peer to be had, or it can only publish.
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError>;
+
+    /// What was asked of the system and what it granted, as far as something was opened.
+    fn measures(&self) -> Vec<Measure> {
+        Vec::new()
+    }
+}
+
+/// Publishes. Real-time safety is the provider's, and stands in its [`Guarantees`].
+pub trait Outlet: Send + fmt::Debug {
+    /// Hands one message to whoever subscribes. Never waits longer than the provider says.
+    ///
+    /// # Errors
+    /// Where it was not handed over. The outlet stays usable.
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError>;
+
+    /// Lets `fill` write a message of that length right where it is sent from; for large messages.
+    /// Providers without such memory fill a buffer of their own, which they keep.
+    ///
+    /// # Errors
+    /// As [`Outlet::publish`]; nothing is sent where `fill` returns `false`.
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError>;
+}
+
+/// Receives what was published to the channels that are wanted.
+pub trait Inlet: Send + fmt::Debug {
+    /// Says which channels are wanted from now on, all of them. A provider may still deliver others.
+    /// Not real-time safe.
+    ///
+    /// # Errors
+    /// Where the provider cannot reach its peer.
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError>;
+
+    /// Waits for messages and hands each to `take`; returns after the first batch. Allocates nothing
+    /// but what a message larger than all before needs.
+    ///
+    /// # Errors
+    /// Where nothing can be received now. The inlet stays usable, and the next call tries again.
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<Received, ReceiveError>;
+
+    /// A way to end its wait from another thread.
+    fn waker(&self) -> Arc<dyn Wake>;
+
+    /// What became of messages before anybody could take them, since the inlet was opened.
+    fn counters(&self) -> InletCounters {
+        InletCounters::default()
+    }
+}
+
+/// Ends an inlet's wait. Using it while the inlet does not wait ends its next wait. Real-time safe.
+pub trait Wake: Send + Sync + fmt::Debug {
+    /// Ends the wait.
+    fn wake(&self);
+}
+
+/// What ended an inlet's wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received {
+    /// That many messages were handed over, at least one.
+    Messages(usize),
+    /// Nothing came until the deadline, or what came is no whole message yet.
+    Nothing,
+    /// It was woken, or a signal arrived.
+    Woken,
+    /// Nothing will come any more: the end of a log.
+    Ended,
+}
+
+/// A message as it arrives, before anybody has copied it.
+#[derive(Debug)]
+pub struct Arrival<'a> {
+    /// The channel it was published to.
+    pub channel: &'a str,
+    /// Its bytes.
+    pub payload: Payload<'a>,
+    /// Who sent it, as far as the provider tells senders apart.
+    pub sender: SenderId,
+    /// Its number, where the provider counts.
+    pub sequence: Option<Sequence>,
+    /// When it passed where.
+    pub stamps: Stamps,
+}
+
+/// Where a message's bytes are.
+#[derive(Debug)]
+pub enum Payload<'a> {
+    /// In memory that the provider uses again.
+    Lent(&'a [u8]),
+    /// In a vector that may be swapped for another one instead of being copied.
+    Owned(&'a mut Vec<u8>),
+}
+
+impl Payload<'_> {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Lent(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Puts the bytes into a vector, by a swap where that is possible and saves something. Allocates
+    /// only where the vector is too short for a copy.
+    pub fn put_into(self, vector: &mut Vec<u8>) {
+        match self {
+            Self::Owned(bytes) => std::mem::swap(bytes, vector),
+            Self::Lent(bytes) => {
+                vector.clear();
+                vector.extend_from_slice(bytes);
+            }
+        }
+    }
+}
+
+/// Tells one sender from another; the same for as long as the sender lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct SenderId(pub u128);
+
+/// A sender's number of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sequence {
+    /// The number; goes up by one with each message and wraps.
+    pub number: u32,
+    /// What is counted together.
+    pub scope: Scope,
+}
+
+/// What one counter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All that the sender publishes, to whatever channel.
+    Sender,
+    /// What the sender publishes to this channel.
+    Channel,
+}
+
+/// When a message passed where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stamps {
+    /// When it was published, where the provider carries that (a log does).
+    pub published: Option<WallTime>,
+    /// When the kernel had received the first byte of it.
+    pub kernel: Option<MonotonicTime>,
+    /// When the inlet held it whole.
+    pub taken: MonotonicTime,
+}
+
+/// What became of messages that nobody could take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InletCounters {
+    /// Datagrams or messages that the kernel or the transport threw away because nobody fetched them.
+    pub overrun: u64,
+    /// Messages of which parts came and others never did, or came too late.
+    pub incomplete: u64,
+    /// What came and was no message at all.
+    pub malformed: u64,
+}
+
+/// What a provider promises; printed by `kadenz msg list --providers` and held by the conformance suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guarantees {
+    /// In which order one sender's messages arrive.
+    pub order: Order,
+    /// What may be lost.
+    pub loss: Loss,
+    /// What publishing does when a subscriber is slow.
+    pub back_pressure: BackPressure,
+    /// What a late subscriber still gets.
+    pub history: History,
+    /// How programs find each other.
+    pub discovery: Discovery,
+    /// The longest payload, in bytes.
+    pub longest_payload: usize,
+    /// Whether publishing allocates nothing and waits for nothing after the outlet's first messages.
+    pub real_time: bool,
+    /// Whether a large message can be received without being copied.
+    pub zero_copy: bool,
+}
+
+/// In which order one sender's messages arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// As they were published.
+    Kept,
+    /// As the network delivers them.
+    AsDelivered,
+}
+
+/// What may be lost, while the subscriber's own queue has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Nothing, while both ends live.
+    None,
+    /// What a slow inlet does not fetch; counted as overrun.
+    WhenSlow,
+    /// What a slow inlet does not fetch and what the network loses; told by sequence numbers.
+    Network,
+}
+
+/// What publishing does when a subscriber is slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackPressure {
+    /// Nothing: the subscriber loses.
+    None,
+    /// It waits, at most that many milliseconds, and then gives up the message.
+    Bounded(u32),
+}
+
+/// What a subscriber gets that came too late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    /// Nothing.
+    None,
+    /// Everything: it is a log.
+    Everything,
+}
+
+/// How programs find each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discovery {
+    /// They are one process.
+    Process,
+    /// By a multicast group.
+    Multicast,
+    /// By shared memory of one host.
+    Host,
+    /// By a server that must be running.
+    Server,
+    /// By asking each other.
+    Peers,
+    /// It is a file.
+    File,
+}
+
+/// Why a provider gave no outlet or inlet.
+#[derive(Debug, thiserror::Error)]
+#[error("{url}: {reason}; {remedy}")]
+pub struct ProviderError {
+    /// What was opened.
+    pub url: String,
+    /// What went wrong.
+    pub reason: String,
+    /// What mends it.
+    pub remedy: String,
+}
+
+/// Why a message was not handed over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// The wire cannot carry it.
+    #[error("the message on {channel} has {length} bytes; this provider carries {longest}")]
+    TooLong {
+        /// The channel.
+        channel: Channel,
+        /// How long the message is, in bytes.
+        length: usize,
+        /// How long one may be.
+        longest: usize,
+    },
+    /// A buffer is full and the provider waits no longer.
+    #[error("no room to send on {channel}: {reason}")]
+    Full {
+        /// The channel.
+        channel: Channel,
+        /// Whose buffer.
+        reason: &'static str,
+    },
+    /// The network or the peer refused.
+    #[error("the message on {channel} was not sent: {reason}")]
+    Refused {
+        /// The channel.
+        channel: Channel,
+        /// What was said.
+        reason: std::io::ErrorKind,
+    },
+}
+
+/// Why nothing can be received now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReceiveError {
+    /// The network interface is gone or down; the inlet joins again when it is back.
+    #[error("the network interface is gone or down: {0}")]
+    Interface(std::io::ErrorKind),
+    /// The peer has gone; the inlet connects again.
+    #[error("the connection to {peer} is lost: {reason}")]
+    Disconnected {
+        /// Who.
+        peer: String,
+        /// What was said.
+        reason: std::io::ErrorKind,
+    },
+}

@@ -1,0 +1,1 @@
+//! LCM's datagrams and frames, sans-IO.
