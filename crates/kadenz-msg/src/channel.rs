@@ -1,6 +1,8 @@
 //! Names of channels, and patterns of names.
 
+use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// The longest name of a channel, in bytes (`LCM_MAX_CHANNEL_NAME_LENGTH`).
@@ -9,7 +11,7 @@ pub const LONGEST_CHANNEL: usize = 63;
 /// The name of a channel: 1 to 63 bytes of UTF-8 without NUL.
 ///
 /// Held in place, so that cloning one allocates nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Channel {
     bytes: [u8; LONGEST_CHANNEL],
     length: u8,
@@ -73,6 +75,27 @@ impl Channel {
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
+    }
+}
+
+/// As its name hashes, so that a map of channels is asked by name.
+impl Hash for Channel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl Borrow<str> for Channel {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+/// No name: what a slot holds before a message comes.
+impl Default for Channel {
+    fn default() -> Self {
+        let bytes = [0; LONGEST_CHANNEL];
+        Self { bytes, length: 0 }
     }
 }
 

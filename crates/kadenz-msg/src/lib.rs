@@ -26,5 +26,6 @@ pub mod log;
 pub mod loss;
 pub mod message;
 pub mod provider;
+mod sync;
 pub mod types;
 pub mod wire;

@@ -1,1 +1,336 @@
 //! Publishing, subscribing, and the ways to receive.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz_msg::bus::Bus;
+//!
+//! let bus = Bus::open("memq://")?;
+//! let mut feedback = bus.aggregator("FEEDBACK")?;
+//! bus.publish_bytes("FEEDBACK", b"12345678")?;
+//! assert!(feedback.next_message(Duration::from_secs(5))?.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A bus starts no thread. Whoever waits for a message receives for all; a program that computes for
+//! long and must not lose messages meanwhile asks for a thread by [`Bus::on_message`] or
+//! [`Bus::receive_in_background`].
+
+mod aggregator;
+mod background;
+mod callback;
+mod contract;
+mod counters;
+mod delivery;
+mod ear;
+mod hub;
+mod mailbox;
+mod publisher;
+mod routes;
+mod subscription;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kadenz_rt::tuning::{Measure, Tuning};
+
+pub use aggregator::{Aggregator, Raw};
+pub use background::Background;
+pub use callback::Callback;
+pub use contract::Contract;
+pub use counters::Counters;
+pub use delivery::{Delivery, Hops, Incoming, RecvError};
+pub use mailbox::WhenFull;
+pub use publisher::{Publisher, SendError};
+pub use subscription::{CounterWatcher, Latest, Place, Subscription, SubscriptionOptions};
+
+use crate::channel::{Channel, ChannelError, Pattern, PatternError};
+use crate::message::Message;
+use crate::provider::{self, Guarantees, InletCounters, Outlet, Provider, ProviderError};
+use crate::sync::{Arc, Lock};
+use ear::Ear;
+use hub::Hub;
+use routes::RouteId;
+
+/// Channels that [`Bus::publish`] keeps an outlet of their own for, so that a receiver knows which of
+/// them lost a message; all others share one.
+const OWN_OUTLETS: usize = 64;
+
+/// One bus: a handle that may be cloned and used by any thread.
+#[derive(Debug, Clone)]
+pub struct Bus {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    url: String,
+    provider: std::sync::Arc<dyn Provider>,
+    hub: Lock<Option<Arc<Hub>>>,
+    outlets: Lock<Outlets>,
+    routes: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Outlets {
+    own: BTreeMap<Channel, Box<dyn Outlet>>,
+    shared: Option<Box<dyn Outlet>>,
+}
+
+/// Why a bus cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The URL names no provider, or parameters that it has not.
+    #[error(transparent)]
+    Url(#[from] provider::UrlError),
+    /// The provider cannot begin.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+}
+
+/// Why nothing is subscribed.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscribeError {
+    /// That is no pattern of channels.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// The provider cannot receive.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// No thread is to be had.
+    #[error("no thread could be started: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Why there is no publisher.
+#[derive(Debug, thiserror::Error)]
+pub enum AdvertiseError {
+    /// That is no channel.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// The provider cannot send.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+}
+
+impl Bus {
+    /// Opens the bus that a URL names; the scheme chooses the [`provider`]. Not real-time safe.
+    ///
+    /// # Errors
+    /// Where the URL names no provider or an unknown parameter, or the provider cannot begin.
+    pub fn open(url: &str) -> Result<Self, OpenError> {
+        let provider = provider::open(url)?;
+        Ok(Self::over(url, provider))
+    }
+
+    /// Opens the bus that the environment names in `LCM_DEFAULT_URL`, as LCM's programs do; without
+    /// it `udpm://239.255.76.67:7667?ttl=0`.
+    ///
+    /// # Errors
+    /// As [`Bus::open`].
+    pub fn open_default() -> Result<Self, OpenError> {
+        Self::open(&provider::default_url())
+    }
+
+    /// A bus over a provider that is there already.
+    #[must_use]
+    pub fn over(url: &str, provider: std::sync::Arc<dyn Provider>) -> Self {
+        let shared = Shared {
+            url: url.to_owned(),
+            provider,
+            hub: Lock::new(None),
+            outlets: Lock::new(Outlets::default()),
+            routes: AtomicU64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The URL it was opened with.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.shared.url
+    }
+
+    /// What its provider promises.
+    #[must_use]
+    pub fn guarantees(&self) -> Guarantees {
+        self.shared.provider.guarantees()
+    }
+
+    /// What the provider asked of the system and what it got; a receive buffer shorter than asked
+    /// for, above all.
+    #[must_use]
+    pub fn measures(&self) -> Vec<Measure> {
+        self.shared.provider.measures()
+    }
+
+    /// A way to publish messages of one type to one channel, for a loop. Not real-time safe itself.
+    ///
+    /// # Errors
+    /// Where that is no channel, or the provider cannot send.
+    pub fn publisher<M: Message>(&self, channel: &str) -> Result<Publisher<M>, AdvertiseError> {
+        let channel = Channel::new(channel)?;
+        Ok(Publisher::new(channel, self.shared.provider.outlet()?))
+    }
+
+    /// Publishes a message. The first one to a channel opens an outlet for it; later ones are
+    /// real-time safe as [`Publisher::publish`], but for a priority-inheriting lock among the
+    /// threads that publish on this bus by this function.
+    ///
+    /// # Errors
+    /// Where that is no channel, the message cannot be encoded, or the provider does not take it.
+    pub fn publish<M: Message>(&self, channel: &str, message: &M) -> Result<(), SendError> {
+        self.with_outlet(channel, |outlet, channel| {
+            publisher::publish(outlet, channel, message)
+        })
+    }
+
+    /// Publishes bytes that are encoded already. As [`Bus::publish`].
+    ///
+    /// # Errors
+    /// As [`Bus::publish`].
+    pub fn publish_bytes(&self, channel: &str, payload: &[u8]) -> Result<(), SendError> {
+        self.with_outlet(channel, |outlet, channel| {
+            Ok(outlet.publish(channel, payload)?)
+        })
+    }
+
+    fn with_outlet(
+        &self,
+        channel: &str,
+        body: impl FnOnce(&mut dyn Outlet, &Channel) -> Result<(), SendError>,
+    ) -> Result<(), SendError> {
+        let channel = Channel::new(channel)?;
+        let provider = &self.shared.provider;
+        self.shared.outlets.with(|outlets| {
+            let outlet = outlets.of(channel, &**provider);
+            let outlet = outlet.map_err(|error| SendError::NoOutlet(error.to_string()))?;
+            body(outlet, &channel)
+        })
+    }
+
+    /// Subscribes to the messages of one type on a channel, or on all channels whose whole name a
+    /// regular expression matches.
+    ///
+    /// # Errors
+    /// Where that is no pattern, or the provider cannot receive.
+    pub fn subscribe<M: Message + Default>(
+        &self,
+        pattern: &str,
+    ) -> Result<Subscription<M>, SubscribeError> {
+        self.subscribe_with(pattern, &SubscriptionOptions::default())
+    }
+
+    /// As [`Bus::subscribe`], with a queue and a contract of one's own.
+    ///
+    /// # Errors
+    /// As [`Bus::subscribe`].
+    pub fn subscribe_with<M: Message + Default>(
+        &self,
+        pattern: &str,
+        options: &SubscriptionOptions,
+    ) -> Result<Subscription<M>, SubscribeError> {
+        Ok(Subscription::new(self.ear(pattern, options)?))
+    }
+
+    /// Receives from many channels as bytes.
+    ///
+    /// # Errors
+    /// As [`Bus::subscribe`].
+    pub fn aggregator(&self, pattern: &str) -> Result<Aggregator, SubscribeError> {
+        self.aggregator_with(pattern, &SubscriptionOptions::default())
+    }
+
+    /// As [`Bus::aggregator`], with a queue and a contract of one's own.
+    ///
+    /// # Errors
+    /// As [`Bus::subscribe`].
+    pub fn aggregator_with(
+        &self,
+        pattern: &str,
+        options: &SubscriptionOptions,
+    ) -> Result<Aggregator, SubscribeError> {
+        Ok(Aggregator::new(self.ear(pattern, options)?))
+    }
+
+    /// Calls a function for each message, on a thread of its own that is tuned as told.
+    ///
+    /// # Errors
+    /// As [`Bus::subscribe`], and where no thread is to be had.
+    pub fn on_message<M, F>(
+        &self,
+        pattern: &str,
+        options: &SubscriptionOptions,
+        tuning: Tuning,
+        body: F,
+    ) -> Result<Callback, SubscribeError>
+    where
+        M: Message + Default + Send + 'static,
+        F: FnMut(Result<(&M, &Delivery), RecvError>) + Send + 'static,
+    {
+        let subscription = self.subscribe_with(pattern, options)?;
+        Ok(Callback::start(subscription, tuning, body)?)
+    }
+
+    /// Receives on a thread of its own, tuned as told, for as long as the result lives: for programs
+    /// that compute for long, so that messages wait in their queues and not in the kernel's. A
+    /// message then costs a second wake-up.
+    ///
+    /// # Errors
+    /// Where the provider cannot receive, or no thread is to be had.
+    pub fn receive_in_background(&self, tuning: Tuning) -> Result<Background, SubscribeError> {
+        Ok(Background::start(self.hub()?, tuning)?)
+    }
+
+    /// What became of messages before anybody could take them.
+    #[must_use]
+    pub fn inlet_counters(&self) -> InletCounters {
+        let hub = self.shared.hub.with(|hub| hub.clone());
+        hub.map(|hub| {
+            let mut counters = hub.counters();
+            counters.malformed += hub.misnamed.get();
+            counters
+        })
+        .unwrap_or_default()
+    }
+
+    fn ear(&self, pattern: &str, options: &SubscriptionOptions) -> Result<Ear, SubscribeError> {
+        let pattern = Pattern::new(pattern)?;
+        let id = RouteId(self.shared.routes.fetch_add(1, Ordering::Relaxed));
+        Ok(Ear::open(self.hub()?, id, vec![pattern], options)?)
+    }
+
+    fn hub(&self) -> Result<Arc<Hub>, ProviderError> {
+        self.shared.hub.with(|hub| match hub {
+            Some(hub) => Ok(Arc::clone(hub)),
+            None => {
+                let new = Arc::new(Hub::new(self.shared.provider.inlet()?));
+                *hub = Some(Arc::clone(&new));
+                Ok(new)
+            }
+        })
+    }
+}
+
+impl Outlets {
+    fn of(
+        &mut self,
+        channel: Channel,
+        provider: &dyn Provider,
+    ) -> Result<&mut dyn Outlet, ProviderError> {
+        if self.own.contains_key(&channel) || self.own.len() < OWN_OUTLETS {
+            return match self.own.entry(channel) {
+                std::collections::btree_map::Entry::Occupied(it) => Ok(&mut **it.into_mut()),
+                std::collections::btree_map::Entry::Vacant(it) => {
+                    Ok(&mut **it.insert(provider.outlet()?))
+                }
+            };
+        }
+        let outlet = match self.shared.take() {
+            Some(outlet) => outlet,
+            None => provider.outlet()?,
+        };
+        Ok(&mut **self.shared.insert(outlet))
+    }
+}

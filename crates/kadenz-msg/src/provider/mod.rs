@@ -3,8 +3,13 @@
 //! A provider gives *outlets*, one for each publisher, and one *inlet* for a bus. Both belong to one
 //! thread at a time, so that neither needs a lock of its own.
 
+mod choose;
+pub mod memq;
+
 use std::fmt;
 use std::sync::Arc;
+
+pub use choose::{DEFAULT_URL, SCHEMES, UrlError, default_url, open};
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 pub use kadenz_rt::net::port::Wait;
@@ -65,15 +70,16 @@ pub trait Inlet: Send + fmt::Debug {
     /// Where the provider cannot reach its peer.
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError>;
 
-    /// Waits for messages and hands each to `take`; returns after the first batch. Allocates nothing
-    /// but what a message larger than all before needs.
+    /// Waits for messages and hands each to `take`, until that says that it is enough or the first
+    /// batch is at its end. What is left of a batch comes first at the next call, before anything is
+    /// waited for. Allocates nothing but what a message larger than all before needs.
     ///
     /// # Errors
     /// Where nothing can be received now. The inlet stays usable, and the next call tries again.
     fn receive(
         &mut self,
         wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>),
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<Received, ReceiveError>;
 
     /// A way to end its wait from another thread.
@@ -102,6 +108,15 @@ pub enum Received {
     Woken,
     /// Nothing will come any more: the end of a log.
     Ended,
+}
+
+/// Whether another message of a batch can be taken now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum More {
+    /// Go on.
+    GoOn,
+    /// Keep what is left for the next call.
+    Enough,
 }
 
 /// A message as it arrives, before anybody has copied it.

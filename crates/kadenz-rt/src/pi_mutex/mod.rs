@@ -76,6 +76,21 @@ impl<T> PiMutex<T> {
         })
     }
 
+    /// As [`PiMutex::new`], and gives the value back where there is no such mutex, for those who can
+    /// do with an ordinary one.
+    ///
+    /// # Errors
+    /// As [`PiMutex::new`], with the value.
+    pub fn new_or_return(value: T) -> Result<Self, (CreatePiMutexError, T)> {
+        match RawMutex::create() {
+            Ok(raw) => Ok(Self {
+                raw,
+                value: UnsafeCell::new(value),
+            }),
+            Err(error) => Err((error, value)),
+        }
+    }
+
     /// Takes the value out.
     pub fn into_inner(self) -> T {
         self.value.into_inner()

@@ -1,0 +1,104 @@
+use std::time::Duration;
+
+use kadenz_rt::clock;
+
+use super::SubscribeError;
+use super::counters::Counters;
+use super::delivery::{Delivery, RecvError};
+use super::ear::Ear;
+use crate::channel::{Channel, Pattern};
+use crate::message::{Fingerprint, Message};
+use crate::provider::Stamps;
+
+/// Receives the messages of many channels in the order in which they come, as bytes: LCM's message
+/// aggregator, and what tools are made of that know no types.
+///
+/// ```
+/// use std::time::Duration;
+/// use kadenz_msg::bus::Bus;
+///
+/// let bus = Bus::open("memq://")?;
+/// let mut aggregator = bus.aggregator("FEEDBACK|COMMAND")?;
+/// bus.publish_bytes("FEEDBACK", &[1, 2, 3])?;
+/// let message = aggregator.next_message(Duration::from_secs(5))?.expect("one was published");
+/// assert_eq!((message.channel.as_str(), message.payload), ("FEEDBACK", &[1, 2, 3][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Aggregator {
+    ear: Ear,
+}
+
+/// A message as bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Raw<'a> {
+    /// The channel it was published to.
+    pub channel: Channel,
+    /// The whole encoded message.
+    pub payload: &'a [u8],
+    /// Who sent it, and when it passed where.
+    pub delivery: Delivery,
+}
+
+impl Aggregator {
+    pub(super) fn new(ear: Ear) -> Self {
+        Self { ear }
+    }
+
+    /// Hears further channels: a name, or a regular expression that matches whole names.
+    ///
+    /// # Errors
+    /// Where that is no pattern, or the provider cannot reach its peer.
+    pub fn add(&mut self, pattern: &str) -> Result<(), SubscribeError> {
+        Ok(self.ear.add(Pattern::new(pattern)?)?)
+    }
+
+    /// Waits for the next message of any of its channels; `None` after the timeout. The message is
+    /// lent until the next call. Real-time safe as [`Subscription::recv_into`].
+    ///
+    /// [`Subscription::recv_into`]: super::Subscription::recv_into
+    ///
+    /// # Errors
+    /// Where nothing can be received, or a log has ended.
+    pub fn next_message(&mut self, timeout: Duration) -> Result<Option<Raw<'_>>, RecvError> {
+        if !self.ear.next(timeout)? {
+            return Ok(None);
+        }
+        self.ear.mailbox.tallies.received.add_one();
+        Ok(Some(Raw {
+            channel: self.ear.letter.channel,
+            payload: &self.ear.letter.payload,
+            delivery: self.ear.delivery(clock::now()),
+        }))
+    }
+
+    /// What became of its messages.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.ear.mailbox.tallies.read()
+    }
+}
+
+impl Raw<'_> {
+    /// The fingerprint of its type; `None` for fewer than eight bytes, which no LCM message has.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        let first = self.payload.first_chunk()?;
+        Some(Fingerprint(u64::from_be_bytes(*first)))
+    }
+
+    /// When it passed where.
+    #[must_use]
+    pub fn stamps(&self) -> Stamps {
+        self.delivery.stamps
+    }
+
+    /// Decodes it as a message of that type.
+    ///
+    /// # Errors
+    /// Where it is of another type.
+    pub fn decode<M: Message + Default>(&self) -> Result<M, RecvError> {
+        let channel = self.channel;
+        M::decode(self.payload).map_err(|source| RecvError::Decode { channel, source })
+    }
+}

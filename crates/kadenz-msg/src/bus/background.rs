@@ -1,0 +1,80 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock;
+use kadenz_rt::tuning::{self, Measure, Tuning};
+
+use super::hub::Hub;
+use crate::provider::{Received, Wait};
+use crate::sync::Arc;
+
+/// How often the thread looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A thread that receives for a bus, so that messages wait in the subscriptions' queues. Dropping it
+/// ends the thread.
+#[derive(Debug)]
+pub struct Background {
+    stop: std::sync::Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    measures: Vec<Measure>,
+}
+
+impl Background {
+    pub(super) fn start(hub: Arc<Hub>, tuning: Tuning) -> std::io::Result<Self> {
+        let stop = std::sync::Arc::new(AtomicBool::new(false));
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let until = std::sync::Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("kadenz-receive".to_owned())
+            .spawn(move || {
+                let applied = tuning::apply(&tuning);
+                let _ = tell.send(applied.measures.clone());
+                while !until.load(Ordering::Relaxed) {
+                    receive_for_a_while(&hub);
+                }
+                hub.leave();
+            })?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+            measures: told.recv().unwrap_or_default(),
+        })
+    }
+
+    /// What the thread asked of the machine and what it got.
+    #[must_use]
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+}
+
+fn receive_for_a_while(hub: &Hub) {
+    let until = clock::now() + LOOK;
+    let Some(mut lead) = hub.lead_or_follow() else {
+        std::thread::park_timeout(LOOK);
+        return;
+    };
+    while clock::now() < until && !lead.must_end() {
+        match lead.receive(Wait::Until(until), None) {
+            Ok(Received::Ended) | Err(_) => {
+                // Others hear of it when they ask; here nothing can be done but wait.
+                drop(lead);
+                std::thread::sleep(LOOK);
+                return;
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What is known of a message that was received, beside what it says.
+
+use kadenz_rt::clock::MonotonicTime;
+
+use crate::channel::Channel;
+use crate::codec::DecodeError;
+use crate::provider::{ReceiveError, SenderId, Sequence, Stamps};
+
+/// Who sent a message, and when it passed where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// The channel it was published to.
+    pub channel: Channel,
+    /// Who sent it.
+    pub sender: SenderId,
+    /// Its number, where the provider counts.
+    pub sequence: Option<Sequence>,
+    /// When the kernel had it and when the inlet held it whole.
+    pub stamps: Stamps,
+    /// When the user's thread took it out of the queue.
+    pub dequeued: MonotonicTime,
+    /// When it was decoded.
+    pub decoded: MonotonicTime,
+}
+
+/// How long a message took from hop to hop, in nanoseconds: its latency budget on this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hops {
+    /// From the kernel's stamp until the inlet held the message whole: the wake-up of the thread, and
+    /// for long messages the time until the last fragment. `None` without a stamp.
+    pub kernel_to_inlet_ns: Option<i64>,
+    /// From there until the user's thread took it out of the queue.
+    pub queue_ns: i64,
+    /// Decoding.
+    pub decode_ns: i64,
+}
+
+impl Delivery {
+    /// How long the message took from hop to hop.
+    #[must_use]
+    pub fn hops(&self) -> Hops {
+        let taken = self.stamps.taken;
+        Hops {
+            kernel_to_inlet_ns: self.stamps.kernel.map(|kernel| taken.since(kernel)),
+            queue_ns: self.dequeued.since(taken),
+            decode_ns: self.decoded.since(self.dequeued),
+        }
+    }
+}
+
+/// A message and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incoming<M> {
+    /// What it says.
+    pub message: M,
+    /// Who sent it, and when it passed where.
+    pub delivery: Delivery,
+}
+
+/// Why a receive gave no message. The subscription stays usable: the next call goes on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecvError {
+    /// A message came that is not of the type that was subscribed; it is counted and gone.
+    #[error("on the channel {channel}: {source}")]
+    Decode {
+        /// The channel.
+        channel: Channel,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// Nothing can be received now.
+    #[error(transparent)]
+    Provider(#[from] ReceiveError),
+    /// Nothing will come any more: the end of a log.
+    #[error("nothing will come any more: the log is at its end")]
+    Ended,
+}

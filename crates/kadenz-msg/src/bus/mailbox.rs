@@ -1,0 +1,220 @@
+//! Where the messages of one subscription wait: a bounded ring of letters whose memory goes around.
+//!
+//! Assumed: one thread at a time posts (who leads the inlet), and one at a time collects (who owns
+//! the subscription). Guaranteed then: what is posted is collected in order or counted as dropped,
+//! and a collector that parks after it found nothing is unparked by the next letter.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::counters::Tallies;
+use crate::channel::Channel;
+use crate::provider::{Arrival, Payload, SenderId, Sequence, Stamps};
+use crate::sync::{Lock, Thread, thread};
+
+/// What happens to a message when a subscription's queue is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenFull {
+    /// The oldest in the queue makes room: what is received is fresh.
+    #[default]
+    DropOldest,
+    /// The message itself is dropped, as LCM does: what was queued stays in sequence.
+    DropNewest,
+    /// Whoever receives for the bus waits that long for room, and drops the message then. All
+    /// subscriptions of the bus wait with it, so that a slow one slows the sender down where the
+    /// provider has back pressure.
+    Block(Duration),
+}
+
+/// One message as it waits.
+#[derive(Debug, Default)]
+pub(crate) struct Letter {
+    pub(crate) channel: Channel,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) sender: SenderId,
+    pub(crate) sequence: Option<Sequence>,
+    pub(crate) stamps: Stamps,
+}
+
+/// What is known of an arrival beside its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Envelope {
+    pub(crate) channel: Channel,
+    pub(crate) sender: SenderId,
+    pub(crate) sequence: Option<Sequence>,
+    pub(crate) stamps: Stamps,
+}
+
+impl Envelope {
+    pub(crate) fn of(arrival: &Arrival<'_>, channel: Channel) -> Self {
+        Self {
+            channel,
+            sender: arrival.sender,
+            sequence: arrival.sequence,
+            stamps: arrival.stamps,
+        }
+    }
+}
+
+/// The queue of one subscription.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    state: Lock<State>,
+    when_full: WhenFull,
+    pub(crate) tallies: Tallies,
+}
+
+#[derive(Debug)]
+struct State {
+    letters: Box<[Letter]>,
+    first: usize,
+    count: usize,
+    /// Who parks until a letter comes.
+    collector: Option<Thread>,
+    /// Who parks until there is room.
+    poster: Option<Thread>,
+}
+
+/// What became of a letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Posted {
+    Kept,
+    InsteadOfOldest,
+    NoRoom,
+}
+
+impl Mailbox {
+    /// A queue of that many letters with that much room each. Allocates it all.
+    pub(crate) fn new(length: usize, room: usize, when_full: WhenFull) -> Self {
+        let letter = || Letter {
+            payload: Vec::with_capacity(room),
+            ..Letter::default()
+        };
+        let letters = std::iter::repeat_with(letter).take(length.max(1)).collect();
+        Self {
+            state: Lock::new(State {
+                letters,
+                first: 0,
+                count: 0,
+                collector: None,
+                poster: None,
+            }),
+            when_full,
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// Puts a message at the end, as the policy says where there is no room; `until` bounds what
+    /// [`WhenFull::Block`] waits.
+    pub(crate) fn post(
+        &self,
+        envelope: &Envelope,
+        payload: Payload<'_>,
+        until: Option<MonotonicTime>,
+    ) {
+        self.tallies.arrived.add_one();
+        if let WhenFull::Block(longest) = self.when_full {
+            self.wait_for_room(longest, until);
+        }
+        let (posted, collector) = self.state.with(|state| {
+            let posted = state.post(envelope, payload, self.when_full);
+            (posted, state.collector.take())
+        });
+        match posted {
+            Posted::Kept => {}
+            Posted::InsteadOfOldest => self.tallies.dropped_oldest.add_one(),
+            Posted::NoRoom => self.tallies.dropped_newest.add_one(),
+        }
+        if let Some(collector) = collector {
+            collector.unpark();
+        }
+    }
+
+    /// Swaps the first letter with the collector's own, whose memory the queue uses from now on.
+    pub(crate) fn collect(&self, into: &mut Letter) -> bool {
+        let (found, poster) = self.state.with(|state| {
+            let found = state.collect(into);
+            (found, state.poster.take_if(|_| found))
+        });
+        if let Some(poster) = poster {
+            poster.unpark();
+        }
+        found
+    }
+
+    /// Whether something waits; if not, the calling thread is unparked by the next letter.
+    pub(crate) fn wait_for_letter(&self) -> bool {
+        self.state.with(|state| {
+            let waits = state.count > 0;
+            state.collector = (!waits).then(thread::current);
+            waits
+        })
+    }
+
+    /// How many messages wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.state.with(|state| state.count)
+    }
+
+    #[cfg(not(loom))]
+    fn wait_for_room(&self, longest: Duration, until: Option<MonotonicTime>) {
+        let policy_ends = kadenz_rt::clock::now() + longest;
+        let end = until.map_or(policy_ends, |until| until.min(policy_ends));
+        while !self.has_room_or_registers() {
+            let left = end.remaining(kadenz_rt::clock::now());
+            if left.is_zero() {
+                return;
+            }
+            thread::park_timeout(left);
+        }
+    }
+
+    #[cfg(loom)]
+    fn wait_for_room(&self, _longest: Duration, _until: Option<MonotonicTime>) {
+        while !self.has_room_or_registers() {
+            thread::park();
+        }
+    }
+
+    fn has_room_or_registers(&self) -> bool {
+        self.state.with(|state| {
+            let room = state.count < state.letters.len();
+            state.poster = (!room).then(thread::current);
+            room
+        })
+    }
+}
+
+impl State {
+    fn post(&mut self, envelope: &Envelope, payload: Payload<'_>, when_full: WhenFull) -> Posted {
+        let mut posted = Posted::Kept;
+        if self.count == self.letters.len() {
+            if when_full != WhenFull::DropOldest {
+                return Posted::NoRoom;
+            }
+            posted = Posted::InsteadOfOldest;
+            self.first = (self.first + 1) % self.letters.len();
+            self.count -= 1;
+        }
+        let place = (self.first + self.count) % self.letters.len();
+        let letter = &mut self.letters[place];
+        letter.channel = envelope.channel;
+        letter.sender = envelope.sender;
+        letter.sequence = envelope.sequence;
+        letter.stamps = envelope.stamps;
+        payload.put_into(&mut letter.payload);
+        self.count += 1;
+        posted
+    }
+
+    fn collect(&mut self, into: &mut Letter) -> bool {
+        if self.count == 0 {
+            return false;
+        }
+        std::mem::swap(&mut self.letters[self.first], into);
+        self.first = (self.first + 1) % self.letters.len();
+        self.count -= 1;
+        true
+    }
+}

@@ -1,0 +1,255 @@
+use std::time::Duration;
+
+use kadenz_rt::clock;
+
+use super::contract::Contract;
+use super::counters::Counters;
+use super::delivery::{Delivery, Incoming, RecvError};
+use super::ear::{Ear, Waited};
+use super::mailbox::WhenFull;
+use crate::codec::DecodeError;
+use crate::message::Message;
+use crate::provider::{Arrival, SenderId, Sequence, Stamps};
+use crate::sync::Arc;
+
+/// How a subscription queues, and what it expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubscriptionOptions {
+    /// How many messages may wait; 30 as in LCM.
+    pub queue: usize,
+    /// What happens to a message for which there is no place.
+    pub when_full: WhenFull,
+    /// Room that is made for each message at the beginning, in bytes: messages up to this length are
+    /// received without any allocation from the first one on.
+    pub room: usize,
+    /// What is expected of the messages.
+    pub contract: Contract,
+}
+
+impl Default for SubscriptionOptions {
+    fn default() -> Self {
+        Self {
+            queue: 30,
+            when_full: WhenFull::default(),
+            room: 0,
+            contract: Contract::default(),
+        }
+    }
+}
+
+/// Receives the messages of one type on the channels that a pattern matches.
+///
+/// One subscription offers all ways to receive: waiting with a timeout ([`recv`](Self::recv)), one
+/// look ([`try_recv`](Self::try_recv)), the newest message and whether it is new
+/// ([`latest`](Self::latest)). For a callback on a thread of its own see
+/// [`Bus::on_message`](super::Bus::on_message).
+///
+/// A timeout of zero is one look; [`Duration::MAX`] waits for ever. Real-time safety:
+/// [`recv_into`](Self::recv_into) allocates nothing once the queue's memory has grown to the
+/// messages (see [`SubscriptionOptions::room`]), takes no lock but priority-inheriting ones for the
+/// time of one copy, and waits no longer than its timeout. Dropping a subscription waits for the
+/// thread that receives at the moment; do that outside of the loop.
+#[derive(Debug)]
+pub struct Subscription<M> {
+    ear: Ear,
+    latest: M,
+    about_latest: Option<Delivery>,
+}
+
+/// The newest message, and whether it was seen before.
+#[derive(Debug)]
+pub struct Latest<'a, M> {
+    /// What it says.
+    pub message: &'a M,
+    /// Who sent it, and when it passed where.
+    pub delivery: Delivery,
+    /// Whether it came since the last look.
+    pub is_new: bool,
+}
+
+/// A look goes on while messages keep coming, but not for ever.
+const MOST_AT_ONE_LOOK: usize = 100_000;
+
+impl<M: Message + Default> Subscription<M> {
+    pub(super) fn new(ear: Ear) -> Self {
+        Self {
+            ear,
+            latest: M::default(),
+            about_latest: None,
+        }
+    }
+
+    /// Waits for the next message; `None` after the timeout. Allocates the message.
+    ///
+    /// # Errors
+    /// Where a message of another type came, nothing can be received, or a log has ended. The next
+    /// call goes on behind it.
+    pub fn recv(&mut self, timeout: Duration) -> Result<Option<Incoming<M>>, RecvError> {
+        let mut message = M::default();
+        let delivery = self.recv_into(&mut message, timeout)?;
+        Ok(delivery.map(|delivery| Incoming { message, delivery }))
+    }
+
+    /// The next message, if one is there now.
+    ///
+    /// # Errors
+    /// As [`Subscription::recv`].
+    pub fn try_recv(&mut self) -> Result<Option<Incoming<M>>, RecvError> {
+        self.recv(Duration::ZERO)
+    }
+
+    /// As [`Subscription::recv`], into a message that is there already, whose memory is used again.
+    /// Real-time safe.
+    ///
+    /// # Errors
+    /// As [`Subscription::recv`]; the message then holds a mixture.
+    pub fn recv_into(
+        &mut self,
+        message: &mut M,
+        timeout: Duration,
+    ) -> Result<Option<Delivery>, RecvError> {
+        if !self.ear.next(timeout)? {
+            return Ok(None);
+        }
+        let dequeued = clock::now();
+        let decoded = message.decode_from(&self.ear.letter.payload);
+        self.decoded(decoded)?;
+        Ok(Some(self.ear.delivery(dequeued)))
+    }
+
+    /// The newest message that has come, new or not; `None` before the first. Messages that it
+    /// passes over are counted as superseded. Real-time safe as [`Subscription::recv_into`].
+    ///
+    /// # Errors
+    /// As [`Subscription::recv`].
+    pub fn latest(&mut self) -> Result<Option<Latest<'_, M>>, RecvError> {
+        let mut found = 0;
+        while found < MOST_AT_ONE_LOOK && self.ear.next(Duration::ZERO)? {
+            found += 1;
+            if found > 1 {
+                self.ear.mailbox.tallies.superseded.add_one();
+            }
+        }
+        if found > 0 {
+            let dequeued = clock::now();
+            let decoded = self.latest.decode_from(&self.ear.letter.payload);
+            if decoded.is_err() {
+                self.about_latest = None;
+            }
+            self.decoded(decoded)?;
+            self.about_latest = Some(self.ear.delivery(dequeued));
+        }
+        let message = &self.latest;
+        Ok(self.about_latest.map(|delivery| Latest {
+            message,
+            delivery,
+            is_new: found > 0,
+        }))
+    }
+
+    /// Shows the next message to `visit` where it lies, before anything is copied, if none waits in
+    /// the queue already: for large messages, where the provider's memory is shared. The payload is
+    /// the whole encoded message, to be read with [`crate::codec::Reader`] or a view.
+    ///
+    /// Returns `None` after the timeout. While it visits, nothing else of this bus is received, and
+    /// `visit` must not subscribe on it.
+    ///
+    /// # Errors
+    /// Where nothing can be received, or a log has ended.
+    pub fn recv_in_place<R>(
+        &mut self,
+        timeout: Duration,
+        mut visit: impl FnMut(&Place<'_>) -> R,
+    ) -> Result<Option<R>, RecvError> {
+        let mut result = None;
+        let waited = self.ear.next_in_place(timeout, &mut |arrival| {
+            result = Some(visit(&Place::of(arrival)));
+            true
+        })?;
+        match waited {
+            Waited::Letter => result = Some(visit(&self.ear.place())),
+            Waited::Visited => {}
+            Waited::Nothing | Waited::GoOn => return Ok(None),
+        }
+        self.ear.mailbox.tallies.received.add_one();
+        Ok(result)
+    }
+
+    fn decoded(&self, decoded: Result<(), DecodeError>) -> Result<(), RecvError> {
+        match decoded {
+            Ok(()) => {
+                self.ear.mailbox.tallies.received.add_one();
+                Ok(())
+            }
+            Err(source) => {
+                self.ear.mailbox.tallies.undecodable.add_one();
+                let channel = self.ear.letter.channel;
+                Err(RecvError::Decode { channel, source })
+            }
+        }
+    }
+
+    /// What became of its messages. Real-time safe; may be asked from any thread by
+    /// [`Subscription::watcher`].
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.ear.mailbox.tallies.read()
+    }
+
+    /// A way to read the counters from another thread.
+    #[must_use]
+    pub fn watcher(&self) -> CounterWatcher {
+        CounterWatcher(Arc::clone(&self.ear.mailbox))
+    }
+
+    /// How long ago the last message came; `None` before the first.
+    #[must_use]
+    pub fn silence(&self) -> Option<Duration> {
+        self.ear.silence()
+    }
+}
+
+/// Reads a subscription's counters from another thread.
+#[derive(Debug, Clone)]
+pub struct CounterWatcher(Arc<super::mailbox::Mailbox>);
+
+impl CounterWatcher {
+    /// What became of the messages until now. Real-time safe.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.0.tallies.read()
+    }
+
+    /// How many messages wait in the queue.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+}
+
+/// A message where it lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The channel it was published to.
+    pub channel: &'a str,
+    /// The whole encoded message.
+    pub payload: &'a [u8],
+    /// Who sent it.
+    pub sender: SenderId,
+    /// Its number, where the provider counts.
+    pub sequence: Option<Sequence>,
+    /// When the kernel had it and when the inlet held it whole.
+    pub stamps: Stamps,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn of(arrival: &'a Arrival<'_>) -> Self {
+        Self {
+            channel: arrival.channel,
+            payload: arrival.payload.bytes(),
+            sender: arrival.sender,
+            sequence: arrival.sequence,
+            stamps: arrival.stamps,
+        }
+    }
+}
