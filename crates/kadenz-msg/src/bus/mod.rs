@@ -76,17 +76,6 @@ struct Outlets {
     shared: Option<Box<dyn Outlet>>,
 }
 
-/// Why a bus cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The URL names no provider, or parameters that it has not.
-    #[error(transparent)]
-    Url(#[from] provider::UrlError),
-    /// The provider cannot begin.
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-}
-
 /// Why nothing is subscribed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscribeError {
@@ -117,7 +106,7 @@ impl Bus {
     ///
     /// # Errors
     /// Where the URL names no provider or an unknown parameter, or the provider cannot begin.
-    pub fn open(url: &str) -> Result<Self, OpenError> {
+    pub fn open(url: &str) -> Result<Self, ProviderError> {
         let provider = provider::open(url)?;
         Ok(Self::over(url, provider))
     }
@@ -127,7 +116,7 @@ impl Bus {
     ///
     /// # Errors
     /// As [`Bus::open`].
-    pub fn open_default() -> Result<Self, OpenError> {
+    pub fn open_default() -> Result<Self, ProviderError> {
         Self::open(&provider::default_url())
     }
 

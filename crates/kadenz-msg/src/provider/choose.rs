@@ -2,27 +2,12 @@
 
 use std::sync::Arc;
 
-use super::Provider;
 use super::memq::Memq;
-use crate::bus::OpenError;
+use super::parameters::Address;
+use super::{Provider, ProviderError};
 
 /// What LCM's programs use without being told otherwise.
 pub const DEFAULT_URL: &str = "udpm://239.255.76.67:7667?ttl=0";
-
-/// What is wrong with a URL.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UrlError {
-    /// It names no provider.
-    #[error("{url}: there is no provider {scheme:?}; use one of {known}")]
-    UnknownScheme {
-        /// What was given.
-        url: String,
-        /// Its scheme.
-        scheme: String,
-        /// Those that there are.
-        known: String,
-    },
-}
 
 /// Schemes that this program was built with.
 pub const SCHEMES: &[&str] = &["memq"];
@@ -37,14 +22,17 @@ pub fn default_url() -> String {
 ///
 /// # Errors
 /// Where it names none, has parameters that it does not know, or cannot begin.
-pub fn open(url: &str) -> Result<Arc<dyn Provider>, OpenError> {
-    let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
-    match scheme {
-        "memq" => Ok(Arc::new(Memq::default())),
-        _ => Err(OpenError::Url(UrlError::UnknownScheme {
+pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
+    let address = Address::parse(url)?;
+    match address.scheme() {
+        "memq" => {
+            address.parameters().finish()?;
+            Ok(Arc::new(Memq::default()))
+        }
+        scheme => Err(ProviderError {
             url: url.to_owned(),
-            scheme: scheme.to_owned(),
-            known: SCHEMES.join(", "),
-        })),
+            reason: format!("there is no provider {scheme:?}"),
+            remedy: format!("use one of {}", SCHEMES.join(", ")),
+        }),
     }
 }

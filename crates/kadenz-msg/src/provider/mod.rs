@@ -5,11 +5,12 @@
 
 mod choose;
 pub mod memq;
+pub mod parameters;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use choose::{DEFAULT_URL, SCHEMES, UrlError, default_url, open};
+pub use choose::{DEFAULT_URL, SCHEMES, default_url, open};
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 pub use kadenz_rt::net::port::Wait;

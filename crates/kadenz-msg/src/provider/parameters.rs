@@ -1,0 +1,396 @@
+//! What a provider's URL says: scheme, address, path, and parameters with units.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz_msg::provider::parameters::Address;
+//!
+//! let address = Address::parse("udpm://239.255.76.67:7667?ttl=1&busy_poll=50us&reassembly=16MB")?;
+//! assert_eq!((address.scheme(), address.location()), ("udpm", "239.255.76.67:7667"));
+//!
+//! let mut parameters = address.parameters();
+//! assert_eq!(parameters.number("ttl", 0..=255)?, Some(1));
+//! assert_eq!(parameters.span("busy_poll")?, Some(Duration::from_micros(50)));
+//! assert_eq!(parameters.bytes("reassembly")?, Some(16_000_000));
+//! assert_eq!(parameters.text("iface"), None);
+//! parameters.finish()?; // an error where the URL says something that was not asked for
+//! # Ok::<(), kadenz_msg::provider::parameters::AddressError>(())
+//! ```
+
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::ProviderError;
+
+/// The longest URL, in bytes.
+const LONGEST: usize = 4096;
+
+/// A provider's URL, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    text: String,
+    scheme: String,
+    location: String,
+    given: Vec<(String, String)>,
+}
+
+/// Why a URL does not say what a provider needs to know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{url}: {reason}; {remedy}")]
+pub struct AddressError {
+    /// The URL.
+    pub url: String,
+    /// What is wrong with it.
+    pub reason: String,
+    /// What mends it.
+    pub remedy: String,
+}
+
+impl From<AddressError> for ProviderError {
+    fn from(error: AddressError) -> Self {
+        let AddressError {
+            url,
+            reason,
+            remedy,
+        } = error;
+        Self {
+            url,
+            reason,
+            remedy,
+        }
+    }
+}
+
+impl Address {
+    /// Takes `scheme://location?name=value&name=value` apart. A parameter with nothing behind its `=`
+    /// counts as not given, as in LCM. `%20` and the like are decoded in values.
+    ///
+    /// # Errors
+    /// Where there is no scheme, a parameter has no `=` or stands there twice, or the URL is longer
+    /// than 4096 bytes.
+    pub fn parse(url: &str) -> Result<Self, AddressError> {
+        let wrong = |reason: String, remedy: &str| AddressError {
+            url: url.chars().take(LONGEST).collect(),
+            reason,
+            remedy: remedy.to_owned(),
+        };
+        if url.len() > LONGEST {
+            let reason = format!("it has {} bytes", url.len());
+            return Err(wrong(reason, "give at most 4096"));
+        }
+        let form = "write scheme://address?name=value, for example udpm://239.255.76.67:7667?ttl=0";
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return Err(wrong("it has no scheme".to_owned(), form));
+        };
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+        if scheme.is_empty() || !scheme.bytes().all(is_word) {
+            return Err(wrong(format!("{scheme:?} is no scheme"), form));
+        }
+        let (location, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let mut given: Vec<(String, String)> = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let Some((name, value)) = pair.split_once('=') else {
+                return Err(wrong(format!("the parameter {pair:?} has no value"), form));
+            };
+            if given.iter().any(|(earlier, _)| earlier == name) {
+                let reason = format!("the parameter {name} stands there twice");
+                return Err(wrong(reason, "leave one of them out"));
+            }
+            let value = decode(value).ok_or_else(|| {
+                let reason = format!("the value of {name} has a broken %-escape");
+                wrong(reason, "write % as %25")
+            })?;
+            given.push((name.to_owned(), value));
+        }
+        Ok(Self {
+            text: url.to_owned(),
+            scheme: scheme.to_ascii_lowercase(),
+            location: location.to_owned(),
+            given,
+        })
+    }
+
+    /// What stands before `://`, in lower case.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// What stands between `://` and `?`: a host and port, a name, or a path.
+    #[must_use]
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// The whole URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The location as `host` and `port`, where the port may be missing; of `host:port/path`, the path
+    /// is left out, and square brackets are taken off an IPv6 address.
+    ///
+    /// # Errors
+    /// Where there is a port that is none.
+    pub fn host_and_port(&self) -> Result<(&str, Option<u16>), AddressError> {
+        let place = self.location.split('/').next().unwrap_or_default();
+        let is_v6 = place.starts_with('[');
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) if !is_v6 || host.ends_with(']') => (host, Some(port)),
+            _ => (place, None),
+        };
+        let host = if is_v6 {
+            host.trim_start_matches('[').trim_end_matches(']')
+        } else {
+            host
+        };
+        let port = port.filter(|port| !port.is_empty()).map(str::parse::<u16>);
+        let port = port.transpose().map_err(|_| {
+            let reason = format!("{place:?} does not end in a port");
+            self.wrong(reason, "give a port from 1 to 65535 behind the last colon")
+        })?;
+        Ok((host, port))
+    }
+
+    /// The location as an address, with the defaults for what is missing.
+    ///
+    /// # Errors
+    /// Where the host is a name, or the port is none.
+    pub fn socket_address(
+        &self,
+        host_by_default: IpAddr,
+        port_by_default: u16,
+    ) -> Result<SocketAddr, AddressError> {
+        let (host, port) = self.host_and_port()?;
+        let ip = if host.is_empty() {
+            host_by_default
+        } else {
+            host.parse().map_err(|_| {
+                let reason = format!("{host:?} is no IP address");
+                self.wrong(reason, "give an address in digits, as 239.255.76.67")
+            })?
+        };
+        Ok(SocketAddr::new(ip, port.unwrap_or(port_by_default)))
+    }
+
+    /// The path of `host:port/path`, with its slash; empty where there is none.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        let at = self.location.find('/').unwrap_or(self.location.len());
+        &self.location[at..]
+    }
+
+    /// Its parameters, to be asked for one by one.
+    #[must_use]
+    pub fn parameters(&self) -> Parameters<'_> {
+        Parameters {
+            address: self,
+            known: Vec::new(),
+        }
+    }
+
+    /// An error about this URL.
+    #[must_use]
+    pub fn wrong(&self, reason: impl Into<String>, remedy: impl Into<String>) -> AddressError {
+        AddressError {
+            url: self.text.clone(),
+            reason: reason.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// An error of a provider that was opened by this URL.
+    #[must_use]
+    pub fn failed(&self, reason: impl Into<String>, remedy: impl Into<String>) -> ProviderError {
+        self.wrong(reason, remedy).into()
+    }
+}
+
+/// The parameters of a URL. Each is asked for by name and type; [`Parameters::finish`] then refuses
+/// what nobody asked for, and lists what it might have been.
+#[derive(Debug)]
+pub struct Parameters<'a> {
+    address: &'a Address,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Parameters<'a> {
+    /// The text of a parameter; `None` where it is not given.
+    pub fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        self.known.push(name);
+        let mut given = self.address.given.iter();
+        let found = given.find(|(given, _)| given == name);
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// A whole number within a range.
+    ///
+    /// # Errors
+    /// Where it is none, or outside.
+    pub fn number(
+        &mut self,
+        name: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, AddressError> {
+        let remedy = format!(
+            "give a whole number from {} to {}",
+            range.start(),
+            range.end()
+        );
+        self.typed(name, &remedy, |text| {
+            text.parse().ok().filter(|number| range.contains(number))
+        })
+    }
+
+    /// A number that may have a fraction and is above zero.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn factor(&mut self, name: &'static str) -> Result<Option<f64>, AddressError> {
+        self.typed(name, "give a number above 0, as 0.5", |text| {
+            let number: f64 = text.parse().ok()?;
+            (number.is_finite() && number > 0.0).then_some(number)
+        })
+    }
+
+    /// A number of bytes: `4096`, `64KiB`, `16MB`.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn bytes(&mut self, name: &'static str) -> Result<Option<usize>, AddressError> {
+        let remedy = "give bytes, with kB, MB, GB (1000) or KiB, MiB, GiB (1024), as 16MB";
+        self.typed(name, remedy, bytes)
+    }
+
+    /// A span of time with its unit: `50us`, `1.5ms`, `2s`.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn span(&mut self, name: &'static str) -> Result<Option<Duration>, AddressError> {
+        self.typed(name, "give a span with ns, us, ms or s, as 50us", span)
+    }
+
+    /// `yes` or `no`; also `true`, `false`, `1` and `0`.
+    ///
+    /// # Errors
+    /// Where it is none of them.
+    pub fn switch(&mut self, name: &'static str) -> Result<Option<bool>, AddressError> {
+        self.typed(name, "give yes or no", |text| match text {
+            "yes" | "true" | "1" | "on" => Some(true),
+            "no" | "false" | "0" | "off" => Some(false),
+            _ => None,
+        })
+    }
+
+    /// One of several words.
+    ///
+    /// # Errors
+    /// Where it is none of them.
+    pub fn choice<T: Copy>(
+        &mut self,
+        name: &'static str,
+        words: &[(&str, T)],
+    ) -> Result<Option<T>, AddressError> {
+        let list: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let remedy = format!("give one of {}", list.join(", "));
+        self.typed(name, &remedy, |text| {
+            let found = words.iter().find(|(word, _)| *word == text);
+            found.map(|(_, value)| *value)
+        })
+    }
+
+    /// The end: everything that was given must have been asked for.
+    ///
+    /// # Errors
+    /// Where the URL has a parameter that this provider does not know.
+    pub fn finish(self) -> Result<(), AddressError> {
+        let mut given = self.address.given.iter();
+        let Some((name, _)) = given.find(|(name, _)| !self.known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let scheme = self.address.scheme();
+        let reason = format!("{scheme}:// knows no parameter {name:?}");
+        Err(self.address.wrong(
+            reason,
+            if self.known.is_empty() {
+                "it knows none".to_owned()
+            } else {
+                format!("it knows {}", self.known.join(", "))
+            },
+        ))
+    }
+
+    fn typed<T>(
+        &mut self,
+        name: &'static str,
+        remedy: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, AddressError> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        let wrong = || {
+            let reason = format!("{name}={text} cannot be");
+            self.address.wrong(reason, remedy)
+        };
+        read(text).map(Some).ok_or_else(wrong)
+    }
+}
+
+fn decode(value: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let code = digit()? * 16 + digit()?;
+        bytes.push(u8::try_from(code).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A number and the unit behind it.
+fn with_unit(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|it: char| !it.is_ascii_digit() && it != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    Some((number.parse().ok()?, unit))
+}
+
+fn bytes(text: &str) -> Option<usize> {
+    let (number, unit) = with_unit(text)?;
+    let factor = match unit {
+        "" | "B" => 1.0,
+        "kB" | "KB" | "k" => 1e3,
+        "MB" | "M" => 1e6,
+        "GB" | "G" => 1e9,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    let bytes = number * factor;
+    // Up to here a floating-point number holds every whole one.
+    (bytes.fract() == 0.0 && bytes < 9e15).then_some(bytes as usize)
+}
+
+fn span(text: &str) -> Option<Duration> {
+    let (number, unit) = with_unit(text)?;
+    let seconds = match unit {
+        "ns" => number / 1e9,
+        "us" | "µs" => number / 1e6,
+        "ms" => number / 1e3,
+        "s" => number,
+        "min" => number * 60.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests;
