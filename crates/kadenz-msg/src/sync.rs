@@ -14,7 +14,7 @@ pub(crate) use loom::sync::{
     atomic::{AtomicU64, Ordering},
 };
 #[cfg(loom)]
-pub(crate) use loom::thread::{self, Thread};
+pub(crate) use model::{Thread, thread};
 
 #[cfg(not(loom))]
 use kadenz_rt::pi_mutex::PiMutex;
@@ -68,6 +68,62 @@ impl<T> Lock<T> {
             }
             #[cfg(loom)]
             Inner::Model(mutex) => body(&mut mutex.lock().expect("no model panics within a lock")),
+        }
+    }
+}
+
+/// Parking for the models: loom's own forgets an unpark while the thread waits for a mutex.
+#[cfg(loom)]
+mod model {
+    use loom::sync::{Arc, Condvar, Mutex};
+    use loom::thread::ThreadId;
+
+    #[derive(Debug, Default)]
+    struct Token {
+        given: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    loom::thread_local! {
+        static TOKEN: Arc<Token> = Arc::new(Token::default());
+    }
+
+    #[derive(Debug, Clone)]
+    pub(crate) struct Thread {
+        id: ThreadId,
+        token: Arc<Token>,
+    }
+
+    impl Thread {
+        pub(crate) fn id(&self) -> ThreadId {
+            self.id
+        }
+
+        pub(crate) fn unpark(&self) {
+            *self.token.given.lock().unwrap() = true;
+            self.token.changed.notify_one();
+        }
+    }
+
+    pub(crate) mod thread {
+        pub(crate) use loom::thread::spawn;
+
+        use super::{TOKEN, Thread};
+
+        pub(crate) fn current() -> Thread {
+            Thread {
+                id: loom::thread::current().id(),
+                token: TOKEN.with(Clone::clone),
+            }
+        }
+
+        pub(crate) fn park() {
+            let token = TOKEN.with(Clone::clone);
+            let mut given = token.given.lock().unwrap();
+            while !*given {
+                given = token.changed.wait(given).unwrap();
+            }
+            *given = false;
         }
     }
 }

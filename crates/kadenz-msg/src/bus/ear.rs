@@ -194,6 +194,10 @@ impl Ear {
         until: Deadline,
         mut visit: Option<&mut Visit<'_>>,
     ) -> Result<Waited, RecvError> {
+        // The last leader may have posted between the look into the mailbox and this lead.
+        if self.mailbox.waiting() > 0 {
+            return Ok(Waited::GoOn);
+        }
         for look in 0_u32.. {
             let visited = Cell::new(false);
             let visitor = visit.as_deref_mut().map(|visit| Visitor {

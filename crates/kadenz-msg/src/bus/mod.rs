@@ -23,6 +23,8 @@ mod counters;
 mod delivery;
 mod ear;
 mod hub;
+#[cfg(all(test, loom))]
+mod loom;
 mod mailbox;
 mod publisher;
 mod routes;
