@@ -1,1 +1,214 @@
-//! What was lost, doubled or overtaken, by sender, from sequence numbers alone.
+//! How many messages of which sender were lost, doubled or out of order, from the numbers that the
+//! messages carry; sans-IO.
+//!
+//! LCM's programs number all their messages with one counter each, and no LCM receiver looks at it for
+//! this. A [`LossMeter`] that sees every message of a sender, on whatever channel, knows exactly what
+//! is missing; the sender need not know of it.
+//!
+//! ```
+//! use kadenz_msg::loss::{LossMeter, Seen};
+//! use kadenz_msg::provider::{Scope, SenderId, Sequence};
+//!
+//! let mut meter = LossMeter::new(100);
+//! let mut see = |number| {
+//!     meter.note(SenderId(1), Sequence { number, scope: Scope::Sender }, "ARM")
+//! };
+//! assert_eq!(see(7), Seen::First);
+//! assert_eq!(see(10), Seen::Gap { lost: 2 });
+//! assert_eq!(see(8), Seen::Late);
+//! let tally = meter.total();
+//! assert_eq!((tally.received, tally.lost, tally.reordered), (3, 1, 1));
+//! ```
+
+mod window;
+
+use crate::channel::Channel;
+use crate::provider::{Scope, SenderId, Sequence};
+use window::Window;
+pub use window::{MOST_LOST, RESTARTS_AFTER, WINDOW};
+
+/// What a message was among the others of its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Seen {
+    /// The first of this sender.
+    First,
+    /// The one that was due.
+    Next,
+    /// Others that were due before it have not come.
+    Gap {
+        /// How many.
+        lost: u32,
+    },
+    /// One that had been counted as lost.
+    Late,
+    /// It had come before.
+    Duplicate,
+    /// The sender began to count anew.
+    Restarted,
+}
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Messages that came, without duplicates.
+    pub received: u64,
+    /// Messages that have not come; one that comes late is taken off again.
+    pub lost: u64,
+    /// Messages that came once more.
+    pub duplicated: u64,
+    /// Messages that came after later ones.
+    pub reordered: u64,
+    /// How often senders began to count anew.
+    pub restarted: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.received += other.received;
+        self.lost += other.lost;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.restarted += other.restarted;
+    }
+
+    /// The part of all messages sent that was lost, from 0 to 1; 0 where none is known of.
+    #[must_use]
+    pub fn lost_part(&self) -> f64 {
+        let sent = self.received + self.lost;
+        if sent == 0 {
+            return 0.0;
+        }
+        self.lost as f64 / sent as f64
+    }
+}
+
+/// What is known of what one counter of a sender counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// The sender.
+    pub sender: SenderId,
+    /// The channel, where the counter counts one channel, or the sender has used but one; then what
+    /// was lost was lost there.
+    pub channel: Option<Channel>,
+    /// What was counted.
+    pub tally: Tally,
+}
+
+/// Counts loss, duplicates and reordering of many senders.
+///
+/// Real-time safe after it was made: memory for all senders is taken then, and looking for one of them
+/// takes a time that grows with their number.
+#[derive(Debug)]
+pub struct LossMeter {
+    senders: Vec<Entry>,
+    most: usize,
+    clock: u64,
+    /// Of senders that were given up.
+    past: Tally,
+    forgotten: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    counted: Counted,
+    /// Whether the counter counts one channel.
+    is_of_channel: bool,
+    last_used: u64,
+    window: Window,
+}
+
+impl LossMeter {
+    /// For at most that many senders, or senders and channels where they count by channel; at least
+    /// one. Where more come, the one not heard of longest is given up: what was counted of it stays in
+    /// [`LossMeter::total`], and when it comes again it is a new one.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        let most = most.max(1);
+        Self {
+            senders: Vec::with_capacity(most),
+            most,
+            clock: 0,
+            past: Tally::default(),
+            forgotten: 0,
+        }
+    }
+
+    /// Notes a message. Messages of every channel must be noted where a sender counts them together.
+    pub fn note(&mut self, sender: SenderId, sequence: Sequence, channel: &str) -> Seen {
+        self.clock += 1;
+        let by_channel = sequence.scope == Scope::Channel;
+        let found = self.senders.iter().position(|entry| {
+            let same_channel = || {
+                entry
+                    .counted
+                    .channel
+                    .is_some_and(|it| it.as_str() == channel)
+            };
+            entry.counted.sender == sender
+                && entry.is_of_channel == by_channel
+                && (!by_channel || same_channel())
+        });
+        let clock = self.clock;
+        let Some(at) = found else {
+            self.begin(sender, sequence, channel);
+            return Seen::First;
+        };
+        let entry = &mut self.senders[at];
+        entry.last_used = clock;
+        if entry
+            .counted
+            .channel
+            .is_some_and(|it| it.as_str() != channel)
+        {
+            entry.counted.channel = None;
+        }
+        entry.window.note(sequence.number, &mut entry.counted.tally)
+    }
+
+    fn begin(&mut self, sender: SenderId, sequence: Sequence, channel: &str) {
+        if self.senders.len() == self.most {
+            let oldest = (0..self.most).min_by_key(|at| self.senders[*at].last_used);
+            let given_up = self.senders.swap_remove(oldest.unwrap_or(0));
+            self.past.add(&given_up.counted.tally);
+            self.forgotten += 1;
+        }
+        let tally = Tally {
+            received: 1,
+            ..Tally::default()
+        };
+        self.senders.push(Entry {
+            counted: Counted {
+                sender,
+                channel: Channel::new(channel).ok(),
+                tally,
+            },
+            is_of_channel: sequence.scope == Scope::Channel,
+            last_used: self.clock,
+            window: Window::beginning_with(sequence.number),
+        });
+    }
+
+    /// All senders together, also those given up.
+    #[must_use]
+    pub fn total(&self) -> Tally {
+        let mut total = self.past;
+        for entry in &self.senders {
+            total.add(&entry.counted.tally);
+        }
+        total
+    }
+
+    /// Each counter of each sender that is still known.
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = &Counted> {
+        self.senders.iter().map(|entry| &entry.counted)
+    }
+
+    /// Senders that were given up because there were too many.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Which of the last numbers of one counter have come.
+
+use super::{Seen, Tally};
+
+/// So far behind the newest a number is known to have come or not; from farther behind, it tells of a
+/// counter that was started anew.
+pub const WINDOW: u32 = 1024;
+/// A jump forward by more is no loss but a counter that was started anew: at 1 kHz these are 4 hours.
+pub const MOST_LOST: u32 = 1 << 24;
+/// So many numbers, each after the other and close to 0, that had all come before tell of a counter that
+/// was started anew, while the old one was not beyond the window yet.
+pub const RESTARTS_AFTER: u32 = 16;
+/// Close to 0: a receiver may miss the first few of a counter that was started anew.
+const CLOSE_TO_START: u32 = 4 * RESTARTS_AFTER;
+
+const WORDS: usize = WINDOW as usize / 64;
+
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    newest: u32,
+    /// Bit `n % WINDOW` says whether number `n` has come.
+    come: [u64; WORDS],
+    /// How many numbers are within the window.
+    known: u32,
+    last_duplicate: u32,
+    duplicates_in_a_row: u32,
+}
+
+impl Window {
+    pub(super) fn beginning_with(number: u32) -> Self {
+        let mut window = Self {
+            newest: number,
+            come: [0; WORDS],
+            known: 1,
+            last_duplicate: 0,
+            duplicates_in_a_row: 0,
+        };
+        window.mark(number);
+        window
+    }
+
+    pub(super) fn note(&mut self, number: u32, tally: &mut Tally) -> Seen {
+        let ahead = number.wrapping_sub(self.newest);
+        let behind = self.newest.wrapping_sub(number);
+        if ahead == 0 || behind < WINDOW {
+            return self.note_behind(number, behind, tally);
+        }
+        self.duplicates_in_a_row = 0;
+        tally.received += 1;
+        if ahead > MOST_LOST {
+            return self.restart(number, tally);
+        }
+        self.advance(number, ahead);
+        if ahead == 1 {
+            return Seen::Next;
+        }
+        let lost = ahead - 1;
+        tally.lost += u64::from(lost);
+        Seen::Gap { lost }
+    }
+
+    fn note_behind(&mut self, number: u32, behind: u32, tally: &mut Tally) -> Seen {
+        if behind >= self.known {
+            // From before the first: it was not missed, and is no restart either as it is so close.
+            self.known = behind + 1;
+            self.mark(number);
+            self.duplicates_in_a_row = 0;
+            tally.received += 1;
+            tally.reordered += 1;
+            // Those between it and the first are missing now.
+            let between = self.missing_from(number, behind);
+            tally.lost += between;
+            return Seen::Late;
+        }
+        if !self.has(number) {
+            self.mark(number);
+            self.duplicates_in_a_row = 0;
+            tally.received += 1;
+            tally.lost = tally.lost.saturating_sub(1);
+            tally.reordered += 1;
+            return Seen::Late;
+        }
+        let follows = number == self.last_duplicate.wrapping_add(1);
+        self.duplicates_in_a_row = if follows {
+            self.duplicates_in_a_row + 1
+        } else {
+            1
+        };
+        self.last_duplicate = number;
+        tally.duplicated += 1;
+        let long_run = self.duplicates_in_a_row >= RESTARTS_AFTER;
+        if !long_run || number >= CLOSE_TO_START || behind < CLOSE_TO_START {
+            return Seen::Duplicate;
+        }
+        let wrongly = u64::from(self.duplicates_in_a_row);
+        tally.duplicated = tally.duplicated.saturating_sub(wrongly);
+        tally.received += wrongly;
+        self.restart(number, tally)
+    }
+
+    fn restart(&mut self, number: u32, tally: &mut Tally) -> Seen {
+        *self = Self::beginning_with(number);
+        tally.restarted += 1;
+        Seen::Restarted
+    }
+
+    /// How many right after this one have not come, until one that has.
+    fn missing_from(&self, number: u32, behind: u32) -> u64 {
+        let after = (1..=behind).map(|step| number.wrapping_add(step));
+        after.take_while(|number| !self.has(*number)).count() as u64
+    }
+
+    fn advance(&mut self, number: u32, ahead: u32) {
+        if ahead >= WINDOW {
+            self.come = [0; WORDS];
+        } else {
+            for step in 1..=ahead {
+                self.clear(self.newest.wrapping_add(step));
+            }
+        }
+        self.newest = number;
+        self.known = self.known.saturating_add(ahead).min(WINDOW);
+        self.mark(number);
+    }
+
+    const fn place(number: u32) -> (usize, u64) {
+        let at = number % WINDOW;
+        (at as usize / 64, 1 << (at % 64))
+    }
+
+    fn has(&self, number: u32) -> bool {
+        let (word, bit) = Self::place(number);
+        self.come[word] & bit != 0
+    }
+
+    fn mark(&mut self, number: u32) {
+        let (word, bit) = Self::place(number);
+        self.come[word] |= bit;
+    }
+
+    fn clear(&mut self, number: u32) {
+        let (word, bit) = Self::place(number);
+        self.come[word] &= !bit;
+    }
+}

@@ -1,0 +1,309 @@
+//! Making messages of fragments, in bounded memory and time.
+
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::packet::Fragment;
+use super::slot::{Fed, Slot};
+use crate::channel::Channel;
+use crate::provider::SenderId;
+
+/// What may be held for messages of which parts are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory for all of them, in bytes, with eight for each fragment; a message that is longer is not
+    /// taken.
+    pub bytes: usize,
+    /// How many of them.
+    pub messages: usize,
+    /// After how long without a further fragment one is given up.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    /// As LCM: 16 MB and 1000 messages. LCM knows no time; here it is 2 s.
+    fn default() -> Self {
+        Self {
+            bytes: 16 << 20,
+            messages: 1000,
+            idle: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What became of fragments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReassemblyCounters {
+    /// Messages that became whole.
+    pub complete: u64,
+    /// Messages that were given up with parts missing.
+    pub incomplete: u64,
+    /// Fragments that had come before, or whose message was whole or given up already.
+    pub duplicates: u64,
+    /// Fragments that contradict others of their message.
+    pub inconsistent: u64,
+    /// Fragments of messages longer than the memory that may be held.
+    pub too_long: u64,
+}
+
+/// What became of one fragment.
+#[derive(Debug)]
+pub enum Added<'a> {
+    /// More are needed.
+    Incomplete,
+    /// It is of no use, and was counted.
+    Ignored,
+    /// The message is whole.
+    Complete(Complete<'a>),
+}
+
+/// A message that became whole.
+#[derive(Debug)]
+pub struct Complete<'a> {
+    /// The channel.
+    pub channel: Channel,
+    /// The message. It may be swapped for another vector, whose memory is then used instead.
+    pub payload: &'a mut Vec<u8>,
+    /// When the kernel had the fragment that came first.
+    pub kernel: Option<MonotonicTime>,
+}
+
+/// A message that needs no further fragments.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    sender: SenderId,
+    sequence: u32,
+    at: MonotonicTime,
+}
+
+/// So many messages are remembered when they are done, so that their late fragments begin none anew.
+const REMEMBERED: usize = 64;
+
+/// Makes messages of fragments of any size, in any order, of many senders at once.
+///
+/// Memory is taken as fragments come, not as their headers promise, and all of it together stays
+/// within [`Limits::bytes`]. It is used again: a steady stream of messages allocates nothing after the
+/// first. Where there is no room, the message that waits longest for its next fragment is given up.
+/// Real-time safe but where a message is larger than any before.
+#[derive(Debug)]
+pub struct Reassembly {
+    limits: Limits,
+    /// The first `active` grow; the others are memory to be used again.
+    slots: Vec<Slot>,
+    active: usize,
+    done: [Option<Done>; REMEMBERED],
+    next_done: usize,
+    counters: ReassemblyCounters,
+}
+
+impl Reassembly {
+    /// An empty one.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            slots: Vec::with_capacity(limits.messages.clamp(1, 1000)),
+            active: 0,
+            done: [None; REMEMBERED],
+            next_done: 0,
+            counters: ReassemblyCounters::default(),
+        }
+    }
+
+    /// What became of fragments until now.
+    #[must_use]
+    pub fn counters(&self) -> ReassemblyCounters {
+        self.counters
+    }
+
+    /// How much memory it holds for messages, in bytes.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.slots.iter().map(Slot::held).sum()
+    }
+
+    /// Takes a fragment that came from a sender, now; `kernel` is when the kernel had it.
+    pub fn add(
+        &mut self,
+        sender: SenderId,
+        fragment: &Fragment<'_>,
+        now: MonotonicTime,
+        kernel: Option<MonotonicTime>,
+    ) -> Added<'_> {
+        if fragment.size > self.limits.bytes {
+            self.counters.too_long += 1;
+            return Added::Ignored;
+        }
+        let growing = &self.slots[..self.active];
+        let found = growing
+            .iter()
+            .position(|slot| slot.is_of(sender, fragment.sequence));
+        let at = match found {
+            Some(at) => at,
+            None if self.is_done(sender, fragment.sequence, now) => {
+                self.counters.duplicates += 1;
+                return Added::Ignored;
+            }
+            None => self.begin(sender, fragment, now, kernel),
+        };
+        let Some(at) = self.make_room(at, fragment) else {
+            self.counters.too_long += 1;
+            return Added::Ignored;
+        };
+        self.slots[at].last_fed = now;
+        match self.slots[at].feed(fragment) {
+            Fed::More => Added::Incomplete,
+            Fed::Duplicate => {
+                self.counters.duplicates += 1;
+                Added::Ignored
+            }
+            Fed::Inconsistent => {
+                self.counters.inconsistent += 1;
+                self.give_up_if_full(at, now);
+                Added::Ignored
+            }
+            Fed::Whole => self.complete(at, now),
+        }
+    }
+
+    /// Gives up messages that have waited too long for their next fragment. To be called now and then,
+    /// also where nothing comes.
+    pub fn expire(&mut self, now: MonotonicTime) {
+        let limit = i64::try_from(self.limits.idle.as_nanos()).unwrap_or(i64::MAX);
+        let mut at = 0;
+        while at < self.active {
+            if now.since(self.slots[at].last_fed) > limit {
+                self.give_up(at, now);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        sender: SenderId,
+        fragment: &Fragment<'_>,
+        now: MonotonicTime,
+        kernel: Option<MonotonicTime>,
+    ) -> usize {
+        self.expire(now);
+        if self.active >= self.limits.messages.max(1) {
+            self.give_up_oldest(now);
+        }
+        let spare = self.best_spare(fragment.size);
+        let at = self.active;
+        match spare {
+            Some(spare) => self.slots.swap(at, spare),
+            None => self.slots.push(Slot::default()),
+        }
+        self.active += 1;
+        let slot = &mut self.slots[at];
+        slot.last_fed = now;
+        slot.begin(sender, fragment, kernel);
+        at
+    }
+
+    /// The smallest memory that holds the message, else the largest.
+    fn best_spare(&self, size: usize) -> Option<usize> {
+        let spares = self.active..self.slots.len();
+        spares.min_by_key(|at| {
+            let capacity = self.slots[*at].payload.capacity();
+            if capacity >= size {
+                (0, capacity)
+            } else {
+                (1, usize::MAX - capacity)
+            }
+        })
+    }
+
+    /// Makes room for what a fragment adds to the slot `at`; where the slot then is. `None` where the
+    /// message is longer than all that may be held: then it is given up.
+    fn make_room(&mut self, at: usize, fragment: &Fragment<'_>) -> Option<usize> {
+        let mut at = at;
+        loop {
+            let others: usize = self.held() - self.slots[at].held();
+            let needed = self.slots[at].held_with(fragment);
+            if others + needed <= self.limits.bytes {
+                return Some(at);
+            }
+            if self.slots.len() > self.active {
+                self.slots.truncate(self.slots.len() - 1);
+            } else if self.active > 1 {
+                at = self.give_up_oldest_but(at);
+            } else {
+                self.active -= 1;
+                self.slots.swap(at, self.active);
+                self.slots.truncate(self.active);
+                return None;
+            }
+        }
+    }
+
+    fn complete(&mut self, at: usize, now: MonotonicTime) -> Added<'_> {
+        self.counters.complete += 1;
+        let at = self.retire(at, now);
+        let slot = &mut self.slots[at];
+        let Some(channel) = slot.channel else {
+            return Added::Ignored;
+        };
+        Added::Complete(Complete {
+            channel,
+            payload: &mut slot.payload,
+            kernel: slot.kernel,
+        })
+    }
+
+    /// Ends a slot that will never be whole: all its fragments are there and leave a hole.
+    fn give_up_if_full(&mut self, at: usize, now: MonotonicTime) {
+        if self.slots[at].is_full() {
+            self.give_up(at, now);
+        }
+    }
+
+    fn give_up(&mut self, at: usize, now: MonotonicTime) {
+        self.counters.incomplete += 1;
+        self.retire(at, now);
+    }
+
+    fn give_up_oldest(&mut self, now: MonotonicTime) {
+        let oldest = (0..self.active).min_by_key(|at| self.slots[*at].last_fed);
+        if let Some(at) = oldest {
+            self.give_up(at, now);
+        }
+    }
+
+    /// Gives up the oldest other than this, with its memory; where this then is.
+    fn give_up_oldest_but(&mut self, keep: usize) -> usize {
+        let others = (0..self.active).filter(|at| *at != keep);
+        let Some(oldest) = others.min_by_key(|at| self.slots[*at].last_fed) else {
+            return keep;
+        };
+        let now = self.slots[keep].last_fed;
+        self.give_up(oldest, now);
+        // The last growing one took its place.
+        if keep == self.active { oldest } else { keep }
+    }
+
+    /// Makes a growing slot one to be used again, and remembers its message; where it then is.
+    fn retire(&mut self, at: usize, now: MonotonicTime) -> usize {
+        let slot = &self.slots[at];
+        self.done[self.next_done] = Some(Done {
+            sender: slot.sender,
+            sequence: slot.sequence,
+            at: now,
+        });
+        self.next_done = (self.next_done + 1) % REMEMBERED;
+        self.active -= 1;
+        self.slots.swap(at, self.active);
+        self.active
+    }
+
+    fn is_done(&self, sender: SenderId, sequence: u32, now: MonotonicTime) -> bool {
+        let limit = i64::try_from(self.limits.idle.as_nanos()).unwrap_or(i64::MAX);
+        self.done.iter().flatten().any(|done| {
+            done.sequence == sequence && done.sender == sender && now.since(done.at) <= limit
+        })
+    }
+}

@@ -1,0 +1,340 @@
+//! The frames between LCM's TCP server and its clients, sans-IO.
+//!
+//! Either side greets the other with a magic and a version. Then a client sends messages,
+//! subscriptions and their ends, and the server sends messages: a type, and each text or payload
+//! behind its length. Patterns are regular expressions that must match a whole channel.
+
+use crate::channel::{Channel, LONGEST_CHANNEL};
+
+/// What a server greets with.
+pub const MAGIC_SERVER: u32 = 0x2876_17fa;
+/// What a client greets with.
+pub const MAGIC_CLIENT: u32 = 0x2876_17fb;
+/// The only version there is.
+pub const VERSION: u32 = 0x0100;
+const PUBLISH: u32 = 1;
+const SUBSCRIBE: u32 = 2;
+const UNSUBSCRIBE: u32 = 3;
+/// The longest pattern that is taken, in bytes.
+pub const LONGEST_PATTERN: usize = 1024;
+/// What is read at once, at least.
+const READ_SIZE: usize = 64 * 1024;
+
+/// Who the other side is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// A server: it sends messages alone.
+    Server,
+    /// A client.
+    Client,
+}
+
+/// What the other side says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// A message.
+    Publish {
+        /// The channel.
+        channel: &'a str,
+        /// The message.
+        payload: &'a [u8],
+    },
+    /// It wants what matches from now on.
+    Subscribe {
+        /// A regular expression.
+        pattern: &'a str,
+    },
+    /// It wants that no more.
+    Unsubscribe {
+        /// As it subscribed.
+        pattern: &'a str,
+    },
+}
+
+/// Why a connection cannot go on: frames have no sync by which the next could be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// The other side is no such peer.
+    #[error(
+        "it greets with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
+    )]
+    Magic {
+        /// What it said.
+        found: u32,
+        /// What it should have said.
+        expected: u32,
+    },
+    /// It speaks another version.
+    #[error("it speaks version {found:#06x} of LCM's TCP protocol, and this is {VERSION:#06x}")]
+    Version {
+        /// What it said.
+        found: u32,
+    },
+    /// A type that there is not, or not from that side.
+    #[error("a frame of type {found} cannot come from there")]
+    Type {
+        /// What it said.
+        found: u32,
+    },
+    /// A text or payload is too long.
+    #[error("a {what} of {length} bytes; at most {longest} are taken")]
+    TooLong {
+        /// Which.
+        what: &'static str,
+        /// How long it says that it is.
+        length: usize,
+        /// How long it may be.
+        longest: usize,
+    },
+    /// A name that is none.
+    #[error("a channel or pattern that is empty or no UTF-8")]
+    Name,
+}
+
+/// Makes frames of what a connection brings, in bounded memory: as much as came, and never more than
+/// twice the longest frame.
+#[derive(Debug)]
+pub struct Decoder {
+    peer: Peer,
+    longest: usize,
+    buffer: Vec<u8>,
+    /// What is not used yet lies between.
+    begin: usize,
+    end: usize,
+    greeted: bool,
+}
+
+/// A frame's parts by their places behind its begin.
+enum Parsed {
+    Incomplete,
+    Whole {
+        length: usize,
+        kind: u32,
+        name: (usize, usize),
+        payload: (usize, usize),
+    },
+}
+
+impl Decoder {
+    /// For what that peer sends, with messages of at most `longest` bytes.
+    #[must_use]
+    pub fn new(peer: Peer, longest: usize) -> Self {
+        Self {
+            peer,
+            longest,
+            buffer: vec![0; READ_SIZE],
+            begin: 0,
+            end: 0,
+            greeted: false,
+        }
+    }
+
+    /// Where the next bytes go; [`Decoder::filled`] then says how many came. Never empty. Allocates
+    /// only where a frame is longer than all before.
+    pub fn space(&mut self) -> &mut [u8] {
+        if self.begin > 0
+            && (self.begin == self.end || self.buffer.len() - self.end < READ_SIZE / 2)
+        {
+            self.buffer.copy_within(self.begin..self.end, 0);
+            self.end -= self.begin;
+            self.begin = 0;
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize(2 * self.end, 0);
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    /// So many bytes of [`Decoder::space`] came.
+    pub fn filled(&mut self, bytes: usize) {
+        self.end = (self.end + bytes).min(self.buffer.len());
+    }
+
+    /// Whether the other side has greeted, as it should.
+    #[must_use]
+    pub fn greeted(&self) -> bool {
+        self.greeted
+    }
+
+    /// The next frame that is there whole.
+    ///
+    /// # Errors
+    /// Where what came is no LCM; nothing that follows makes sense then.
+    #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, Broken> {
+        if !self.greeted && !self.take_greeting()? {
+            return Ok(None);
+        }
+        let begin = self.begin;
+        let Parsed::Whole {
+            length,
+            kind,
+            name,
+            payload,
+        } = self.parse()?
+        else {
+            return Ok(None);
+        };
+        self.begin += length;
+        let frame = &self.buffer[begin..begin + length];
+        let text = std::str::from_utf8(&frame[name.0..name.1]).map_err(|_| Broken::Name)?;
+        if text.is_empty() || text.contains('\0') {
+            return Err(Broken::Name);
+        }
+        let payload = &frame[payload.0..payload.1];
+        Ok(Some(match kind {
+            PUBLISH => Frame::Publish {
+                channel: text,
+                payload,
+            },
+            SUBSCRIBE => Frame::Subscribe { pattern: text },
+            _ => Frame::Unsubscribe { pattern: text },
+        }))
+    }
+
+    fn take_greeting(&mut self) -> Result<bool, Broken> {
+        let expected = match self.peer {
+            Peer::Server => MAGIC_SERVER,
+            Peer::Client => MAGIC_CLIENT,
+        };
+        if let Some(found) = self.number(0)
+            && found != expected
+        {
+            return Err(Broken::Magic { found, expected });
+        }
+        match self.number(4) {
+            None => return Ok(false),
+            Some(VERSION) => {}
+            Some(found) => return Err(Broken::Version { found }),
+        }
+        self.begin += 8;
+        self.greeted = true;
+        Ok(true)
+    }
+
+    fn parse(&self) -> Result<Parsed, Broken> {
+        let Some(kind) = self.number(0) else {
+            return Ok(Parsed::Incomplete);
+        };
+        let longest_name = match (kind, self.peer) {
+            (PUBLISH, _) => LONGEST_CHANNEL,
+            (SUBSCRIBE | UNSUBSCRIBE, Peer::Client) => LONGEST_PATTERN,
+            (found, _) => return Err(Broken::Type { found }),
+        };
+        let what = if kind == PUBLISH {
+            "channel"
+        } else {
+            "pattern"
+        };
+        let Some(name) = self.length(4, what, longest_name)? else {
+            return Ok(Parsed::Incomplete);
+        };
+        let name = (8, 8 + name);
+        let payload = if kind == PUBLISH {
+            let Some(payload) = self.length(name.1, "message", self.longest)? else {
+                return Ok(Parsed::Incomplete);
+            };
+            (name.1 + 4, name.1 + 4 + payload)
+        } else {
+            (name.1, name.1)
+        };
+        let length = payload.1;
+        if self.end - self.begin < length {
+            return Ok(Parsed::Incomplete);
+        }
+        Ok(Parsed::Whole {
+            length,
+            kind,
+            name,
+            payload,
+        })
+    }
+
+    fn length(
+        &self,
+        at: usize,
+        what: &'static str,
+        longest: usize,
+    ) -> Result<Option<usize>, Broken> {
+        match self.number(at).map(|length| length as usize) {
+            Some(length) if length > longest => Err(Broken::TooLong {
+                what,
+                length,
+                longest,
+            }),
+            length => Ok(length),
+        }
+    }
+
+    fn number(&self, at: usize) -> Option<u32> {
+        let there = &self.buffer[self.begin..self.end];
+        let bytes = there.get(at..)?.first_chunk()?;
+        Some(u32::from_be_bytes(*bytes))
+    }
+}
+
+/// What this side says first.
+#[must_use]
+pub fn greeting(magic: u32) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[..4].copy_from_slice(&magic.to_be_bytes());
+    bytes[4..].copy_from_slice(&VERSION.to_be_bytes());
+    bytes
+}
+
+/// What stands before a message's payload.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageHeader {
+    bytes: [u8; 12 + LONGEST_CHANNEL],
+    length: usize,
+}
+
+impl MessageHeader {
+    /// For a message of `payload_bytes`, of which the wire can say up to `u32::MAX`. Real-time safe.
+    #[must_use]
+    pub fn new(channel: &Channel, payload_bytes: u32) -> Self {
+        let name = channel.as_str().as_bytes();
+        let mut bytes = [0; 12 + LONGEST_CHANNEL];
+        bytes[..4].copy_from_slice(&PUBLISH.to_be_bytes());
+        bytes[4..8].copy_from_slice(&(name.len() as u32).to_be_bytes());
+        bytes[8..8 + name.len()].copy_from_slice(name);
+        bytes[8 + name.len()..12 + name.len()].copy_from_slice(&payload_bytes.to_be_bytes());
+        Self {
+            bytes,
+            length: 12 + name.len(),
+        }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// Appends a subscription, or the end of one, to what is to be sent.
+///
+/// # Errors
+/// Where the pattern is empty or longer than [`LONGEST_PATTERN`].
+pub fn push_subscription(to_send: &mut Vec<u8>, pattern: &str, begins: bool) -> Result<(), Broken> {
+    let length = pattern.len();
+    if length == 0 {
+        return Err(Broken::Name);
+    }
+    if length > LONGEST_PATTERN {
+        let (what, longest) = ("pattern", LONGEST_PATTERN);
+        return Err(Broken::TooLong {
+            what,
+            length,
+            longest,
+        });
+    }
+    let kind = if begins { SUBSCRIBE } else { UNSUBSCRIBE };
+    to_send.extend_from_slice(&kind.to_be_bytes());
+    to_send.extend_from_slice(&(length as u32).to_be_bytes());
+    to_send.extend_from_slice(pattern.as_bytes());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
