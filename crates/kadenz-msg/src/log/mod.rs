@@ -1,1 +1,194 @@
 //! Logs of messages: LCM's event logs, MCAP, and ROS bags; recording and playing.
+//!
+//! [`open`] reads whatever a file is; [`create`] writes MCAP or LCM's event log. Both hand over
+//! [`Entry`]s, whatever the format. Nothing here is for a real-time path but
+//! [`record::Recorder::record`].
+//!
+//! ```
+//! use kadenz_msg::log::{self, Entry, LogWriter as _, Format};
+//! # let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("drive.mcap");
+//! let mut writer = log::create(&path, Format::Mcap)?;
+//! let mut entry = Entry::default();
+//! entry.channel = log::LoggedChannel::lcm("FEEDBACK").into();
+//! entry.payload.extend_from_slice(b"12345678");
+//! writer.write(&entry)?;
+//! writer.finish()?;
+//!
+//! let mut reader = log::open(&path)?;
+//! let mut found = Entry::default();
+//! assert!(reader.read(&mut found)? && found.channel.name == "FEEDBACK");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod chunks;
+pub mod compression;
+mod entry;
+mod error;
+pub mod event;
+mod file;
+mod format;
+mod info;
+pub mod mcap;
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+pub use entry::{Entry, LCM_ENCODING, LoggedChannel, Schema};
+pub use error::LogError;
+pub use file::{LogFile, SmallDisk};
+pub use format::Format;
+pub use info::{ChannelInfo, Damage, Info, Survey, survey};
+use kadenz_rt::clock::WallTime;
+
+/// Where a log's bytes come from.
+pub trait Source: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Source for T {}
+
+/// Reads a log from its begin to its end, in bounded memory: a message, or a few chunks of a format
+/// that has chunks.
+pub trait LogReader: Send {
+    /// Reads the next message over the one that is there; `false` at the end. What is damaged is
+    /// passed over and counted.
+    ///
+    /// # Errors
+    /// Where the file system fails.
+    fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError>;
+
+    /// Goes to the first message that was logged at or after a time; by the index where the format
+    /// has one, by bisection in an event log.
+    ///
+    /// # Errors
+    /// Where the file system fails.
+    fn seek(&mut self, time: WallTime) -> Result<(), LogError>;
+
+    /// What is known of the log without reading it, with nothing counted.
+    fn outline(&self) -> Info;
+
+    /// What could not be read until now.
+    fn damage(&self) -> Damage;
+
+    /// How many bytes of the file have been read and how many there are, for showing progress.
+    fn progress(&self) -> (u64, u64);
+
+    /// What is in the log, from its index where it has one. The reader is at its begin afterwards.
+    ///
+    /// # Errors
+    /// Where the file system fails.
+    fn info(&mut self) -> Result<Info, LogError> {
+        self.seek(WallTime::from_unix_ns(i64::MIN))?;
+        let mut plain = Reborrowed(self);
+        let info = survey(&mut plain)?;
+        self.seek(WallTime::from_unix_ns(i64::MIN))?;
+        Ok(info)
+    }
+}
+
+/// A reader that may have no fixed size, as one that has.
+struct Reborrowed<'a, T: ?Sized>(&'a mut T);
+
+impl<T: LogReader + ?Sized> LogReader for Reborrowed<'_, T> {
+    fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
+        self.0.read(entry)
+    }
+
+    fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
+        self.0.seek(time)
+    }
+
+    fn outline(&self) -> Info {
+        self.0.outline()
+    }
+
+    fn damage(&self) -> Damage {
+        self.0.damage()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        self.0.progress()
+    }
+}
+
+/// Writes a log. Whatever happens, what was written stays readable.
+pub trait LogWriter: Send {
+    /// Takes one message. It may stay in memory until [`LogWriter::flush`].
+    ///
+    /// # Errors
+    /// [`LogError::NoRoom`] where the disk is full: the message was not taken, nothing that was taken
+    /// is lost, and the next call tries again. [`LogError::Unfit`] where the format cannot hold it.
+    fn write(&mut self, entry: &Entry) -> Result<(), LogError>;
+
+    /// Brings what was taken into the file, though not through the kernel's cache to the disk.
+    ///
+    /// # Errors
+    /// As [`LogWriter::write`].
+    fn flush(&mut self) -> Result<(), LogError>;
+
+    /// How long the file will be with what was taken, in bytes, without its end.
+    fn length(&self) -> u64;
+
+    /// Brings the file to its end, index and all. Where the disk is full, the last messages make
+    /// room for the index. Returns how many messages were given up for that.
+    ///
+    /// # Errors
+    /// Where not even that is possible; the file can be read by its reader all the same.
+    fn finish(self: Box<Self>) -> Result<u64, LogError>;
+}
+
+/// Opens a log for reading, whatever its format: a file, or a folder of ROS 2.
+///
+/// # Errors
+/// Where it cannot be read or is no log.
+pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
+    let mut file = File::open(path).map_err(LogError::at(path))?;
+    let format = recognise(&mut file).map_err(LogError::at(path))?;
+    Ok(match format {
+        Some(Format::EventLog) => Box::new(event::EventReader::open(file)?),
+        Some(Format::Mcap) => Box::new(mcap::McapReader::open(file)?),
+        _ => {
+            // A damaged event log need not begin with an event.
+            let path = path.to_owned();
+            let reader = event::EventReader::open_damaged(file)?;
+            Box::new(reader.ok_or(LogError::NoLog { path })?)
+        }
+    })
+}
+
+/// How much is read from a file at a time.
+const READ_AHEAD: usize = 1 << 16;
+
+fn recognise(file: &mut File) -> io::Result<Option<Format>> {
+    let mut begin = Vec::new();
+    file.by_ref().take(16).read_to_end(&mut begin)?;
+    file.rewind()?;
+    Ok(Format::of(&begin))
+}
+
+/// Creates a log; a file that is there is overwritten.
+///
+/// # Errors
+/// Where the file cannot be made, or the format is only read.
+pub fn create(path: &Path, format: Format) -> Result<Box<dyn LogWriter>, LogError> {
+    let file = File::create(path).map_err(LogError::at(path))?;
+    write_to(Box::new(file), format)
+}
+
+/// Begins a log in an empty file.
+///
+/// # Errors
+/// Where it cannot be written, or the format is only read.
+pub fn write_to(file: Box<dyn LogFile>, format: Format) -> Result<Box<dyn LogWriter>, LogError> {
+    match format {
+        Format::EventLog => Ok(Box::new(event::EventWriter::new(file))),
+        Format::Mcap => {
+            let writer = mcap::McapWriter::new(file, &mcap::Options::default())?;
+            Ok(Box::new(writer))
+        }
+        other => Err(LogError::Unsupported {
+            what: format!("{other} as an output"),
+            remedy: "write MCAP or LCM's event log",
+        }),
+    }
+}

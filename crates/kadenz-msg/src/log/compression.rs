@@ -1,0 +1,138 @@
+//! How pieces of logs are compressed.
+
+use std::fmt;
+use std::io::{Read, Write as _};
+use std::str::FromStr;
+
+/// How the chunks of a log are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// By LZ4, in its frame format.
+    #[default]
+    Lz4,
+    /// By Zstandard. Written at its fastest level.
+    Zstd,
+    /// By bzip2: ROS 1 alone; only read.
+    Bzip2,
+}
+
+impl Compression {
+    /// Its name as MCAP writes it; empty for none.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+            Self::Bzip2 => "bz2",
+        }
+    }
+
+    /// From its name in a file.
+    #[must_use]
+    pub fn named(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"" | b"none" => Self::None,
+            b"lz4" => Self::Lz4,
+            b"zstd" => Self::Zstd,
+            b"bz2" => Self::Bzip2,
+            _ => return None,
+        })
+    }
+
+    /// Compresses bytes behind what a vector holds.
+    pub(crate) fn compress(self, bytes: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
+        match self {
+            Self::None => into.extend_from_slice(bytes),
+            Self::Lz4 => {
+                let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(frame(), into);
+                encoder.write_all(bytes)?;
+                encoder.finish().map_err(std::io::Error::other)?;
+            }
+            Self::Zstd => {
+                let level = ruzstd::encoding::CompressionLevel::Fastest;
+                ruzstd::encoding::compress(bytes, into, level);
+            }
+            Self::Bzip2 => return Err(std::io::ErrorKind::Unsupported.into()),
+        }
+        Ok(())
+    }
+
+    /// Decompresses bytes over what a vector holds. Takes memory as bytes come out, and no more than
+    /// was said; `None` where they are damaged or there is not as much as was said.
+    pub(crate) fn decompress(self, bytes: &[u8], length: u64, into: &mut Vec<u8>) -> Option<()> {
+        into.clear();
+        let read = match self {
+            Self::None => bytes.take(length).read_to_end(into),
+            Self::Lz4 => lz4_flex::frame::FrameDecoder::new(bytes)
+                .take(length)
+                .read_to_end(into),
+            Self::Zstd => ruzstd::decoding::StreamingDecoder::new(bytes)
+                .ok()?
+                .take(length)
+                .read_to_end(into),
+            Self::Bzip2 => bzip2::read::MultiBzDecoder::new(bytes)
+                .take(length)
+                .read_to_end(into),
+        };
+        (read.ok()? as u64 == length).then_some(())
+    }
+}
+
+/// Larger blocks than the smallest: chunks are larger than those.
+fn frame() -> lz4_flex::frame::FrameInfo {
+    lz4_flex::frame::FrameInfo::new().block_size(lz4_flex::frame::BlockSize::Max1MB)
+}
+
+/// No such compression.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no compression; there are none, lz4 and zstd")]
+pub struct ParseCompressionError(String);
+
+impl FromStr for Compression {
+    type Err = ParseCompressionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "none" => Ok(Self::None),
+            "lz4" => Ok(Self::Lz4),
+            "zstd" => Ok(Self::Zstd),
+            _ => Err(ParseCompressionError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::None => "none",
+            other => other.as_str(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_compressed_comes_back_and_a_wrong_length_is_refused() {
+        let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n / 7) as u8).collect();
+        for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+            let (mut small, mut again) = (Vec::new(), Vec::new());
+            compression.compress(&bytes, &mut small).unwrap();
+            let length = bytes.len() as u64;
+            compression.decompress(&small, length, &mut again).unwrap();
+            assert_eq!(again, bytes, "{compression}");
+            assert!(
+                compression
+                    .decompress(&small, length + 1, &mut again)
+                    .is_none()
+            );
+            let torn = &small[..small.len() / 2];
+            assert!(compression.decompress(torn, length, &mut again).is_none());
+        }
+    }
+}

@@ -1,0 +1,87 @@
+use std::io;
+use std::path::PathBuf;
+
+use super::Format;
+
+/// Why a log cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file system refused.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Reading or writing failed on the way.
+    #[error("the log cannot be read or written any further: {0}")]
+    Io(#[from] io::Error),
+    /// It is none of the formats.
+    #[error(
+        "{} is no log: it begins like none of LCM's event logs, MCAP, ROS 1's bags and ROS 2's",
+        path.display()
+    )]
+    NoLog {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It begins like a log and cannot be one.
+    #[error(
+        "the {format} is damaged at byte {offset}: {what}; `kadenz log recover` saves the rest"
+    )]
+    Damaged {
+        /// What it began like.
+        format: Format,
+        /// Where.
+        offset: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// It is a kind of log that is not read here.
+    #[error("{what} cannot be read: {remedy}")]
+    Unsupported {
+        /// What it is.
+        what: String,
+        /// What can be done.
+        remedy: &'static str,
+    },
+    /// The format cannot hold the message.
+    #[error("{format} cannot hold a message of {channel:?}: {what}")]
+    Unfit {
+        /// The format that was to be written.
+        format: Format,
+        /// The channel.
+        channel: String,
+        /// Why not.
+        what: &'static str,
+    },
+    /// The disk is full. What was written before stays readable; the message was not taken, and the
+    /// next one is tried again.
+    #[error("no room on the disk: {0}")]
+    NoRoom(io::Error),
+}
+
+impl LogError {
+    /// Whether it says that a disk is full or a quota is used up, which may pass.
+    #[must_use]
+    pub fn is_no_room(&self) -> bool {
+        matches!(self, Self::NoRoom(_))
+    }
+
+    /// What a write that failed means.
+    pub(crate) fn of_write(source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoRoom(source),
+            io::ErrorKind::FileTooLarge => Self::NoRoom(source),
+            _ => Self::Io(source),
+        }
+    }
+
+    pub(crate) fn at(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::File {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

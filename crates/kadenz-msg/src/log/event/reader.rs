@@ -1,0 +1,260 @@
+use std::collections::HashMap;
+use std::io::{BufReader, ErrorKind, Read, Seek as _, SeekFrom};
+use std::sync::Arc;
+
+use kadenz_rt::clock::WallTime;
+
+use super::{HEADER_BYTES, Header, LONGEST_NAME, SYNC};
+use crate::log::{
+    Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
+};
+
+/// Reads LCM's event log. Over damage it goes byte by byte to the next event, and counts what it
+/// passed over; an event that is followed by neither another one nor the end is damage, as in liblcm.
+pub struct EventReader<S> {
+    source: BufReader<S>,
+    at: u64,
+    length: u64,
+    damage: Damage,
+    channels: HashMap<String, Arc<LoggedChannel>>,
+    /// The name as it is read, used again.
+    name: Vec<u8>,
+}
+
+/// The most channels that are remembered; hostile logs could have a name for each event.
+const MOST_CHANNELS: usize = 1 << 16;
+
+/// Bisection ends where so few bytes are left.
+const NEAR: u64 = 1 << 16;
+
+impl<S: Source> EventReader<S> {
+    /// Reads from the begin of a source.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn open(mut source: S) -> Result<Self, LogError> {
+        let length = source.seek(SeekFrom::End(0))?;
+        source.seek(SeekFrom::Start(0))?;
+        Ok(Self {
+            source: BufReader::with_capacity(READ_AHEAD, source),
+            at: 0,
+            length,
+            damage: Damage::default(),
+            channels: HashMap::new(),
+            name: Vec::new(),
+        })
+    }
+
+    /// Reads a log that does not begin with an event, if there is one within its first MiB.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn open_damaged(source: S) -> Result<Option<Self>, LogError> {
+        const FAR: u64 = 1 << 20;
+        let mut reader = Self::open(source)?;
+        let whole = reader.length;
+        if whole == 0 {
+            return Ok(Some(reader));
+        }
+        let found = reader.find(0, whole.min(FAR))?;
+        reader.go_to(0)?;
+        reader.damage = Damage::default();
+        Ok(found.map(|_| reader))
+    }
+
+    fn go_to(&mut self, at: u64) -> Result<(), LogError> {
+        let by = i64::try_from(at).unwrap_or(i64::MAX) - i64::try_from(self.at).unwrap_or(0);
+        if by != 0 {
+            self.source.seek_relative(by)?;
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    /// Fills an array from here on; `None` where the file ends before.
+    fn take<const N: usize>(&mut self) -> Result<Option<[u8; N]>, LogError> {
+        let mut bytes = [0; N];
+        if self.length.saturating_sub(self.at) < N as u64 {
+            return Ok(None);
+        }
+        match self.source.read_exact(&mut bytes) {
+            Ok(()) => {
+                self.at += N as u64;
+                Ok(Some(bytes))
+            }
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                self.length = self.at;
+                let at = self.at;
+                self.source.seek(SeekFrom::Start(at))?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The header of the event that begins here, if one does and it is followed by another one or
+    /// the end. The reader stands after the header then, and anywhere else otherwise.
+    fn event_here(&mut self) -> Result<Option<Header>, LogError> {
+        let begin = self.at;
+        let Some(bytes) = self.take::<HEADER_BYTES>()? else {
+            return Ok(None);
+        };
+        let Some(header) = Header::parse(&bytes) else {
+            return Ok(None);
+        };
+        let body = begin + HEADER_BYTES as u64;
+        let end = body + header.body_bytes();
+        if end > self.length {
+            return Ok(None);
+        }
+        self.go_to(end)?;
+        if end < self.length && self.take::<4>()? != Some(SYNC) {
+            return Ok(None);
+        }
+        self.go_to(body)?;
+        Ok(Some(header))
+    }
+
+    /// The first event at or after a byte and before a limit, with where it begins.
+    fn find(&mut self, from: u64, limit: u64) -> Result<Option<(u64, Header)>, LogError> {
+        let mut from = from;
+        while let Some(sync) = self.next_sync(from, limit)? {
+            self.go_to(sync)?;
+            if let Some(header) = self.event_here()? {
+                return Ok(Some((sync, header)));
+            }
+            from = sync + 1;
+        }
+        Ok(None)
+    }
+
+    /// Where the next sync word is.
+    fn next_sync(&mut self, from: u64, limit: u64) -> Result<Option<u64>, LogError> {
+        self.go_to(from)?;
+        let mut window = [0_u8; 4096];
+        let mut held = 0;
+        loop {
+            let begin = self.at - held as u64;
+            if begin >= limit {
+                return Ok(None);
+            }
+            let read = self.source.read(&mut window[held..])?;
+            self.at += read as u64;
+            let filled = held + read;
+            let found = window[..filled].windows(4).position(|four| four == SYNC);
+            if let Some(place) = found {
+                let place = begin + place as u64;
+                return Ok((place < limit).then_some(place));
+            }
+            if read == 0 {
+                return Ok(None);
+            }
+            held = filled.min(3);
+            window.copy_within(filled - held..filled, 0);
+        }
+    }
+
+    /// The next event, over what is damaged.
+    fn next_event(&mut self) -> Result<Option<Header>, LogError> {
+        let begin = self.at;
+        if begin >= self.length {
+            return Ok(None);
+        }
+        if let Some(header) = self.event_here()? {
+            return Ok(Some(header));
+        }
+        let limit = self.length;
+        let found = self.find(begin + 1, limit)?;
+        let next = found.map_or(self.length, |(place, _)| place);
+        self.damage.add(next - begin);
+        if found.is_none() {
+            self.go_to(next)?;
+        }
+        Ok(found.map(|(_, header)| header))
+    }
+
+    fn channel(&mut self) -> Arc<LoggedChannel> {
+        let name = String::from_utf8_lossy(&self.name);
+        if let Some(known) = self.channels.get(name.as_ref()) {
+            return Arc::clone(known);
+        }
+        let channel = Arc::new(LoggedChannel::lcm(&name));
+        if self.channels.len() < MOST_CHANNELS {
+            let name = channel.name.clone();
+            self.channels.insert(name, Arc::clone(&channel));
+        }
+        channel
+    }
+}
+
+/// Reads so many bytes over what is there; memory is taken as they come, not as they are promised.
+fn read_into(source: &mut impl Read, bytes: u64, into: &mut Vec<u8>) -> Result<(), LogError> {
+    into.clear();
+    let read = source.take(bytes).read_to_end(into)?;
+    if read as u64 == bytes {
+        return Ok(());
+    }
+    Err(std::io::Error::from(ErrorKind::UnexpectedEof).into())
+}
+
+impl<S: Source> LogReader for EventReader<S> {
+    fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
+        let Some(header) = self.next_event()? else {
+            return Ok(false);
+        };
+        debug_assert!(header.name_bytes as usize <= LONGEST_NAME);
+        read_into(&mut self.source, header.name_bytes.into(), &mut self.name)?;
+        read_into(
+            &mut self.source,
+            header.data_bytes.into(),
+            &mut entry.payload,
+        )?;
+        self.at += header.body_bytes();
+        if entry.channel.name.as_bytes() != self.name {
+            entry.channel = self.channel();
+        }
+        entry.log_time = WallTime::from_unix_ns(header.time_us.saturating_mul(1000));
+        entry.publish_time = entry.log_time;
+        entry.sequence = header.number as u32;
+        Ok(true)
+    }
+
+    fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
+        let wanted = time.as_unix_ns();
+        let (mut low, mut high) = (0, self.length);
+        while high - low > NEAR && wanted != i64::MIN {
+            let middle = low + (high - low) / 2;
+            match self.find(middle, high)? {
+                Some((place, header)) if header.time_us.saturating_mul(1000) < wanted => {
+                    low = place
+                }
+                _ => high = middle,
+            }
+        }
+        self.go_to(low)?;
+        loop {
+            let damage = self.damage;
+            let Some(header) = self.next_event()? else {
+                return Ok(());
+            };
+            let body = self.at;
+            if header.time_us.saturating_mul(1000) >= wanted {
+                self.damage = damage;
+                return self.go_to(body - HEADER_BYTES as u64);
+            }
+            self.go_to(body + header.body_bytes())?;
+        }
+    }
+
+    fn outline(&self) -> Info {
+        Info::new(Format::EventLog, self.length)
+    }
+
+    fn damage(&self) -> Damage {
+        self.damage
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        (self.at, self.length)
+    }
+}

@@ -1,0 +1,147 @@
+//! Files that logs are written to, and one without room for tests.
+
+use std::fs::File;
+use std::io::{self, Seek as _, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A file that grows at its end and can be cut.
+pub trait LogFile: Write + Send {
+    /// Throws away all after that many bytes; the next write goes there.
+    ///
+    /// # Errors
+    /// Where the file system refuses.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+
+    /// Brings what was written through the kernel's cache to the disk. Waits for the disk.
+    ///
+    /// # Errors
+    /// Where the disk refuses.
+    fn to_disk(&mut self) -> io::Result<()>;
+}
+
+impl LogFile for File {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)?;
+        self.seek(io::SeekFrom::Start(length)).map(drop)
+    }
+
+    fn to_disk(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// A file in memory on a disk with little room, for tests of what happens then. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct SmallDisk {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    room: Arc<AtomicU64>,
+}
+
+impl SmallDisk {
+    /// A file that may grow to so many bytes.
+    #[must_use]
+    pub fn with_room(bytes: u64) -> Self {
+        let disk = Self::default();
+        disk.set_room(bytes);
+        disk
+    }
+
+    /// Sets how long the file may become from now on.
+    pub fn set_room(&self, bytes: u64) {
+        self.room.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What is in the file.
+    #[must_use]
+    pub fn contents(&self) -> Vec<u8> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for SmallDisk {
+    /// Writes a part where not all has room, as disks do.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = self.lock();
+        let room = self.room.load(Ordering::Relaxed);
+        let left = usize::try_from(room.saturating_sub(file.len() as u64)).unwrap_or(usize::MAX);
+        let taken = bytes.len().min(left);
+        if taken == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        file.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl LogFile for SmallDisk {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.lock().truncate(length);
+        Ok(())
+    }
+
+    fn to_disk(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes whole pieces at the end of a file: a piece is in it altogether or not at all, and what has
+/// no room is kept and tried again.
+pub(crate) struct Appender {
+    file: Box<dyn LogFile>,
+    length: u64,
+    /// Pieces that are not in the file yet.
+    pub(crate) waiting: Vec<u8>,
+}
+
+impl Appender {
+    pub(crate) fn new(file: Box<dyn LogFile>, length: u64) -> Self {
+        let waiting = Vec::new();
+        Self {
+            file,
+            length,
+            waiting,
+        }
+    }
+
+    /// How long the file is with what waits.
+    pub(crate) fn length(&self) -> u64 {
+        self.length + self.waiting.len() as u64
+    }
+
+    /// How long the file is without what waits.
+    pub(crate) fn written(&self) -> u64 {
+        self.length
+    }
+
+    /// Writes what waits.
+    pub(crate) fn put(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.file.write_all(&self.waiting) {
+            self.file.cut(self.length)?;
+            return Err(error);
+        }
+        self.length += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Throws away what waits and all of the file after so many bytes.
+    pub(crate) fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.waiting.clear();
+        self.file.cut(length)?;
+        self.length = length;
+        Ok(())
+    }
+}

@@ -1,0 +1,402 @@
+//! The bytes of an MCAP file, sans-IO: chunks as they fill, the summary at the end.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+
+use super::records::Put as _;
+use super::{MAGIC, Options, op};
+use crate::log::compression::Compression;
+use crate::log::{Entry, LoggedChannel, Schema};
+
+/// Makes the bytes of an MCAP file.
+pub(super) struct Encoder {
+    compression: Compression,
+    channels: HashMap<Arc<LoggedChannel>, u16>,
+    /// Schemas and channels as records, in the order of their numbers from 1.
+    schemas: Vec<(Arc<Schema>, Vec<u8>)>,
+    channel_records: Vec<(u16, Vec<u8>)>,
+    /// What the last message's channel was, so that it is not looked up again.
+    last: Option<(Arc<LoggedChannel>, u16)>,
+    chunk: Chunk,
+    pub(super) chunks: Vec<ChunkPlace>,
+    pub(super) attachments: Vec<Indexed>,
+    pub(super) metadata: Vec<Indexed>,
+}
+
+/// The chunk that is being filled.
+#[derive(Default)]
+struct Chunk {
+    records: Vec<u8>,
+    span: Option<(i64, i64)>,
+    /// Where each channel's messages lie.
+    index: BTreeMap<u16, Vec<(i64, u64)>>,
+    schemas: Vec<bool>,
+}
+
+/// A chunk that was written, for its index.
+pub(super) struct ChunkPlace {
+    pub(super) offset: u64,
+    length: u64,
+    span: (i64, i64),
+    compressed: u64,
+    uncompressed: u64,
+    /// For each channel: where its message index lies, and how many messages there are.
+    indexes: Vec<(u16, u64, u64)>,
+    index_length: u64,
+}
+
+impl ChunkPlace {
+    pub(super) fn messages(&self) -> u64 {
+        self.indexes.iter().map(|(_, _, messages)| messages).sum()
+    }
+}
+
+/// An attachment or metadata record that was written, with its index record's content.
+pub(super) struct Indexed {
+    offset: u64,
+    content: Vec<u8>,
+}
+
+/// Why a message is no message of an MCAP file.
+pub(super) const TOO_MANY_CHANNELS: &str = "a file has at most 65535 channels";
+pub(super) const TOO_LONG: &str = "it is longer than 2 GiB";
+
+impl Encoder {
+    pub(super) fn new(compression: Compression) -> Self {
+        Self {
+            compression,
+            channels: HashMap::new(),
+            schemas: Vec::new(),
+            channel_records: Vec::new(),
+            last: None,
+            chunk: Chunk::default(),
+            chunks: Vec::new(),
+            attachments: Vec::new(),
+            metadata: Vec::new(),
+        }
+    }
+
+    /// What the file begins with.
+    pub(super) fn header(options: &Options, into: &mut Vec<u8>) {
+        into.extend_from_slice(MAGIC);
+        into.record(op::HEADER, |content| {
+            content.put_counted(options.profile.as_bytes());
+            content.put_counted(concat!("kadenz ", env!("CARGO_PKG_VERSION")).as_bytes());
+        });
+    }
+
+    /// How many bytes of records the chunk holds.
+    pub(super) fn chunk_bytes(&self) -> usize {
+        self.chunk.records.len()
+    }
+
+    /// How many messages the chunk holds.
+    pub(super) fn chunk_messages(&self) -> u64 {
+        self.chunk.index.values().map(|it| it.len() as u64).sum()
+    }
+
+    /// Puts a message into the chunk.
+    pub(super) fn add(&mut self, entry: &Entry) -> Result<(), &'static str> {
+        if i32::try_from(entry.payload.len()).is_err() {
+            return Err(TOO_LONG);
+        }
+        let channel = self.number(&entry.channel)?;
+        self.describe(channel);
+        let log_time = entry.log_time.as_unix_ns().max(0);
+        let chunk = &mut self.chunk;
+        let places = chunk.index.entry(channel).or_default();
+        places.push((log_time, chunk.records.len() as u64));
+        let (first, last) = chunk.span.unwrap_or((log_time, log_time));
+        chunk.span = Some((first.min(log_time), last.max(log_time)));
+        chunk.records.record(op::MESSAGE, |content| {
+            content.put_u16(channel);
+            content.put_u32(entry.sequence);
+            content.put_time(log_time);
+            content.put_time(entry.publish_time.as_unix_ns());
+            content.extend_from_slice(&entry.payload);
+        });
+        Ok(())
+    }
+
+    /// The number of a channel, which is given one where it has none.
+    fn number(&mut self, channel: &Arc<LoggedChannel>) -> Result<u16, &'static str> {
+        if let Some((last, number)) = &self.last
+            && Arc::ptr_eq(last, channel)
+        {
+            return Ok(*number);
+        }
+        let number = match self.channels.get(channel) {
+            Some(number) => *number,
+            None => self.new_channel(channel)?,
+        };
+        self.last = Some((Arc::clone(channel), number));
+        Ok(number)
+    }
+
+    fn new_channel(&mut self, channel: &Arc<LoggedChannel>) -> Result<u16, &'static str> {
+        let number = u16::try_from(self.channel_records.len()).map_err(|_| TOO_MANY_CHANNELS)?;
+        let schema = match &channel.schema {
+            Some(schema) => self.schema(schema)?,
+            None => 0,
+        };
+        let mut record = Vec::new();
+        record.record(op::CHANNEL, |content| {
+            content.put_u16(number);
+            content.put_u16(schema);
+            content.put_counted(channel.name.as_bytes());
+            content.put_counted(channel.encoding.as_bytes());
+            let pairs = channel.metadata.iter();
+            content.put_map(pairs.map(|(key, value)| (key.as_str(), value.as_str())));
+        });
+        self.channel_records.push((schema, record));
+        self.channels.insert(Arc::clone(channel), number);
+        Ok(number)
+    }
+
+    fn schema(&mut self, schema: &Arc<Schema>) -> Result<u16, &'static str> {
+        let known = self.schemas.iter().position(|(it, _)| it == schema);
+        let at = known.unwrap_or(self.schemas.len());
+        let number = u16::try_from(at + 1).map_err(|_| TOO_MANY_CHANNELS)?;
+        if known.is_none() {
+            let mut record = Vec::new();
+            record.record(op::SCHEMA, |content| {
+                content.put_u16(number);
+                content.put_counted(schema.name.as_bytes());
+                content.put_counted(schema.encoding.as_bytes());
+                content.put_counted(&schema.data);
+            });
+            self.schemas.push((Arc::clone(schema), record));
+        }
+        Ok(number)
+    }
+
+    /// Puts a channel and its schema into the chunk, where they are not in it: a chunk stands alone.
+    fn describe(&mut self, channel: u16) {
+        let chunk = &mut self.chunk;
+        if chunk.index.contains_key(&channel) {
+            return;
+        }
+        let (schema, record) = &self.channel_records[usize::from(channel)];
+        if let Some(at) = usize::from(*schema).checked_sub(1) {
+            chunk.schemas.resize(self.schemas.len(), false);
+            if !std::mem::replace(&mut chunk.schemas[at], true) {
+                chunk.records.extend_from_slice(&self.schemas[at].1);
+            }
+        }
+        chunk.records.extend_from_slice(record);
+    }
+
+    /// Ends the chunk, if there is anything in it, and puts it and its message indexes into `into`,
+    /// which will lie at that offset of the file.
+    pub(super) fn end_chunk(&mut self, offset: u64, into: &mut Vec<u8>) -> io::Result<()> {
+        let Some(span) = self.chunk.span.take() else {
+            return Ok(());
+        };
+        let begin = into.len();
+        let mut compressed = 0;
+        let mut result = Ok(());
+        let records = &self.chunk.records;
+        into.record(op::CHUNK, |content| {
+            content.put_time(span.0);
+            content.put_time(span.1);
+            content.put_u64(records.len() as u64);
+            content.put_u32(crc32fast::hash(records));
+            content.put_counted(self.compression.as_str().as_bytes());
+            let place = content.len();
+            content.put_u64(0);
+            result = self.compression.compress(records, content);
+            compressed = (content.len() - place - 8) as u64;
+            content[place..place + 8].copy_from_slice(&compressed.to_le_bytes());
+        });
+        result?;
+        let mut place = ChunkPlace {
+            offset,
+            length: (into.len() - begin) as u64,
+            span,
+            compressed,
+            uncompressed: records.len() as u64,
+            indexes: Vec::with_capacity(self.chunk.index.len()),
+            index_length: 0,
+        };
+        let indexes = into.len();
+        for (channel, messages) in &self.chunk.index {
+            let at = offset + (into.len() - begin) as u64;
+            place.indexes.push((*channel, at, messages.len() as u64));
+            put_message_index(*channel, messages, into);
+        }
+        place.index_length = (into.len() - indexes) as u64;
+        self.chunks.push(place);
+        self.chunk.records.clear();
+        self.chunk.index.clear();
+        self.chunk.schemas.clear();
+        Ok(())
+    }
+
+    /// Forgets what lay from that offset on, beside chunks.
+    pub(super) fn forget_from(&mut self, offset: u64) {
+        self.attachments.retain(|it| it.offset < offset);
+        self.metadata.retain(|it| it.offset < offset);
+    }
+
+    /// All behind the last chunk: the end of the data, the summary, and the footer.
+    pub(super) fn end(&self, offset: u64, into: &mut Vec<u8>) {
+        let begin = into.len();
+        into.record(op::DATA_END, |content| content.put_u32(0));
+        let summary = into.len();
+        let mut groups = Vec::new();
+        let mut group = |op: u8, into: &mut Vec<u8>, put: &mut dyn FnMut(&mut Vec<u8>)| {
+            let from = into.len();
+            put(into);
+            if into.len() > from {
+                groups.push((op, from, into.len() - from));
+            }
+        };
+        group(op::SCHEMA, into, &mut |into| {
+            self.schemas
+                .iter()
+                .for_each(|(_, it)| into.extend_from_slice(it));
+        });
+        group(op::CHANNEL, into, &mut |into| {
+            let records = self.channel_records.iter();
+            records.for_each(|(_, it)| into.extend_from_slice(it));
+        });
+        group(op::STATISTICS, into, &mut |into| self.statistics(into));
+        group(op::CHUNK_INDEX, into, &mut |into| {
+            self.chunks
+                .iter()
+                .for_each(|it| put_chunk_index(it, self.compression, into));
+        });
+        for (number, indexed) in [
+            (op::ATTACHMENT_INDEX, &self.attachments),
+            (op::METADATA_INDEX, &self.metadata),
+        ] {
+            group(number, into, &mut |into| {
+                for it in indexed {
+                    into.record(number, |content| content.extend_from_slice(&it.content));
+                }
+            });
+        }
+        let at = |place: usize| offset + (place - begin) as u64;
+        let offsets = into.len();
+        for (number, from, length) in groups {
+            into.record(op::SUMMARY_OFFSET, |content| {
+                content.push(number);
+                content.put_u64(at(from));
+                content.put_u64(length as u64);
+            });
+        }
+        into.push(op::FOOTER);
+        into.put_u64(20);
+        into.put_u64(at(summary));
+        into.put_u64(at(offsets));
+        let crc = crc32fast::hash(&into[summary..]);
+        into.put_u32(crc);
+        into.extend_from_slice(MAGIC);
+    }
+
+    fn statistics(&self, into: &mut Vec<u8>) {
+        let mut counts = BTreeMap::<u16, u64>::new();
+        for (channel, _, messages) in self.chunks.iter().flat_map(|it| &it.indexes) {
+            *counts.entry(*channel).or_default() += messages;
+        }
+        let first = self.chunks.iter().map(|it| it.span.0).min();
+        let last = self.chunks.iter().map(|it| it.span.1).max();
+        into.record(op::STATISTICS, |content| {
+            content.put_u64(counts.values().sum());
+            content.put_u16(self.schemas.len() as u16);
+            content.put_u32(self.channel_records.len() as u32);
+            content.put_u32(self.attachments.len() as u32);
+            content.put_u32(self.metadata.len() as u32);
+            content.put_u32(self.chunks.len() as u32);
+            content.put_time(first.unwrap_or(0));
+            content.put_time(last.unwrap_or(0));
+            content.put_u32((counts.len() * 10) as u32);
+            for (channel, messages) in &counts {
+                content.put_u16(*channel);
+                content.put_u64(*messages);
+            }
+        });
+    }
+
+    /// Puts an attachment at that offset of the file.
+    pub(super) fn attach(
+        &mut self,
+        offset: u64,
+        (name, media_type, data): (&str, &str, &[u8]),
+        time: i64,
+        into: &mut Vec<u8>,
+    ) {
+        let begin = into.len();
+        into.record(op::ATTACHMENT, |content| {
+            let from = content.len();
+            content.put_time(time);
+            content.put_time(time);
+            content.put_counted(name.as_bytes());
+            content.put_counted(media_type.as_bytes());
+            content.put_u64(data.len() as u64);
+            content.extend_from_slice(data);
+            let crc = crc32fast::hash(&content[from..]);
+            content.put_u32(crc);
+        });
+        let mut content = Vec::new();
+        content.put_u64(offset);
+        content.put_u64((into.len() - begin) as u64);
+        content.put_time(time);
+        content.put_time(time);
+        content.put_u64(data.len() as u64);
+        content.put_counted(name.as_bytes());
+        content.put_counted(media_type.as_bytes());
+        self.attachments.push(Indexed { offset, content });
+    }
+
+    /// Puts named facts at that offset of the file.
+    pub(super) fn describe_file(
+        &mut self,
+        offset: u64,
+        name: &str,
+        facts: &[(String, String)],
+        into: &mut Vec<u8>,
+    ) {
+        let begin = into.len();
+        into.record(op::METADATA, |content| {
+            content.put_counted(name.as_bytes());
+            let pairs = facts.iter();
+            content.put_map(pairs.map(|(key, value)| (key.as_str(), value.as_str())));
+        });
+        let mut content = Vec::new();
+        content.put_u64(offset);
+        content.put_u64((into.len() - begin) as u64);
+        content.put_counted(name.as_bytes());
+        self.metadata.push(Indexed { offset, content });
+    }
+}
+
+fn put_message_index(channel: u16, messages: &[(i64, u64)], into: &mut Vec<u8>) {
+    into.record(op::MESSAGE_INDEX, |content| {
+        content.put_u16(channel);
+        content.put_u32((messages.len() * 16) as u32);
+        for (time, offset) in messages {
+            content.put_time(*time);
+            content.put_u64(*offset);
+        }
+    });
+}
+
+fn put_chunk_index(chunk: &ChunkPlace, compression: Compression, into: &mut Vec<u8>) {
+    into.record(op::CHUNK_INDEX, |content| {
+        content.put_time(chunk.span.0);
+        content.put_time(chunk.span.1);
+        content.put_u64(chunk.offset);
+        content.put_u64(chunk.length);
+        content.put_u32((chunk.indexes.len() * 10) as u32);
+        for (channel, offset, _) in &chunk.indexes {
+            content.put_u16(*channel);
+            content.put_u64(*offset);
+        }
+        content.put_u64(chunk.index_length);
+        content.put_counted(compression.as_str().as_bytes());
+        content.put_u64(chunk.compressed);
+        content.put_u64(chunk.uncompressed);
+    });
+}

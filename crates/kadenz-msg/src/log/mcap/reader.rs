@@ -1,0 +1,266 @@
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::sync::Arc;
+
+use kadenz_rt::clock::WallTime;
+
+use super::records::Fields;
+use super::scan::{ChunkHead, LONGEST_RECORD, Map, Names, Scan, record_at};
+use super::{MAGIC, RECORD_HEAD, op};
+use crate::log::chunks::{Chunked, Loaded, Lying, Place, Shelf};
+use crate::log::compression::Compression;
+use crate::log::{
+    ChannelInfo, Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD,
+    Source, survey,
+};
+
+/// Reads MCAP in the order of time, also files whose writer was killed.
+pub struct McapReader<S> {
+    chunks: Chunks<S>,
+    pub(super) shelf: Shelf,
+    map: Map,
+}
+
+/// A file within a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its name.
+    pub name: String,
+    /// What kind of file it is, as a media type.
+    pub media_type: String,
+    /// When it was made.
+    pub time: WallTime,
+    /// What is in it.
+    pub data: Vec<u8>,
+}
+
+struct Chunks<S> {
+    source: BufReader<S>,
+    length: u64,
+    names: Names,
+    /// A chunk as it lies in the file, used again.
+    raw: Vec<u8>,
+}
+
+impl<S: Source> McapReader<S> {
+    /// Finds the chunks of a file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or does not begin like MCAP.
+    pub fn open(source: S) -> Result<Self, LogError> {
+        let mut source = BufReader::with_capacity(READ_AHEAD, source);
+        let length = source.seek(SeekFrom::End(0))?;
+        source.rewind()?;
+        let mut magic = Vec::new();
+        source
+            .by_ref()
+            .take(MAGIC.len() as u64)
+            .read_to_end(&mut magic)?;
+        if magic != MAGIC {
+            let what = "it does not begin with MCAP's sign";
+            return Err(LogError::Damaged {
+                format: Format::Mcap,
+                offset: 0,
+                what,
+            });
+        }
+        let map = Map::default();
+        let mut map = Scan {
+            source: &mut source,
+            length,
+            map,
+        }
+        .map()?;
+        let names = std::mem::take(&mut map.names);
+        let shelf = Shelf::new(std::mem::take(&mut map.places), map.damage);
+        let raw = Vec::new();
+        let chunks = Chunks {
+            source,
+            length,
+            names,
+            raw,
+        };
+        Ok(Self { chunks, shelf, map })
+    }
+
+    /// The named facts that the file holds.
+    ///
+    /// # Errors
+    /// Where the file system fails.
+    #[expect(clippy::type_complexity, reason = "names, and pairs under each")]
+    pub fn facts(&mut self) -> Result<Vec<(String, Vec<(String, String)>)>, LogError> {
+        let mut all = Vec::new();
+        for offset in &self.map.metadata {
+            if let Some((op::METADATA, content)) = record_at(&mut self.chunks.source, *offset)? {
+                let mut fields = Fields(&content);
+                all.extend(fields.text().zip(fields.map()));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The files within the log; those over 256 MiB are left out.
+    ///
+    /// # Errors
+    /// Where the file system fails.
+    pub fn attachments(&mut self) -> Result<Vec<Attachment>, LogError> {
+        let mut all = Vec::new();
+        for offset in &self.map.attachments {
+            if let Some((op::ATTACHMENT, content)) = record_at(&mut self.chunks.source, *offset)? {
+                all.extend(attachment(&content));
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the statistics say, where the file has them and nothing was damaged.
+    fn told(&self) -> Option<Info> {
+        let counts = self
+            .map
+            .counts
+            .as_ref()
+            .filter(|_| self.map.damage.is_none())?;
+        let mut info = self.outline();
+        info.messages = counts.values().sum();
+        if info.messages > 0 {
+            let (first, last) = self.map.span;
+            info.span = Some((WallTime::from_unix_ns(first), WallTime::from_unix_ns(last)));
+        }
+        for (number, channel) in &self.chunks.names.channels {
+            info.channels.push(ChannelInfo {
+                channel: LoggedChannel::clone(channel),
+                messages: counts.get(number).copied().unwrap_or(0),
+                payload_bytes: None,
+                fingerprints: Vec::new(),
+            });
+        }
+        let name = |it: &ChannelInfo| it.channel.name.clone();
+        info.channels.sort_by_key(name);
+        Some(info)
+    }
+}
+
+fn attachment(content: &[u8]) -> Option<Attachment> {
+    let mut fields = Fields(content);
+    let time = fields.time()?;
+    let _created = fields.time()?;
+    let (name, media_type) = (fields.text()?, fields.text()?);
+    let length = usize::try_from(fields.u64()?).ok()?;
+    let data = fields.bytes(length)?.to_vec();
+    let time = WallTime::from_unix_ns(time);
+    Some(Attachment {
+        name,
+        media_type,
+        time,
+        data,
+    })
+}
+
+impl<S: Source> Chunks<S> {
+    /// Reads a place into `raw`; `false` where the file ends before.
+    fn fetch(&mut self, place: &Place) -> Result<bool, LogError> {
+        self.source.seek(SeekFrom::Start(place.offset))?;
+        self.raw.clear();
+        let length = place.length.min(self.length);
+        self.source
+            .by_ref()
+            .take(length)
+            .read_to_end(&mut self.raw)?;
+        Ok(self.raw.len() as u64 == place.length)
+    }
+
+    /// Brings what was fetched into the form of bare records.
+    fn unpack(&mut self, into: &mut Loaded) -> Option<()> {
+        if self.raw.first() != Some(&op::CHUNK) {
+            std::mem::swap(&mut self.raw, &mut into.bytes);
+            return Some(());
+        }
+        let content = self.raw.get(RECORD_HEAD as usize..)?;
+        let head = ChunkHead::parse(content, content.len() as u64)?;
+        if head.uncompressed > LONGEST_RECORD {
+            return None;
+        }
+        let compressed = usize::try_from(head.compressed).ok()?;
+        let packed = content.get(head.head..)?.get(..compressed)?;
+        let compression = Compression::named(head.compression.as_bytes())?;
+        compression.decompress(packed, head.uncompressed, &mut into.bytes)?;
+        (head.crc == 0 || head.crc == crc32fast::hash(&into.bytes)).then_some(())
+    }
+
+    /// Notes the messages of a chunk; `None` where its records do not fit into each other.
+    fn note(&mut self, into: &mut Loaded) -> Option<()> {
+        let mut records = Fields(&into.bytes);
+        let whole = into.bytes.len();
+        while !records.0.is_empty() {
+            let (number, content) = records.record()?;
+            if number != op::MESSAGE {
+                self.names.learn(number, content);
+                continue;
+            }
+            let mut fields = Fields(content);
+            into.messages.push(Lying {
+                channel: fields.u16()?.into(),
+                sequence: fields.u32()?,
+                log_time: fields.time()?,
+                publish_time: fields.time()?,
+                from: whole - records.0.len() - fields.0.len(),
+                length: fields.0.len(),
+            });
+        }
+        Some(())
+    }
+}
+
+impl<S: Source> Chunked for Chunks<S> {
+    fn load(&mut self, place: &Place, into: &mut Loaded) -> Result<bool, LogError> {
+        if !self.fetch(place)? {
+            return Ok(false);
+        }
+        into.bytes.clear();
+        Ok(self.unpack(into).and_then(|()| self.note(into)).is_some())
+    }
+
+    fn channel(&self, number: u32) -> Option<Arc<LoggedChannel>> {
+        let number = u16::try_from(number).ok()?;
+        self.names.channels.get(&number).map(Arc::clone)
+    }
+}
+
+impl<S: Source> LogReader for McapReader<S> {
+    fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
+        self.shelf.read(&mut self.chunks, entry)
+    }
+
+    fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
+        self.shelf.seek(time);
+        Ok(())
+    }
+
+    fn outline(&self) -> Info {
+        let mut info = Info::new(Format::Mcap, self.chunks.length);
+        info.complete = Some(self.map.complete);
+        info.library.clone_from(&self.map.library);
+        info.chunks.clone_from(&self.map.compressions);
+        info.damage = self.shelf.damage;
+        info
+    }
+
+    fn damage(&self) -> Damage {
+        self.shelf.damage
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        let all = self.shelf.places().iter().map(|place| place.length).sum();
+        (self.shelf.read_bytes(), all)
+    }
+
+    fn info(&mut self) -> Result<Info, LogError> {
+        if let Some(info) = self.told() {
+            return Ok(info);
+        }
+        let begin = WallTime::from_unix_ns(i64::MIN);
+        self.seek(begin)?;
+        let info = survey(self)?;
+        self.seek(begin)?;
+        Ok(info)
+    }
+}

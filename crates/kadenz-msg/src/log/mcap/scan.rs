@@ -1,0 +1,429 @@
+//! Where an MCAP file's chunks lie: by the index at its end, or by going from record to record where
+//! there is none; over damage to the next chunk.
+
+use std::collections::HashMap;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::sync::Arc;
+
+use super::records::Fields;
+use super::{MAGIC, RECORD_HEAD, op};
+use crate::log::chunks::Place;
+use crate::log::compression::Compression;
+use crate::log::{Damage, LogError, LoggedChannel, Schema, Source};
+
+/// What is known of a file without its messages.
+#[derive(Default)]
+pub(super) struct Map {
+    pub(super) places: Vec<Place>,
+    pub(super) names: Names,
+    /// How many messages each channel has, where the file says it.
+    pub(super) counts: Option<HashMap<u16, u64>>,
+    pub(super) span: (i64, i64),
+    pub(super) compressions: Vec<(String, u64)>,
+    /// Where attachments and facts lie.
+    pub(super) attachments: Vec<u64>,
+    pub(super) metadata: Vec<u64>,
+    pub(super) damage: Damage,
+    /// Whether the file has its end.
+    pub(super) complete: bool,
+    pub(super) library: String,
+}
+
+/// Schemas and channels by their numbers.
+#[derive(Default)]
+pub(super) struct Names {
+    schemas: HashMap<u16, Arc<Schema>>,
+    pub(super) channels: HashMap<u16, Arc<LoggedChannel>>,
+}
+
+impl Names {
+    /// Takes a schema or channel record; anything else is passed over.
+    pub(super) fn learn(&mut self, number: u8, content: &[u8]) {
+        let mut fields = Fields(content);
+        let _ = match number {
+            op::SCHEMA => self.schema(&mut fields),
+            op::CHANNEL => self.channel(&mut fields),
+            _ => None,
+        };
+    }
+
+    fn schema(&mut self, fields: &mut Fields<'_>) -> Option<()> {
+        let number = fields.u16()?;
+        if self.schemas.contains_key(&number) {
+            return None;
+        }
+        let schema = Schema {
+            name: fields.text()?,
+            encoding: fields.text()?,
+            data: fields.counted()?.to_vec(),
+        };
+        self.schemas.insert(number, Arc::new(schema));
+        Some(())
+    }
+
+    fn channel(&mut self, fields: &mut Fields<'_>) -> Option<()> {
+        let number = fields.u16()?;
+        if self.channels.contains_key(&number) {
+            return None;
+        }
+        let schema = fields.u16()?;
+        let channel = LoggedChannel {
+            schema: self.schemas.get(&schema).map(Arc::clone),
+            name: fields.text()?,
+            encoding: fields.text()?,
+            metadata: fields.map()?,
+        };
+        self.channels.insert(number, Arc::new(channel));
+        Some(())
+    }
+}
+
+/// The longest summary and the longest single record that is read at once.
+const LONGEST_SUMMARY: u64 = 1 << 30;
+pub(super) const LONGEST_RECORD: u64 = 1 << 28;
+
+/// Messages outside of chunks are gathered to about so much.
+const STRETCH_BYTES: u64 = 1 << 20;
+
+/// Looks for the chunks of a file.
+pub(super) struct Scan<'a, S> {
+    pub(super) source: &'a mut BufReader<S>,
+    pub(super) length: u64,
+    pub(super) map: Map,
+}
+
+impl<S: Source> Scan<'_, S> {
+    /// All that is known of the file.
+    pub(super) fn map(mut self) -> Result<Map, LogError> {
+        let begin = MAGIC.len() as u64;
+        if let Some((op::HEADER, content)) = self.record(begin)? {
+            let mut fields = Fields(&content);
+            let _profile = fields.text();
+            self.map.library = fields.text().unwrap_or_default();
+        }
+        if !self.summary()? {
+            let library = std::mem::take(&mut self.map.library);
+            self.map = Map {
+                library,
+                ..Map::default()
+            };
+            self.walk(begin)?;
+        }
+        Ok(self.map)
+    }
+
+    /// Reads so many bytes from an offset; fewer where the file ends.
+    fn bytes(&mut self, offset: u64, length: u64) -> Result<Vec<u8>, LogError> {
+        let mut bytes = Vec::new();
+        self.source.seek(SeekFrom::Start(offset))?;
+        self.source.by_ref().take(length).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A whole record of bounded length.
+    fn record(&mut self, offset: u64) -> Result<Option<(u8, Vec<u8>)>, LogError> {
+        record_at(self.source, offset)
+    }
+
+    /// Takes over the summary; `false` where there is none that can be believed.
+    fn summary(&mut self) -> Result<bool, LogError> {
+        const FOOTER: u64 = 20;
+        let tail = RECORD_HEAD + FOOTER + MAGIC.len() as u64;
+        let Some(footer) = self.length.checked_sub(tail) else {
+            return Ok(false);
+        };
+        let bytes = self.bytes(footer, tail)?;
+        let mut fields = Fields(&bytes);
+        let Some((op::FOOTER, mut content)) = fields.record().map(|(op, it)| (op, Fields(it)))
+        else {
+            return Ok(false);
+        };
+        self.map.complete = fields.0 == MAGIC;
+        let (Some(start), Some(_), Some(crc)) = (content.u64(), content.u64(), content.u32())
+        else {
+            return Ok(false);
+        };
+        if !self.map.complete || start == 0 || start > footer || footer - start > LONGEST_SUMMARY {
+            return Ok(false);
+        }
+        let summary = self.bytes(start, footer + RECORD_HEAD + FOOTER - 4 - start)?;
+        if crc != 0 && crc != crc32fast::hash(&summary) {
+            return Ok(false);
+        }
+        let records = &summary[..usize::try_from(footer - start).unwrap_or(0)];
+        Ok(self.take_summary(records, start).is_some() && self.has_index())
+    }
+
+    fn take_summary(&mut self, records: &[u8], start: u64) -> Option<()> {
+        let mut records = Fields(records);
+        while !records.0.is_empty() {
+            let (number, content) = records.record()?;
+            let mut fields = Fields(content);
+            match number {
+                op::CHUNK_INDEX => self.chunk_index(&mut fields, start)?,
+                op::STATISTICS => self.statistics(&mut fields)?,
+                op::ATTACHMENT_INDEX => self.map.attachments.push(fields.u64()?),
+                op::METADATA_INDEX => self.map.metadata.push(fields.u64()?),
+                _ => self.map.names.learn(number, content),
+            }
+        }
+        Some(())
+    }
+
+    fn chunk_index(&mut self, fields: &mut Fields<'_>, start: u64) -> Option<()> {
+        let (first, last) = (fields.time()?, fields.time()?);
+        let (offset, length) = (fields.u64()?, fields.u64()?);
+        let _offsets = fields.counted()?;
+        let _length = fields.u64()?;
+        let compression = fields.text()?;
+        if offset.checked_add(length)? > start {
+            return None;
+        }
+        self.chunk(offset, length, (first, last), compression);
+        Some(())
+    }
+
+    fn chunk(&mut self, offset: u64, length: u64, span: (i64, i64), compression: String) {
+        let known = &mut self.map.compressions;
+        match known.iter_mut().find(|(name, _)| *name == compression) {
+            Some((_, chunks)) => *chunks += 1,
+            None => known.push((compression, 1)),
+        }
+        self.map.places.push(Place {
+            offset,
+            length,
+            first: span.0,
+            last: span.1,
+        });
+    }
+
+    fn statistics(&mut self, fields: &mut Fields<'_>) -> Option<()> {
+        let messages = fields.u64()?;
+        fields.bytes(2 + 4 * 4)?;
+        self.map.span = (fields.time()?, fields.time()?);
+        let mut counts = HashMap::new();
+        let mut pairs = Fields(fields.counted()?);
+        while !pairs.0.is_empty() {
+            counts.insert(pairs.u16()?, pairs.u64()?);
+        }
+        let whole = counts.values().sum::<u64>() == messages;
+        self.map.counts = whole.then_some(counts);
+        Some(())
+    }
+
+    /// Whether the index finds every message: one without chunks does not.
+    fn has_index(&self) -> bool {
+        let empty = |counts: &HashMap<u16, u64>| counts.values().all(|count| *count == 0);
+        !self.map.places.is_empty() || self.map.counts.as_ref().is_some_and(empty)
+    }
+
+    /// Goes from record to record.
+    fn walk(&mut self, begin: u64) -> Result<(), LogError> {
+        let mut at = begin;
+        let mut stretch: Option<Place> = None;
+        self.source.seek(SeekFrom::Start(at))?;
+        loop {
+            let Some((number, length)) = self.head(at)? else {
+                if at < self.length && !self.ends_with_magic(at)? {
+                    self.map.damage.add(self.length - at);
+                }
+                break;
+            };
+            let end = at.saturating_add(RECORD_HEAD).saturating_add(length);
+            if number == 0 || end > self.length || !self.step(number, at, length, &mut stretch)? {
+                self.map.places.extend(stretch.take());
+                let next = self.next_chunk(at + 1)?;
+                self.map.damage.add(next - at);
+                at = next;
+                self.source.seek(SeekFrom::Start(at))?;
+                continue;
+            }
+            if matches!(number, op::DATA_END | op::FOOTER) {
+                self.map.complete = self.complete(end)?;
+                break;
+            }
+            let read = self.source.stream_position()?;
+            let by = i64::try_from(end).unwrap_or(i64::MAX) - i64::try_from(read).unwrap_or(0);
+            self.source.seek_relative(by)?;
+            at = end;
+        }
+        self.map.places.extend(stretch);
+        Ok(())
+    }
+
+    fn complete(&mut self, after: u64) -> Result<bool, LogError> {
+        let magic = self.length.saturating_sub(MAGIC.len() as u64);
+        Ok(magic >= after && self.bytes(magic, 8)? == MAGIC)
+    }
+
+    fn ends_with_magic(&mut self, at: u64) -> Result<bool, LogError> {
+        Ok(self.length - at == MAGIC.len() as u64 && self.bytes(at, 8)? == MAGIC)
+    }
+
+    /// A record's number and length; the source stands behind them.
+    fn head(&mut self, at: u64) -> Result<Option<(u8, u64)>, LogError> {
+        if self.length.saturating_sub(at) < RECORD_HEAD {
+            return Ok(None);
+        }
+        let mut head = [0; RECORD_HEAD as usize];
+        self.source.read_exact(&mut head)?;
+        let mut fields = Fields(&head);
+        Ok(fields.u8().zip(fields.u64()))
+    }
+
+    /// Takes note of one record; `false` where it cannot be one.
+    fn step(
+        &mut self,
+        number: u8,
+        at: u64,
+        length: u64,
+        stretch: &mut Option<Place>,
+    ) -> Result<bool, LogError> {
+        let whole = RECORD_HEAD + length;
+        match number {
+            op::CHUNK => {
+                self.map.places.extend(stretch.take());
+                let Some(head) = self.chunk_head(length)? else {
+                    return Ok(false);
+                };
+                self.chunk(at, whole, head.span, head.compression);
+            }
+            op::SCHEMA | op::CHANNEL if length <= LONGEST_RECORD => {
+                let mut content = Vec::new();
+                self.source
+                    .by_ref()
+                    .take(length)
+                    .read_to_end(&mut content)?;
+                self.map.names.learn(number, &content);
+            }
+            op::MESSAGE => {
+                let mut head = [0; 14];
+                if length < 22 {
+                    return Ok(false);
+                }
+                self.source.read_exact(&mut head)?;
+                let mut fields = Fields(&head[6..]);
+                extend(stretch, &mut self.map.places, at, whole, fields.time());
+            }
+            op::ATTACHMENT => self.map.attachments.push(at),
+            op::METADATA => self.map.metadata.push(at),
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// What stands before a chunk's records, where it is one.
+    fn chunk_head(&mut self, length: u64) -> Result<Option<ChunkHead>, LogError> {
+        let mut bytes = Vec::new();
+        let longest = length.min(CHUNK_HEAD);
+        self.source.by_ref().take(longest).read_to_end(&mut bytes)?;
+        Ok(ChunkHead::parse(&bytes, length))
+    }
+
+    /// Where the next chunk begins, or the file ends.
+    fn next_chunk(&mut self, from: u64) -> Result<u64, LogError> {
+        const WINDOW: u64 = 1 << 16;
+        const AHEAD: u64 = RECORD_HEAD + CHUNK_HEAD;
+        let mut from = from;
+        while from < self.length {
+            let bytes = self.bytes(from, WINDOW + AHEAD)?;
+            let candidates = bytes.iter().take(WINDOW as usize).enumerate();
+            for (place, _) in candidates.filter(|(_, byte)| **byte == op::CHUNK) {
+                let mut fields = Fields(&bytes[place + 1..]);
+                let Some(length) = fields.u64() else {
+                    continue;
+                };
+                let begin = from + place as u64;
+                let fits = length <= self.length.saturating_sub(begin + RECORD_HEAD);
+                if fits && ChunkHead::parse(fields.0, length).is_some() {
+                    return Ok(begin);
+                }
+            }
+            from += WINDOW;
+        }
+        Ok(self.length)
+    }
+}
+
+/// Puts a message outside of chunks into a stretch of such.
+fn extend(
+    stretch: &mut Option<Place>,
+    places: &mut Vec<Place>,
+    at: u64,
+    length: u64,
+    time: Option<i64>,
+) {
+    let time = time.unwrap_or(0);
+    if let Some(place) = stretch
+        && at + length - place.offset <= STRETCH_BYTES
+    {
+        place.length = at + length - place.offset;
+        place.first = place.first.min(time);
+        place.last = place.last.max(time);
+        return;
+    }
+    let begun = Place {
+        offset: at,
+        length,
+        first: time,
+        last: time,
+    };
+    places.extend(stretch.replace(begun));
+}
+
+/// What stands before a chunk's records.
+pub(super) struct ChunkHead {
+    pub(super) span: (i64, i64),
+    pub(super) uncompressed: u64,
+    pub(super) crc: u32,
+    pub(super) compression: String,
+    /// How many bytes of the content stand before the records, and how many records are.
+    pub(super) head: usize,
+    pub(super) compressed: u64,
+}
+
+/// The longest name of a compression aside, so long is what stands before a chunk's records.
+const CHUNK_HEAD: u64 = 8 + 8 + 8 + 4 + 4 + 16 + 8;
+
+impl ChunkHead {
+    /// Reads it from the begin of a content of that length; `None` where it cannot be a chunk.
+    pub(super) fn parse(bytes: &[u8], length: u64) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let span = (fields.time()?, fields.time()?);
+        let uncompressed = fields.u64()?;
+        let crc = fields.u32()?;
+        let compression = fields.text()?;
+        let compressed = fields.u64()?;
+        let head = bytes.len() - fields.0.len();
+        let known = Compression::named(compression.as_bytes()).is_some();
+        let fits = compressed <= length.checked_sub(head as u64)?;
+        (known && fits && span.0 <= span.1).then_some(Self {
+            span,
+            uncompressed,
+            crc,
+            compression,
+            head,
+            compressed,
+        })
+    }
+}
+
+/// A whole record of bounded length at an offset; `None` where there is none.
+pub(super) fn record_at<S: Source>(
+    source: &mut BufReader<S>,
+    offset: u64,
+) -> Result<Option<(u8, Vec<u8>)>, LogError> {
+    source.seek(SeekFrom::Start(offset))?;
+    let mut head = Vec::new();
+    source.by_ref().take(RECORD_HEAD).read_to_end(&mut head)?;
+    let mut fields = Fields(&head);
+    let Some((number, length)) = fields.u8().zip(fields.u64()) else {
+        return Ok(None);
+    };
+    if length > LONGEST_RECORD {
+        return Ok(None);
+    }
+    let mut content = Vec::new();
+    source.by_ref().take(length).read_to_end(&mut content)?;
+    Ok((content.len() as u64 == length).then_some((number, content)))
+}

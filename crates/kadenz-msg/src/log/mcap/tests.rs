@@ -1,0 +1,231 @@
+use std::io::Cursor;
+use std::sync::Arc;
+
+use kadenz_rt::clock::WallTime;
+use proptest::prelude::*;
+
+use super::*;
+use crate::log::compression::Compression;
+use crate::log::{Entry, LogError, LogReader, LogWriter, LoggedChannel, SmallDisk};
+
+fn channel(name: &str) -> Arc<LoggedChannel> {
+    let text = "package robot; struct pose_t { double x; }";
+    Arc::new(LoggedChannel::lcm_of_type(name, "robot.pose_t", text))
+}
+
+fn entry(channel: &Arc<LoggedChannel>, n: u32) -> Entry {
+    Entry {
+        channel: Arc::clone(channel),
+        log_time: WallTime::from_unix_ns(1_000_000 + i64::from(n) * 10),
+        publish_time: WallTime::from_unix_ns(1_000_000 + i64::from(n) * 10 - 3),
+        sequence: n,
+        payload: vec![n as u8; 100],
+    }
+}
+
+fn thousand() -> Vec<Entry> {
+    let channels = ["POSE", "IMU", "GPS"].map(channel);
+    (0..1000)
+        .map(|n| entry(&channels[n as usize % 3], n))
+        .collect()
+}
+
+fn writer(disk: &SmallDisk, compression: Compression) -> Box<McapWriter> {
+    let options = Options {
+        compression,
+        chunk_bytes: 4096,
+        profile: "lcm".to_owned(),
+    };
+    Box::new(McapWriter::new(Box::new(disk.clone()), &options).unwrap())
+}
+
+fn written(entries: &[Entry], compression: Compression) -> Vec<u8> {
+    let disk = SmallDisk::with_room(u64::MAX);
+    let mut writer = writer(&disk, compression);
+    for entry in entries {
+        writer.write(entry).unwrap();
+    }
+    assert_eq!(writer.finish().unwrap(), 0);
+    disk.contents()
+}
+
+fn reader(bytes: &[u8]) -> McapReader<Cursor<&[u8]>> {
+    McapReader::open(Cursor::new(bytes)).unwrap()
+}
+
+fn rest(reader: &mut McapReader<Cursor<&[u8]>>) -> Vec<Entry> {
+    let mut all = Vec::new();
+    let mut entry = Entry::default();
+    while reader.read(&mut entry).unwrap() {
+        all.push(entry.clone());
+    }
+    all
+}
+
+#[test]
+fn what_is_written_is_read_with_schemas_and_told_by_the_statistics() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let bytes = written(&thousand(), compression);
+        let mut reader = reader(&bytes);
+        let info = reader.info().unwrap();
+        assert_eq!((info.messages, info.complete), (1000, Some(true)));
+        assert_eq!(info.channels.len(), 3);
+        assert_eq!(info.channels[2].messages, 334);
+        assert_eq!(info.chunks[0].0, compression.as_str());
+        assert!(info.chunks[0].1 > 10);
+        assert_eq!(rest(&mut reader), thousand());
+        assert!(reader.damage().is_none());
+    }
+}
+
+#[test]
+fn a_file_whose_writer_was_killed_is_read_to_its_last_whole_chunk() {
+    let bytes = written(&thousand(), Compression::Lz4);
+    let whole = reader(&bytes);
+    let places = whole.shelf.places().to_vec();
+    let cut = places[5].offset + 20;
+    let mut reader = reader(&bytes[..cut as usize]);
+    let all = rest(&mut reader);
+    assert_eq!(reader.outline().complete, Some(false));
+    assert_eq!(reader.damage().skipped_bytes, 20);
+    let n = all.len();
+    assert!(n > 100 && n < 500, "{n}");
+    assert_eq!(all, thousand()[..n]);
+}
+
+#[test]
+fn a_damaged_chunk_costs_itself_alone_with_and_without_an_index() {
+    let bytes = written(&thousand(), Compression::Lz4);
+    let places = reader(&bytes).shelf.places().to_vec();
+    let mut damaged = bytes.clone();
+    damaged[(places[3].offset + places[3].length / 2) as usize] ^= 0xff;
+    let mut indexed = reader(&damaged);
+    let left = rest(&mut indexed);
+    assert_eq!(indexed.damage().places, 1);
+    let end = bytes.len() - 30;
+    let mut walked = reader(&damaged[..end]);
+    assert_eq!(rest(&mut walked), left);
+    assert!(left.len() > 900 && left.len() < 1000, "{}", left.len());
+}
+
+#[test]
+fn behind_a_garbled_length_the_next_chunk_is_found() {
+    let bytes = written(&thousand(), Compression::Lz4);
+    let places = reader(&bytes).shelf.places().to_vec();
+    let mut damaged = bytes[..bytes.len() - 30].to_vec();
+    damaged[places[3].offset as usize + 7] = 0x7f;
+    let mut walked = reader(&damaged);
+    let left = rest(&mut walked);
+    assert!(left.len() > 900 && left.len() < 1000, "{}", left.len());
+    assert!(walked.damage().places >= 1);
+}
+
+#[test]
+fn a_seek_reads_no_chunk_before() {
+    let bytes = written(&thousand(), Compression::Lz4);
+    let mut reader = reader(&bytes);
+    reader
+        .seek(WallTime::from_unix_ns(1_000_000 + 7_501))
+        .unwrap();
+    let all = rest(&mut reader);
+    assert_eq!(all, thousand()[751..]);
+    reader.seek(WallTime::from_unix_ns(0)).unwrap();
+    assert_eq!(rest(&mut reader).len(), 1000);
+}
+
+#[test]
+fn chunks_that_overlap_are_told_in_the_order_of_time() {
+    let channel = channel("POSE");
+    let shuffled: Vec<Entry> = (0..1000).map(|n| entry(&channel, n * 389 % 1000)).collect();
+    let bytes = written(&shuffled, Compression::Lz4);
+    let all = rest(&mut reader(&bytes));
+    assert_eq!(
+        all,
+        (0..1000).map(|n| entry(&channel, n)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn facts_and_files_are_found_again() {
+    let disk = SmallDisk::with_room(u64::MAX);
+    let mut writer = writer(&disk, Compression::Lz4);
+    let facts = vec![("kernel".to_owned(), "6.1".to_owned())];
+    writer.describe("host", &facts).unwrap();
+    writer
+        .attach("robot.urdf", "application/xml", b"<robot/>")
+        .unwrap();
+    writer.write(&entry(&channel("POSE"), 1)).unwrap();
+    writer.finish().unwrap();
+    let bytes = disk.contents();
+    for end in [bytes.len(), bytes.len() - 9] {
+        let mut reader = reader(&bytes[..end]);
+        assert_eq!(
+            reader.facts().unwrap(),
+            [("host".to_owned(), facts.clone())]
+        );
+        let attachment = &reader.attachments().unwrap()[0];
+        assert_eq!(attachment.name, "robot.urdf");
+        assert_eq!(attachment.data, b"<robot/>");
+        assert_eq!(rest(&mut reader).len(), 1);
+    }
+}
+
+#[test]
+fn on_a_full_disk_last_chunks_give_way_to_the_index_and_are_counted() {
+    for room in (2_000..12_000).step_by(97) {
+        let disk = SmallDisk::with_room(room);
+        let mut writer = writer(&disk, Compression::Lz4);
+        let taken = thousand()
+            .iter()
+            .filter(|entry| match writer.write(entry) {
+                Ok(()) => true,
+                Err(error) => {
+                    assert!(matches!(error, LogError::NoRoom(_)));
+                    false
+                }
+            })
+            .count();
+        let given_up = writer.finish().unwrap();
+        let bytes = disk.contents();
+        let mut reader = reader(&bytes);
+        assert_eq!(reader.outline().complete, Some(true), "{room}");
+        let found = reader.info().unwrap().messages;
+        assert_eq!(found + given_up, taken as u64, "{room}");
+        assert_eq!(rest(&mut reader).len() as u64, found);
+    }
+}
+
+#[test]
+fn when_there_is_room_again_nothing_taken_is_missing() {
+    let disk = SmallDisk::with_room(3_000);
+    let mut writer = writer(&disk, Compression::Lz4);
+    let mut taken = Vec::new();
+    for (n, entry) in thousand().into_iter().enumerate() {
+        if n == 500 {
+            disk.set_room(u64::MAX);
+        }
+        if writer.write(&entry).is_ok() {
+            taken.push(entry);
+        }
+    }
+    assert_eq!(writer.finish().unwrap(), 0);
+    assert!(taken.len() < 1000);
+    assert_eq!(rest(&mut reader(&disk.contents())), taken);
+}
+
+proptest! {
+    #[test]
+    fn no_damage_stops_the_reader(
+        at in any::<prop::sample::Index>(),
+        value in any::<u8>(),
+        end in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = written(&thousand()[..100], Compression::Lz4);
+        let end = 9 + end.index(bytes.len() - 8);
+        bytes.truncate(end.min(bytes.len()));
+        let at = 8 + at.index(bytes.len() - 8);
+        bytes[at] = value;
+        let mut reader = reader(&bytes);
+        prop_assert!(rest(&mut reader).len() <= 100);
+    }
+}
