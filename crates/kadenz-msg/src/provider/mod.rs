@@ -6,6 +6,8 @@
 mod choose;
 pub mod memq;
 pub mod parameters;
+#[cfg(all(feature = "shm", target_os = "linux"))]
+pub mod shm;
 
 use std::fmt;
 use std::sync::Arc;

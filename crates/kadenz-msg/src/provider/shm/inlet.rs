@@ -1,0 +1,248 @@
+//! Receiving from shared memory.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use iceoryx2::port::listener::Listener;
+use iceoryx2::port::notifier::{ListenerKey, Notifier};
+use iceoryx2::port::subscriber::Subscriber;
+use iceoryx2::prelude::{CallbackProgression, EventId};
+use iceoryx2::service::ipc_threadsafe::Service;
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::{Bus, Header, WAKE, Waiting, bytes_of, read_header};
+use crate::channel::Pattern;
+use crate::provider::{
+    Arrival, Inlet, InletCounters, Payload, ProviderError, ReceiveError, Received, Scope, SenderId,
+    Sequence, Stamps, Wait, Wake,
+};
+
+/// No call of `receive` hands over more messages.
+const LARGEST_BATCH: usize = 64;
+
+/// Senders that are remembered, so that a gap in their numbers is known; living and gone.
+const MOST_SENDERS: usize = 4096;
+
+/// One look at the clock in so many turns of a spinning wait.
+const TURNS: u32 = 16;
+
+pub(super) struct ShmInlet {
+    bus: Arc<Bus>,
+    subscriber: Subscriber<Service, [u8], Header>,
+    /// `None` where the inlet polls.
+    listener: Option<Listener<Service>>,
+    waker: Arc<ShmWaker>,
+    wanted: Vec<Pattern>,
+    /// The next number of each sender.
+    expected: HashMap<u128, u32>,
+    counters: InletCounters,
+}
+
+impl fmt::Debug for ShmInlet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("ShmInlet");
+        shown.field("bus", &self.bus).field("wanted", &self.wanted);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl ShmInlet {
+    pub(super) fn create(bus: &Arc<Bus>) -> Result<Self, ProviderError> {
+        let failed = |error: &dyn fmt::Debug| {
+            let remedy = "close another inlet, or open the bus with more by ?inlets=";
+            bus.address.failed(format!("no inlet: {error:?}"), remedy)
+        };
+        // Before the subscriber, so that no message comes without its event.
+        let (listener, notifier) = if bus.settings.waiting == Waiting::Event {
+            let listener = bus.events.listener_builder().create();
+            let listener = listener.map_err(|error| failed(&error))?;
+            let notifier = bus.events.notifier_builder().create();
+            let notifier = notifier.map_err(|error| failed(&error))?;
+            let key = key_of(&notifier, &listener);
+            let key = key.ok_or_else(|| failed(&"the listener is not found"))?;
+            (Some(listener), Some((notifier, key)))
+        } else {
+            (None, None)
+        };
+        let subscriber = bus.messages.subscriber_builder().create();
+        let subscriber = subscriber.map_err(|error| failed(&error))?;
+        let waker = ShmWaker {
+            woken: AtomicBool::new(false),
+            notifier,
+        };
+        Ok(Self {
+            bus: Arc::clone(bus),
+            subscriber,
+            listener,
+            waker: Arc::new(waker),
+            wanted: Vec::new(),
+            expected: HashMap::with_capacity(bus.settings.outlets),
+            counters: InletCounters::default(),
+        })
+    }
+
+    /// Hands over what is there, and says how much that was.
+    fn take_all(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, ReceiveError> {
+        let mut count = 0;
+        while count < LARGEST_BATCH {
+            let sample = self.subscriber.receive().map_err(|_| self.lost())?;
+            let Some(sample) = sample else {
+                break;
+            };
+            let sender = sample.origin().value();
+            let header = bytes_of(sample.user_header());
+            let Some((channel, number)) = read_header(&header) else {
+                self.counters.malformed += 1;
+                continue;
+            };
+            self.count_overrun(sender, number);
+            if !self.wanted.iter().any(|wanted| wanted.matches(channel)) {
+                continue;
+            }
+            count += 1;
+            take(Arrival {
+                channel,
+                payload: Payload::Lent(sample.payload()),
+                sender: SenderId(sender),
+                sequence: Some(Sequence {
+                    number,
+                    scope: Scope::Sender,
+                }),
+                stamps: Stamps {
+                    published: None,
+                    kernel: None,
+                    taken: clock::now(),
+                },
+            });
+        }
+        Ok(count)
+    }
+
+    /// Only an overrun makes a gap: shared memory loses nothing else and keeps the order.
+    fn count_overrun(&mut self, sender: u128, number: u32) {
+        if self.expected.len() >= MOST_SENDERS && !self.expected.contains_key(&sender) {
+            self.expected.clear();
+        }
+        let next = number.wrapping_add(1);
+        if let Some(expected) = self.expected.insert(sender, next) {
+            self.counters.overrun += u64::from(number.wrapping_sub(expected));
+        }
+    }
+
+    fn lost(&self) -> ReceiveError {
+        ReceiveError::Disconnected {
+            peer: self.bus.address.as_str().to_owned(),
+            reason: ErrorKind::ConnectionAborted,
+        }
+    }
+
+    /// Sleeps until something is told, or so long.
+    fn sleep(&self, end: Option<MonotonicTime>) -> Result<(), ReceiveError> {
+        let Some(listener) = &self.listener else {
+            std::hint::spin_loop();
+            return Ok(());
+        };
+        let told = match end {
+            None => listener.blocking_wait(|_| {}),
+            Some(end) => listener.timed_wait(|_| {}, end.remaining(clock::now())),
+        };
+        // A signal ends the wait as well; whoever called looks again.
+        told.map(|_| ()).or_else(|error| match error {
+            iceoryx2::port::listener::ListenerWaitError::InterruptSignal => Ok(()),
+            _ => Err(self.lost()),
+        })
+    }
+
+    /// Lets what was told already not end the next wait.
+    fn forget_what_was_told(&self) {
+        if let Some(listener) = &self.listener {
+            let _ = listener.try_wait(|_| {});
+        }
+    }
+}
+
+impl Inlet for ShmInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        self.wanted = patterns.to_vec();
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<Received, ReceiveError> {
+        let end = match wait {
+            Wait::Until(end) => Some(end),
+            Wait::Poll | Wait::Forever => None,
+        };
+        let mut turn = 0_u32;
+        loop {
+            let count = self.take_all(take)?;
+            if count > 0 {
+                return Ok(Received::Messages(count));
+            }
+            if wait == Wait::Poll {
+                return Ok(Received::Nothing);
+            }
+            if self.waker.woken.swap(false, Ordering::AcqRel) {
+                self.forget_what_was_told();
+                return Ok(Received::Woken);
+            }
+            let looks = self.listener.is_some() || turn.is_multiple_of(TURNS);
+            if looks && end.is_some_and(|end| end.remaining(clock::now()) == Duration::ZERO) {
+                return Ok(Received::Nothing);
+            }
+            turn = turn.wrapping_add(1);
+            self.sleep(end)?;
+        }
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::clone(&self.waker) as Arc<dyn Wake>
+    }
+
+    fn counters(&self) -> InletCounters {
+        self.counters
+    }
+}
+
+/// By which a notifier reaches this listener alone.
+fn key_of(notifier: &Notifier<Service>, listener: &Listener<Service>) -> Option<ListenerKey> {
+    let mut key = None;
+    notifier.for_each_listener(|reached, details| {
+        if details.listener_id == listener.id() {
+            key = Some(reached.listener_key());
+            return CallbackProgression::Stop;
+        }
+        CallbackProgression::Continue
+    });
+    key
+}
+
+struct ShmWaker {
+    woken: AtomicBool,
+    /// `None` where the inlet polls and looks at the flag alone.
+    notifier: Option<(Notifier<Service>, ListenerKey)>,
+}
+
+impl fmt::Debug for ShmWaker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("ShmWaker");
+        shown.field("woken", &self.woken).finish_non_exhaustive()
+    }
+}
+
+impl Wake for ShmWaker {
+    fn wake(&self) {
+        self.woken.store(true, Ordering::Release);
+        if let Some((notifier, key)) = &self.notifier {
+            // One that cannot be told is awake already, or gone.
+            let _ = notifier.notify_single_listener_with_custom_event_id(key, EventId::new(WAKE));
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! `shm://NAME`: shared memory of one host, by iceoryx2. Behind the feature `shm`, on Linux.
+//!
+//! A bus is one iceoryx2 service `kadenz/NAME` of bytes, whose user header holds the channel and the
+//! sender's number of the message, and one event service of the same name. Every inlet is a subscriber
+//! and takes what it wants; that needs no discovery of channels, and as many channels as one likes cost
+//! nothing ([decision 0530](https://github.com/kadenz/kadenz/blob/main/docs/decisions/0530-a-bus-in-shared-memory-is-one-service.md)).
+//!
+//! What it guarantees: the order of each sender; no loss while an inlet's queue has room, and the oldest
+//! lost where it has not, counted as overrun; publishing never waits; no history; whoever opens the same
+//! name on the same host, with the same parameters and as the same user, takes part.
+//!
+//! What it costs: about a microsecond where the inlet polls, and a datagram that wakes where it waits.
+//! A message is written into shared memory once and read there, however long it is. The memory of an
+//! outlet is reserved for the largest number of messages that all inlets together may hold, but taken
+//! only as it is used.
+//!
+//! What is not possible: other hosts; other users, unless iceoryx2 is built so; more inlets or outlets
+//! than its first program said. What a killed program leaves is cleaned by the next one that opens.
+//!
+//! | parameter | meaning | default |
+//! |---|---|---|
+//! | `wait` | `event`: inlets sleep until something comes; `poll`: they spin, and the quickest ones do | `event` |
+//! | `queue` | messages that wait in an inlet | 64 |
+//! | `inlets`, `outlets` | how many there may be at once | 64 |
+//! | `largest` | the longest payload, in bytes | 64 MiB |
+
+mod inlet;
+mod outlet;
+
+use std::fmt;
+use std::sync::Arc;
+
+use iceoryx2::config::Config;
+use iceoryx2::node::{Node, NodeBuilder};
+use iceoryx2::prelude::{Alignment, LogLevel, ServiceName, set_log_level};
+use iceoryx2::service::ipc_threadsafe::Service;
+use iceoryx2::service::port_factory::{event, publish_subscribe};
+use iceoryx2::signal_handling_mode::SignalHandlingMode;
+
+use super::parameters::Address;
+use super::{
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError,
+};
+use crate::channel::{Channel, LONGEST_CHANNEL};
+
+/// What stands beside a payload, as words because iceoryx2 asks for a type with a default.
+type Header = [u64; 9];
+
+/// The bytes of a [`Header`] in memory: the length of the channel's name, the name, zeros, and the
+/// number of the message in little-endian order.
+type HeaderBytes = [u8; 72];
+
+/// Where the number stands.
+const NUMBER_AT: usize = 68;
+
+/// The event that says there is a message.
+const MESSAGE: usize = 0;
+
+/// The event by which an inlet is woken.
+const WAKE: usize = 1;
+
+/// How an inlet waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// Asleep.
+    Event,
+    /// Spinning.
+    Poll,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    waiting: Waiting,
+    queue: usize,
+    inlets: usize,
+    outlets: usize,
+    largest: usize,
+}
+
+/// Shared memory of one host.
+#[derive(Debug, Clone)]
+pub struct Shm(Arc<Bus>);
+
+/// An opened bus, which its outlets and inlets keep alive.
+struct Bus {
+    address: Address,
+    settings: Settings,
+    messages: publish_subscribe::PortFactory<Service, [u8], Header>,
+    events: event::PortFactory<Service>,
+    _node: Node<Service>,
+}
+
+impl fmt::Debug for Bus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Bus");
+        shown.field("address", &self.address.as_str());
+        shown.field("settings", &self.settings);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl Shm {
+    /// Opens the bus of that name, and makes it where it is not there yet. Cleans up what killed
+    /// programs have left. Not real-time safe.
+    ///
+    /// ```
+    /// use kadenz_msg::provider::{Provider, parameters::Address, shm::Shm};
+    ///
+    /// let address = Address::parse(&format!("shm://example-{}?queue=8", std::process::id()))?;
+    /// let bus = Shm::open(&address)?;
+    /// assert!(bus.guarantees().zero_copy);
+    /// # Ok::<(), kadenz_msg::provider::ProviderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the name or a parameter is none, `/dev/shm` cannot be used, or the bus was opened before
+    /// with other parameters.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        let settings = settings(address)?;
+        // Errors are returned here; the library would print them as well.
+        set_log_level(LogLevel::Fatal);
+        let failed = |what: &str, error: &dyn fmt::Debug| {
+            let remedy = "look whether /dev/shm and /tmp/iceoryx2 can be written by this user, and \
+                whether every program opens the bus with the same parameters";
+            address.failed(format!("{what}: {error:?}"), remedy)
+        };
+        let node = NodeBuilder::new()
+            .config(&Config::default())
+            .signal_handling_mode(SignalHandlingMode::Disabled)
+            .create::<Service>()
+            .map_err(|error| failed("no node of iceoryx2", &error))?;
+        let name = format!("kadenz/{}", address.location());
+        let name = ServiceName::new(&name).map_err(|error| failed("the name", &error))?;
+        let ends = settings.inlets + settings.outlets;
+        let messages = node
+            .service_builder(&name)
+            .publish_subscribe::<[u8]>()
+            .user_header::<Header>()
+            .payload_alignment(Alignment::new(8).unwrap_or(Alignment::ALIGN_8))
+            .enable_safe_overflow(true)
+            .history_size(0)
+            .subscriber_max_buffer_size(settings.queue)
+            .subscriber_max_borrowed_samples(2)
+            .max_subscribers(settings.inlets)
+            .max_publishers(settings.outlets)
+            .max_nodes(ends)
+            .open_or_create()
+            .map_err(|error| failed("the messages' service", &error))?;
+        let events = node
+            .service_builder(&name)
+            .event()
+            .event_id_max_value(WAKE)
+            .max_listeners(settings.inlets)
+            .max_notifiers(ends)
+            .max_nodes(ends)
+            .open_or_create()
+            .map_err(|error| failed("the events' service", &error))?;
+        Ok(Self(Arc::new(Bus {
+            address: address.clone(),
+            settings,
+            messages,
+            events,
+            _node: node,
+        })))
+    }
+}
+
+fn settings(address: &Address) -> Result<Settings, ProviderError> {
+    if address.location().is_empty() {
+        let remedy = "give the bus a name, as shm://robot";
+        return Err(address.failed("it has no name", remedy));
+    }
+    let mut parameters = address.parameters();
+    let words = [("event", Waiting::Event), ("poll", Waiting::Poll)];
+    let waiting = parameters.choice("wait", &words)?;
+    let queue = parameters.number("queue", 1..=4096)?.unwrap_or(64);
+    let inlets = parameters.number("inlets", 1..=1024)?.unwrap_or(64);
+    let outlets = parameters.number("outlets", 1..=1024)?.unwrap_or(64);
+    let largest = parameters.bytes("largest")?.unwrap_or(64 << 20);
+    parameters.finish()?;
+    Ok(Settings {
+        waiting: waiting.unwrap_or(Waiting::Event),
+        queue: queue as usize,
+        inlets: inlets as usize,
+        outlets: outlets as usize,
+        largest: largest.clamp(1, 1 << 30),
+    })
+}
+
+impl Provider for Shm {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            order: Order::Kept,
+            loss: Loss::WhenSlow,
+            back_pressure: BackPressure::None,
+            history: History::None,
+            discovery: Discovery::Host,
+            longest_payload: self.0.settings.largest,
+            real_time: true,
+            zero_copy: true,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        Ok(Box::new(outlet::ShmOutlet::create(&self.0)?))
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        Ok(Box::new(inlet::ShmInlet::create(&self.0)?))
+    }
+}
+
+fn header_of(channel: &Channel, number: u32) -> Header {
+    let mut bytes: HeaderBytes = [0; 72];
+    let name = channel.as_str().as_bytes();
+    bytes[0] = name.len() as u8;
+    bytes[1..=name.len()].copy_from_slice(name);
+    bytes[NUMBER_AT..].copy_from_slice(&number.to_le_bytes());
+    let mut header = [0; 9];
+    for (word, bytes) in header.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+    header
+}
+
+fn bytes_of(header: &Header) -> HeaderBytes {
+    let mut bytes = [0; 72];
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(header) {
+        *bytes = word.to_ne_bytes();
+    }
+    bytes
+}
+
+/// The channel and the number; `None` for what no outlet of ours has written.
+fn read_header(bytes: &HeaderBytes) -> Option<(&str, u32)> {
+    let length = usize::from(bytes[0]);
+    if length == 0 || length > LONGEST_CHANNEL {
+        return None;
+    }
+    let name = std::str::from_utf8(&bytes[1..=length]).ok()?;
+    let mut number = [0; 4];
+    number.copy_from_slice(&bytes[NUMBER_AT..]);
+    Some((name, u32::from_le_bytes(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_says_channel_and_number() {
+        let longest = "x".repeat(LONGEST_CHANNEL);
+        for name in ["A", "robot/arm-1", &longest] {
+            let header = header_of(&Channel::new(name).unwrap(), 0xfeed_f00d);
+            assert_eq!(read_header(&bytes_of(&header)), Some((name, 0xfeed_f00d)));
+        }
+    }
+
+    #[test]
+    fn what_no_outlet_has_written_is_no_header() {
+        assert_eq!(read_header(&[0; 72]), None);
+        assert_eq!(read_header(&[0xff; 72]), None);
+        let mut no_text = bytes_of(&header_of(&Channel::new("A").unwrap(), 1));
+        no_text[1] = 0xff;
+        assert_eq!(read_header(&no_text), None);
+    }
+
+    #[test]
+    fn a_parameter_that_is_none_is_refused() {
+        for url in [
+            "shm://",
+            "shm://a?wait=maybe",
+            "shm://a?queue=0",
+            "shm://a?que=1",
+        ] {
+            let address = Address::parse(url).unwrap();
+            assert!(settings(&address).is_err(), "{url}");
+        }
+    }
+}

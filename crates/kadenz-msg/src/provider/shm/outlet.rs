@@ -1,0 +1,143 @@
+//! Publishing into shared memory.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use iceoryx2::port::notifier::Notifier;
+use iceoryx2::port::publisher::Publisher;
+use iceoryx2::port::{LoanError, SendError};
+use iceoryx2::prelude::{AllocationStrategy, EventId, PortFactory as _};
+use iceoryx2::sample_mut::SampleMut;
+use iceoryx2::service::ipc_threadsafe::Service;
+
+use super::{Bus, Header, MESSAGE, header_of};
+use crate::channel::Channel;
+use crate::provider::{Outlet, ProviderError, PublishError};
+
+/// How long the messages are that need no larger memory than an outlet begins with, in bytes.
+const FIRST_LENGTH: usize = 4096;
+
+pub(super) struct ShmOutlet {
+    bus: Arc<Bus>,
+    publisher: Publisher<Service, [u8], Header>,
+    notifier: Notifier<Service>,
+    next: u32,
+}
+
+impl fmt::Debug for ShmOutlet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("ShmOutlet");
+        shown.field("bus", &self.bus).field("next", &self.next);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl ShmOutlet {
+    pub(super) fn create(bus: &Arc<Bus>) -> Result<Self, ProviderError> {
+        let failed = |error: &dyn fmt::Debug| {
+            let remedy = "close another outlet, or open the bus with more by ?outlets=";
+            bus.address.failed(format!("no outlet: {error:?}"), remedy)
+        };
+        let publisher = bus
+            .messages
+            .publisher_builder()
+            .initial_max_slice_len(FIRST_LENGTH.min(bus.settings.largest))
+            .allocation_strategy(AllocationStrategy::PowerOfTwo)
+            .max_loaned_samples(1)
+            .create()
+            .map_err(|error| failed(&error))?;
+        let notifier = bus
+            .events
+            .notifier_builder()
+            .default_event_id(EventId::new(MESSAGE))
+            .create()
+            .map_err(|error| failed(&error))?;
+        Ok(Self {
+            bus: Arc::clone(bus),
+            publisher,
+            notifier,
+            next: 0,
+        })
+    }
+
+    fn send(
+        &mut self,
+        channel: &Channel,
+        mut sample: SampleMut<Service, [u8], Header>,
+    ) -> Result<(), PublishError> {
+        *sample.user_header_mut() = header_of(channel, self.next);
+        self.next = self.next.wrapping_add(1);
+        sample.send().map_err(|error| not_sent(channel, &error))?;
+        // Inlets that poll listen to nothing; telling nobody would cost a look into shared memory.
+        if self.bus.events.dynamic_config().number_of_listeners() > 0 {
+            // One that cannot be told has been told so often that it is awake, or it is gone.
+            let _ = self.notifier.notify();
+        }
+        Ok(())
+    }
+
+    fn refuse_too_long(&self, channel: &Channel, length: usize) -> Result<(), PublishError> {
+        let longest = self.bus.settings.largest;
+        if length <= longest {
+            return Ok(());
+        }
+        Err(PublishError::TooLong {
+            channel: *channel,
+            length,
+            longest,
+        })
+    }
+}
+
+impl Outlet for ShmOutlet {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        self.refuse_too_long(channel, payload.len())?;
+        let sample = self.publisher.loan_slice_uninit(payload.len());
+        let sample = sample.map_err(|error| not_lent(channel, &error))?;
+        self.send(channel, sample.write_from_slice(payload))
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        self.refuse_too_long(channel, length)?;
+        let sample = self.publisher.loan_slice(length);
+        let mut sample = sample.map_err(|error| not_lent(channel, &error))?;
+        if !fill(sample.payload_mut()) {
+            return Ok(false);
+        }
+        self.send(channel, sample)?;
+        Ok(true)
+    }
+}
+
+fn not_lent(channel: &Channel, error: &LoanError) -> PublishError {
+    match error {
+        LoanError::OutOfMemory | LoanError::ExceedsMaxLoans => PublishError::Full {
+            channel: *channel,
+            reason: "the outlet's shared memory",
+        },
+        LoanError::ExceedsMaxLoanSize | LoanError::InternalFailure => PublishError::Refused {
+            channel: *channel,
+            reason: ErrorKind::OutOfMemory,
+        },
+    }
+}
+
+fn not_sent(channel: &Channel, error: &SendError) -> PublishError {
+    match error {
+        SendError::LoanError(error) => not_lent(channel, error),
+        SendError::ConnectionBrokenSinceSenderNoLongerExists
+        | SendError::ConnectionCorrupted
+        | SendError::ConnectionError(_)
+        | SendError::UnableToDeliver
+        | SendError::InternalError => PublishError::Refused {
+            channel: *channel,
+            reason: ErrorKind::ConnectionAborted,
+        },
+    }
+}

@@ -1,0 +1,18 @@
+//! What a user can rely on with every provider: the same promises, tried on each.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod ends;
+mod promises;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A number that no other bus of this test has.
+#[allow(dead_code, reason = "not every provider is built in")]
+fn unique() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("kadenz-test-{}-{number}", std::process::id())
+}
+
+#[cfg(all(feature = "shm", target_os = "linux"))]
+mod shm;

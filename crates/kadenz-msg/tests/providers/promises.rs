@@ -1,0 +1,351 @@
+//! What every provider promises, tried on one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use kadenz_msg::channel::Pattern;
+use kadenz_msg::provider::{
+    BackPressure, Inlet, Loss, Order, Provider, PublishError, Received, Scope, Wait,
+};
+use kadenz_rt::clock;
+
+use crate::ends::{JOIN, Taken, channel, collect, inlet, joined, look, until_joined, wants};
+
+/// Opens one more handle of the same bus, as another program would.
+pub(crate) type Open = Box<dyn Fn() -> Arc<dyn Provider>>;
+
+/// A promise, by the name of what it says.
+type Promise = (&'static str, fn(&Open));
+
+const PROMISES: &[Promise] = &[
+    ("payloads of all lengths arrive whole", all_lengths),
+    ("what is too long is refused, not cut", too_long),
+    ("messages arrive in order and none is missing", in_order),
+    ("a plain name and a pattern get what they want", patterns),
+    ("what is wanted can change", wants_change),
+    (
+        "two senders are told apart, and each counts for itself",
+        two_senders,
+    ),
+    ("every inlet gets every message", two_inlets),
+    ("a waker ends a wait, also one that has not begun", waker),
+    (
+        "without a message the wait ends when it should",
+        nothing_comes,
+    ),
+    (
+        "an outlet may be opened before or after an inlet",
+        either_first,
+    ),
+    ("an outlet and an inlet may be opened again", restarts),
+    ("a message can be written in place, or given up", in_place),
+    ("what a slow inlet loses is counted or refused", slow_inlet),
+];
+
+/// Tries every promise, each on a bus of its own, and says which was broken.
+pub(crate) fn promises(fresh: impl Fn() -> Open) {
+    for (name, promise) in PROMISES {
+        let open = fresh();
+        let outcome = catch_unwind(AssertUnwindSafe(|| promise(&open)));
+        assert!(outcome.is_ok(), "broken: {name} (the reason stands above)");
+    }
+}
+
+fn all_lengths(open: &Open) {
+    let provider = open();
+    let longest = provider.guarantees().longest_payload;
+    let (mut outlet, mut inlet) = joined(&*provider, &["DATA"]);
+    for length in [0, 1, 200, 70_000, 1_000_000] {
+        if length > longest {
+            continue;
+        }
+        let payload: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+        outlet.publish(&channel("DATA"), &payload).unwrap();
+        let taken = collect(&mut *inlet, 1);
+        assert_eq!(taken[0].channel, "DATA");
+        assert!(taken[0].payload == payload, "{length} bytes changed");
+    }
+    let counters = inlet.counters();
+    assert_eq!((counters.incomplete, counters.malformed), (0, 0));
+}
+
+fn too_long(open: &Open) {
+    let provider = open();
+    let longest = provider.guarantees().longest_payload;
+    let mut outlet = provider.outlet().unwrap();
+    let refused = outlet.publish_in_place(&channel("DATA"), longest + 1, &mut |_| {
+        panic!("there is no room to fill")
+    });
+    let expected = PublishError::TooLong {
+        channel: channel("DATA"),
+        length: longest + 1,
+        longest,
+    };
+    assert_eq!(refused, Err(expected));
+}
+
+fn in_order(open: &Open) {
+    let provider = open();
+    let guarantees = provider.guarantees();
+    let (mut outlet, mut inlet) = joined(&*provider, &["A", "B"]);
+    for number in 0..16_u8 {
+        let name = if number % 3 == 0 { "B" } else { "A" };
+        outlet.publish(&channel(name), &[number; 200]).unwrap();
+    }
+    let taken = collect(&mut *inlet, 16);
+    let mut numbers: Vec<u8> = taken.iter().map(|taken| taken.payload[0]).collect();
+    if guarantees.order == Order::AsDelivered {
+        numbers.sort_unstable();
+    }
+    assert_eq!(numbers, (0..16).collect::<Vec<_>>());
+    sequences_step_by_one(&taken);
+}
+
+/// Where a provider counts, its numbers of one sender (and channel) go up by one.
+fn sequences_step_by_one(taken: &[Taken]) {
+    let key = |taken: &Taken| {
+        let sequence = taken.sequence?;
+        let per_channel = sequence.scope == Scope::Channel;
+        Some((taken.sender, per_channel.then(|| taken.channel.clone())))
+    };
+    for (at, later) in taken.iter().enumerate() {
+        let mut before = taken[..at].iter().rev();
+        let Some(earlier) = before.find(|it| key(it) == key(later)) else {
+            continue;
+        };
+        let (Some(earlier), Some(later)) = (earlier.sequence, later.sequence) else {
+            continue;
+        };
+        assert_eq!(later.number, earlier.number.wrapping_add(1));
+    }
+}
+
+fn patterns(open: &Open) {
+    let provider = open();
+    let mut outlet = provider.outlet().unwrap();
+    let mut inlet = inlet(&*provider, &["ARM_(LEFT|RIGHT)", "robot/head-1"]);
+    until_joined(&mut *outlet, &mut [&mut *inlet]);
+    let wanted = ["ARM_LEFT", "ARM_RIGHT", "robot/head-1"];
+    for name in wanted {
+        // Providers that make something for every channel may lose the first ones of it.
+        reach(&mut *outlet, &mut *inlet, name);
+    }
+    for name in [
+        "ARM_UP",
+        "robot/head-10",
+        "ARM_LEFT",
+        "ARM_RIGHT",
+        "robot/head-1",
+    ] {
+        outlet.publish(&channel(name), b"last").unwrap();
+    }
+    let mut names = Vec::new();
+    while names.len() < 3 {
+        let last = collect(&mut *inlet, 1).into_iter();
+        let last = last.filter(|taken| taken.payload == b"last");
+        let asked = last.filter(|taken| wanted.contains(&taken.channel.as_str()));
+        names.extend(asked.map(|taken| taken.channel));
+    }
+    names.sort();
+    assert_eq!(names, wanted);
+}
+
+/// Publishes to a channel until one of it arrives.
+fn reach(outlet: &mut dyn kadenz_msg::provider::Outlet, inlet: &mut dyn Inlet, name: &str) {
+    let end = clock::now() + Duration::from_secs(10);
+    while clock::now() < end {
+        outlet.publish(&channel(name), b"first").unwrap();
+        let taken = look(inlet, Duration::from_millis(50));
+        if taken.iter().any(|taken| taken.channel == name) {
+            return;
+        }
+    }
+    panic!("nothing arrived on {name}");
+}
+
+fn wants_change(open: &Open) {
+    let provider = open();
+    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    reach(&mut *outlet, &mut *inlet, "A");
+    inlet.want(&wants(&["B"])).unwrap();
+    reach(&mut *outlet, &mut *inlet, "B");
+    inlet.want(&[Pattern::new(".*").unwrap()]).unwrap();
+    reach(&mut *outlet, &mut *inlet, "A");
+    reach(&mut *outlet, &mut *inlet, "C");
+}
+
+fn two_senders(open: &Open) {
+    let provider = open();
+    let mut first = provider.outlet().unwrap();
+    let mut second = provider.outlet().unwrap();
+    let mut inlet = inlet(&*provider, &["A"]);
+    until_joined(&mut *first, &mut [&mut *inlet]);
+    until_joined(&mut *second, &mut [&mut *inlet]);
+    let drained = look(&mut *inlet, Duration::from_millis(100));
+    assert!(drained.iter().all(|taken| taken.channel == JOIN));
+    for number in 0..8 {
+        first.publish(&channel("A"), &[1, number]).unwrap();
+        second.publish(&channel("A"), &[2, number]).unwrap();
+    }
+    let taken = collect(&mut *inlet, 16);
+    sequences_step_by_one(&taken);
+    let [one, two] = [1, 2].map(|who| {
+        let of_it = taken.iter().filter(move |taken| taken.payload[0] == who);
+        let of_it: Vec<&Taken> = of_it.collect();
+        let sender = of_it[0].sender;
+        assert!(of_it.iter().all(|taken| taken.sender == sender));
+        let numbers: Vec<u8> = of_it.iter().map(|taken| taken.payload[1]).collect();
+        if provider.guarantees().order == Order::Kept {
+            assert_eq!(numbers, (0..8).collect::<Vec<_>>());
+        }
+        sender
+    });
+    if taken[0].sequence.is_some() {
+        assert_ne!(one, two, "their numbers could not be told apart");
+    }
+}
+
+fn two_inlets(open: &Open) {
+    let provider = open();
+    let mut outlet = provider.outlet().unwrap();
+    let mut inlets = [inlet(&*provider, &["A"]), inlet(&*provider, &["A"])];
+    let [one, two] = &mut inlets;
+    until_joined(&mut *outlet, &mut [&mut **one, &mut **two]);
+    for number in 0..8_u8 {
+        outlet.publish(&channel("A"), &[number]).unwrap();
+    }
+    for inlet in &mut inlets {
+        assert_eq!(collect(&mut **inlet, 8).len(), 8);
+    }
+}
+
+fn waker(open: &Open) {
+    let provider = open();
+    let mut inlet = inlet(&*provider, &["A"]);
+    let waker = inlet.waker();
+    waker.wake();
+    assert_eq!(woken(&mut *inlet), Received::Woken, "used before the wait");
+    let thread = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        waker.wake();
+    });
+    assert_eq!(woken(&mut *inlet), Received::Woken, "used during the wait");
+    thread.join().unwrap();
+}
+
+/// Waits for long, without being confused by the provider's own traffic.
+fn woken(inlet: &mut dyn Inlet) -> Received {
+    let end = clock::now() + Duration::from_secs(10);
+    while clock::now() < end {
+        match inlet.receive(Wait::Until(end), &mut |_| {}) {
+            Ok(Received::Nothing) | Err(_) => {}
+            Ok(other) => return other,
+        }
+    }
+    Received::Nothing
+}
+
+fn nothing_comes(open: &Open) {
+    let provider = open();
+    let (_outlet, mut inlet) = joined(&*provider, &["A"]);
+    look(&mut *inlet, Duration::from_millis(100));
+    let poll = inlet.receive(Wait::Poll, &mut |_| {}).unwrap();
+    assert_eq!(poll, Received::Nothing);
+    let now = inlet.receive(Wait::Until(clock::now()), &mut |_| {});
+    assert_eq!(now.unwrap(), Received::Nothing);
+    let end = clock::now() + Duration::from_millis(20);
+    while clock::now() < end {
+        let waited = inlet.receive(Wait::Until(end), &mut |_| {}).unwrap();
+        assert_eq!(waited, Received::Nothing);
+    }
+}
+
+fn either_first(open: &Open) {
+    let provider = open();
+    let mut early = inlet(&*provider, &["A"]);
+    let mut outlet = provider.outlet().unwrap();
+    until_joined(&mut *outlet, &mut [&mut *early]);
+    let mut late = inlet(&*provider, &["A"]);
+    until_joined(&mut *outlet, &mut [&mut *early, &mut *late]);
+}
+
+fn restarts(open: &Open) {
+    let provider = open();
+    let (outlet, mut inlet) = joined(&*provider, &["A"]);
+    drop(outlet);
+    let mut outlet = provider.outlet().unwrap();
+    until_joined(&mut *outlet, &mut [&mut *inlet]);
+    drop(inlet);
+    for _ in 0..100 {
+        outlet.publish(&channel("A"), b"nobody hears it").unwrap();
+    }
+    let mut inlet = crate::ends::inlet(&*provider, &["A"]);
+    until_joined(&mut *outlet, &mut [&mut *inlet]);
+    outlet.publish(&channel("A"), b"after both").unwrap();
+    let after = |taken: &Taken| taken.payload == b"after both";
+    while !collect(&mut *inlet, 1).iter().any(after) {}
+}
+
+fn in_place(open: &Open) {
+    let provider = open();
+    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    let given_up = outlet.publish_in_place(&channel("A"), 10, &mut |_| false);
+    assert_eq!(given_up, Ok(false));
+    for length in [0, 7, 100_000] {
+        let sent = outlet.publish_in_place(&channel("A"), length, &mut |bytes| {
+            assert_eq!(bytes.len(), length);
+            bytes.fill(7);
+            true
+        });
+        assert_eq!(sent, Ok(true));
+        let taken = collect(&mut *inlet, 1);
+        assert!(taken[0].payload == vec![7; length]);
+    }
+}
+
+/// Sends far more than fits while nobody takes it.
+fn slow_inlet(open: &Open) {
+    let provider = open();
+    let guarantees = provider.guarantees();
+    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    look(&mut *inlet, Duration::from_millis(100));
+    let mut sent = 0;
+    let mut refused = 0;
+    let payload = vec![1; 20_000.min(guarantees.longest_payload)];
+    for _ in 0..1000 {
+        match outlet.publish(&channel("A"), &payload) {
+            Ok(()) => sent += 1,
+            Err(PublishError::Full { .. }) => refused += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    let taken = until_quiet(&mut *inlet);
+    let overrun = inlet.counters().overrun as usize;
+    let account = format!("{sent} sent, {refused} refused, {taken} taken, {overrun} overrun");
+    assert!(taken > 0, "{account}");
+    if guarantees.loss == Loss::None {
+        assert_eq!(taken, sent, "{account}");
+    } else if guarantees.loss == Loss::WhenSlow {
+        // Of losses at the very end only a later message can tell.
+        assert!(taken + overrun <= sent, "{account}");
+        reach(&mut *outlet, &mut *inlet, "A");
+        let overrun = inlet.counters().overrun as usize;
+        assert!(taken + overrun >= sent, "{account}, {overrun} later");
+    }
+    if guarantees.back_pressure == BackPressure::None {
+        assert_eq!(refused, 0, "{account}");
+    }
+}
+
+fn until_quiet(inlet: &mut dyn Inlet) -> usize {
+    let mut count = 0;
+    loop {
+        let taken = look(inlet, Duration::from_millis(500));
+        if taken.is_empty() {
+            return count;
+        }
+        count += taken.iter().filter(|taken| taken.channel == "A").count();
+    }
+}
