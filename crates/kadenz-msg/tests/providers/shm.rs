@@ -1,6 +1,6 @@
 //! `shm://`.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _, stdout};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ fn what_a_killed_program_leaves_is_cleaned_and_the_bus_goes_on() {
 fn be_killed(url: &str) {
     let bus = Shm::open(&Address::parse(url).unwrap()).unwrap();
     let _ends = joined(&bus, &["A"]);
-    println!("it holds both ends");
+    writeln!(stdout(), "it holds both ends").unwrap();
     loop {
         std::thread::park();
     }

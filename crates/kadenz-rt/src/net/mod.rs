@@ -11,3 +11,4 @@ pub mod namespace;
 pub mod port;
 #[cfg(target_os = "linux")]
 pub mod tap;
+pub mod watch;

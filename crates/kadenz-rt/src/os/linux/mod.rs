@@ -9,6 +9,7 @@ pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod namespace;
 pub(crate) mod phc;
+pub(crate) mod poll;
 pub(crate) mod posix_timer;
 pub(crate) mod sched;
 pub(crate) mod signals;

@@ -22,6 +22,11 @@ impl Event {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(number) }))
     }
 
+    /// The number of its descriptor.
+    pub(crate) fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
     /// Ends waits, until [`Event::clear`].
     pub(crate) fn signal(&self) {
         let one = 1_u64.to_ne_bytes();

@@ -1,0 +1,108 @@
+//! With `ppoll`, and an event that stands before the sockets.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Interest, Wait, Woke};
+use crate::clock;
+use crate::os::linux::poll::Polled;
+use crate::os::linux::udp::wait::Event;
+
+#[derive(Debug)]
+pub(super) struct Parts {
+    polled: Polled,
+    sockets: usize,
+    waker: WakerParts,
+}
+
+/// A flag that says whether, and an event that ends the wait.
+#[derive(Debug, Clone)]
+pub(super) struct WakerParts(Arc<(AtomicBool, Event)>);
+
+impl WakerParts {
+    pub(super) fn wake(&self) {
+        let (flag, event) = &*self.0;
+        if !flag.swap(true, Ordering::AcqRel) {
+            event.signal();
+        }
+    }
+
+    /// Whether somebody woke. The event is cleared before the flag, so that no wake is lost.
+    fn take(&self) -> bool {
+        let (flag, event) = &*self.0;
+        if !flag.load(Ordering::Relaxed) {
+            return false;
+        }
+        event.clear();
+        flag.swap(false, Ordering::AcqRel)
+    }
+}
+
+impl Parts {
+    pub(super) fn create() -> io::Result<Self> {
+        let event = Event::create().map_err(io::Error::from_raw_os_error)?;
+        let mut parts = Self {
+            polled: Polled::default(),
+            sockets: 0,
+            waker: WakerParts(Arc::new((AtomicBool::new(false), event))),
+        };
+        parts.clear();
+        Ok(parts)
+    }
+
+    pub(super) fn waker(&self) -> WakerParts {
+        self.waker.clone()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.polled.clear();
+        self.polled.push(self.waker.0.1.number(), false);
+        self.sockets = 0;
+    }
+
+    pub(super) fn add(&mut self, number: i32, interest: Interest) -> usize {
+        self.polled.push(number, interest == Interest::ReadAndWrite);
+        self.sockets += 1;
+        self.sockets - 1
+    }
+
+    pub(super) fn wait(&mut self, wait: Wait) -> io::Result<Woke> {
+        let span_ns = match wait {
+            Wait::Poll => Some(0),
+            Wait::Forever => None,
+            Wait::Until(end) => {
+                let left = end.remaining(clock::now()).as_nanos();
+                Some(u64::try_from(left).unwrap_or(u64::MAX))
+            }
+        };
+        let ready = match self.polled.wait(span_ns) {
+            Ok(ready) => ready,
+            Err(errno) => {
+                let error = io::Error::from_raw_os_error(errno);
+                let signal = error.kind() == io::ErrorKind::Interrupted;
+                return if signal {
+                    Ok(Woke::Interrupted)
+                } else {
+                    Err(error)
+                };
+            }
+        };
+        let others = ready - usize::from(self.polled.reads(0));
+        Ok(if wait != Wait::Poll && self.waker.take() {
+            Woke::Woken
+        } else if others > 0 {
+            Woke::Ready
+        } else {
+            Woke::Nothing
+        })
+    }
+
+    pub(super) fn readable(&self, place: usize) -> bool {
+        self.polled.reads(place + 1)
+    }
+
+    pub(super) fn writable(&self, place: usize) -> bool {
+        self.polled.writes(place + 1)
+    }
+}

@@ -1,0 +1,79 @@
+//! Without a way to wait for several sockets: each counts as ready once a millisecond.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::{Interest, Wait, Woke};
+use crate::clock;
+
+/// How long a wait is, at most.
+const LOOK: Duration = Duration::from_millis(1);
+
+#[derive(Debug)]
+pub(super) struct Parts {
+    sockets: usize,
+    waker: WakerParts,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct WakerParts(Arc<AtomicBool>);
+
+impl WakerParts {
+    pub(super) fn wake(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Parts {
+    pub(super) fn create() -> io::Result<Self> {
+        Ok(Self {
+            sockets: 0,
+            waker: WakerParts(Arc::new(AtomicBool::new(false))),
+        })
+    }
+
+    pub(super) fn waker(&self) -> WakerParts {
+        self.waker.clone()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.sockets = 0;
+    }
+
+    pub(super) fn add(&mut self, _number: i32, _interest: Interest) -> usize {
+        self.sockets += 1;
+        self.sockets - 1
+    }
+
+    pub(super) fn wait(&mut self, wait: Wait) -> io::Result<Woke> {
+        let left = match wait {
+            Wait::Poll => Duration::ZERO,
+            Wait::Forever => LOOK,
+            Wait::Until(end) => end.remaining(clock::now()),
+        };
+        if wait != Wait::Poll && self.waker.0.swap(false, Ordering::AcqRel) {
+            return Ok(Woke::Woken);
+        }
+        thread::sleep(left.min(LOOK));
+        Ok(
+            if self.sockets > 0 && (left > Duration::ZERO || wait == Wait::Poll) {
+                Woke::Ready
+            } else if wait == Wait::Forever || left > LOOK {
+                Woke::Interrupted
+            } else {
+                Woke::Nothing
+            },
+        )
+    }
+
+    pub(super) fn readable(&self, place: usize) -> bool {
+        place < self.sockets
+    }
+
+    pub(super) fn writable(&self, place: usize) -> bool {
+        place < self.sockets
+    }
+}
