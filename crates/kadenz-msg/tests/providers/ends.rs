@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kadenz_msg::channel::{Channel, Pattern};
-use kadenz_msg::provider::{Inlet, Outlet, Provider, SenderId, Sequence, Wait};
+use kadenz_msg::provider::{Inlet, More, Outlet, Provider, SenderId, Sequence, Wait};
 use kadenz_rt::clock;
 
 /// The channel by which an outlet and an inlet find out that they have found each other.
@@ -75,6 +75,7 @@ pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<Taken> {
             sequence: arrival.sequence,
             payload: arrival.payload.bytes().to_vec(),
         });
+        More::GoOn
     });
     if let Ok(kadenz_msg::provider::Received::Messages(count)) = outcome {
         assert_eq!(count, all.len());

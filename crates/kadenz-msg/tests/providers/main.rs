@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod ends;
+mod memq;
 mod promises;
 
 use std::sync::atomic::{AtomicU32, Ordering};

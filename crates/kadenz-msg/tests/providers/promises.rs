@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::provider::{
-    BackPressure, Inlet, Loss, Order, Provider, PublishError, Received, Scope, Wait,
+    BackPressure, Inlet, Loss, More, Order, Provider, PublishError, Received, Scope, Wait,
 };
 use kadenz_rt::clock;
 
@@ -40,6 +40,7 @@ const PROMISES: &[Promise] = &[
         either_first,
     ),
     ("an outlet and an inlet may be opened again", restarts),
+    ("what is left of a batch comes at the next call", enough),
     ("a message can be written in place, or given up", in_place),
     ("what a slow inlet loses is counted or refused", slow_inlet),
 ];
@@ -74,13 +75,16 @@ fn all_lengths(open: &Open) {
 fn too_long(open: &Open) {
     let provider = open();
     let longest = provider.guarantees().longest_payload;
+    let Some(length) = longest.checked_add(1) else {
+        return; // Nothing is too long.
+    };
     let mut outlet = provider.outlet().unwrap();
-    let refused = outlet.publish_in_place(&channel("DATA"), longest + 1, &mut |_| {
+    let refused = outlet.publish_in_place(&channel("DATA"), length, &mut |_| {
         panic!("there is no room to fill")
     });
     let expected = PublishError::TooLong {
         channel: channel("DATA"),
-        length: longest + 1,
+        length,
         longest,
     };
     assert_eq!(refused, Err(expected));
@@ -239,7 +243,7 @@ fn waker(open: &Open) {
 fn woken(inlet: &mut dyn Inlet) -> Received {
     let end = clock::now() + Duration::from_secs(10);
     while clock::now() < end {
-        match inlet.receive(Wait::Until(end), &mut |_| {}) {
+        match inlet.receive(Wait::Until(end), &mut |_| More::GoOn) {
             Ok(Received::Nothing) | Err(_) => {}
             Ok(other) => return other,
         }
@@ -251,13 +255,15 @@ fn nothing_comes(open: &Open) {
     let provider = open();
     let (_outlet, mut inlet) = joined(&*provider, &["A"]);
     look(&mut *inlet, Duration::from_millis(100));
-    let poll = inlet.receive(Wait::Poll, &mut |_| {}).unwrap();
+    let poll = inlet.receive(Wait::Poll, &mut |_| More::GoOn).unwrap();
     assert_eq!(poll, Received::Nothing);
-    let now = inlet.receive(Wait::Until(clock::now()), &mut |_| {});
+    let now = inlet.receive(Wait::Until(clock::now()), &mut |_| More::GoOn);
     assert_eq!(now.unwrap(), Received::Nothing);
     let end = clock::now() + Duration::from_millis(20);
     while clock::now() < end {
-        let waited = inlet.receive(Wait::Until(end), &mut |_| {}).unwrap();
+        let waited = inlet
+            .receive(Wait::Until(end), &mut |_| More::GoOn)
+            .unwrap();
         assert_eq!(waited, Received::Nothing);
     }
 }
@@ -303,6 +309,27 @@ fn in_place(open: &Open) {
         let taken = collect(&mut *inlet, 1);
         assert!(taken[0].payload == vec![7; length]);
     }
+}
+
+fn enough(open: &Open) {
+    let provider = open();
+    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    look(&mut *inlet, Duration::from_millis(100));
+    for number in 0..4 {
+        outlet.publish(&channel("A"), &[number]).unwrap();
+    }
+    let mut numbers = Vec::new();
+    let end = clock::now() + Duration::from_secs(10);
+    while numbers.len() < 4 && clock::now() < end {
+        let before = numbers.len();
+        let outcome = inlet.receive(Wait::Until(end), &mut |arrival| {
+            numbers.push(arrival.payload.bytes()[0]);
+            More::Enough
+        });
+        assert!(numbers.len() <= before + 1, "{outcome:?}");
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, [0, 1, 2, 3]);
 }
 
 /// Sends far more than fits while nobody takes it.

@@ -63,7 +63,8 @@ fn what_a_killed_program_leaves_is_cleaned_and_the_bus_goes_on() {
 fn be_killed(url: &str) {
     let bus = Shm::open(&Address::parse(url).unwrap()).unwrap();
     let _ends = joined(&bus, &["A"]);
-    writeln!(stdout(), "it holds both ends").unwrap();
+    let mut out = stdout();
+    writeln!(out, "it holds both ends").unwrap();
     loop {
         std::thread::park();
     }

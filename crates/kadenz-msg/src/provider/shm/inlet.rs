@@ -17,8 +17,8 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::{Bus, Header, WAKE, Waiting, bytes_of, read_header};
 use crate::channel::Pattern;
 use crate::provider::{
-    Arrival, Inlet, InletCounters, Payload, ProviderError, ReceiveError, Received, Scope, SenderId,
-    Sequence, Stamps, Wait, Wake,
+    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, Scope,
+    SenderId, Sequence, Stamps, Wait, Wake,
 };
 
 /// No call of `receive` hands over more messages.
@@ -86,7 +86,10 @@ impl ShmInlet {
     }
 
     /// Hands over what is there, and says how much that was.
-    fn take_all(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, ReceiveError> {
+    fn take_all(
+        &mut self,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<usize, ReceiveError> {
         let mut count = 0;
         while count < LARGEST_BATCH {
             let sample = self.subscriber.receive().map_err(|_| self.lost())?;
@@ -104,7 +107,7 @@ impl ShmInlet {
                 continue;
             }
             count += 1;
-            take(Arrival {
+            let more = take(Arrival {
                 channel,
                 payload: Payload::Lent(sample.payload()),
                 sender: SenderId(sender),
@@ -118,6 +121,9 @@ impl ShmInlet {
                     taken: clock::now(),
                 },
             });
+            if more == More::Enough {
+                break;
+            }
         }
         Ok(count)
     }
@@ -174,7 +180,7 @@ impl Inlet for ShmInlet {
     fn receive(
         &mut self,
         wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>),
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<Received, ReceiveError> {
         let end = match wait {
             Wait::Until(end) => Some(end),

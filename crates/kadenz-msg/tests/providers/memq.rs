@@ -1,0 +1,16 @@
+//! `memq://`.
+
+use std::sync::Arc;
+
+use kadenz_msg::provider::{Provider, memq::Memq};
+
+use crate::promises::{Open, promises};
+
+#[test]
+fn one_process_keeps_its_promises() {
+    promises(|| {
+        let bus = Arc::new(Memq::default());
+        let open: Open = Box::new(move || Arc::clone(&bus) as Arc<dyn Provider>);
+        open
+    });
+}
