@@ -150,7 +150,7 @@ impl Survey {
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn survey(reader: &mut dyn LogReader) -> Result<Info, LogError> {
+pub fn survey<R: LogReader + ?Sized>(reader: &mut R) -> Result<Info, LogError> {
     let mut survey = Survey::default();
     let mut entry = Entry::default();
     while reader.read(&mut entry)? {

@@ -30,6 +30,9 @@ mod file;
 mod format;
 mod info;
 pub mod mcap;
+pub mod merge;
+pub mod rosbag1;
+pub mod rosbag2;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -79,35 +82,9 @@ pub trait LogReader: Send {
     /// Where the file system fails.
     fn info(&mut self) -> Result<Info, LogError> {
         self.seek(WallTime::from_unix_ns(i64::MIN))?;
-        let mut plain = Reborrowed(self);
-        let info = survey(&mut plain)?;
+        let info = survey(self)?;
         self.seek(WallTime::from_unix_ns(i64::MIN))?;
         Ok(info)
-    }
-}
-
-/// A reader that may have no fixed size, as one that has.
-struct Reborrowed<'a, T: ?Sized>(&'a mut T);
-
-impl<T: LogReader + ?Sized> LogReader for Reborrowed<'_, T> {
-    fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
-        self.0.read(entry)
-    }
-
-    fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
-        self.0.seek(time)
-    }
-
-    fn outline(&self) -> Info {
-        self.0.outline()
-    }
-
-    fn damage(&self) -> Damage {
-        self.0.damage()
-    }
-
-    fn progress(&self) -> (u64, u64) {
-        self.0.progress()
     }
 }
 
@@ -142,12 +119,17 @@ pub trait LogWriter: Send {
 /// # Errors
 /// Where it cannot be read or is no log.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
+    if path.is_dir() {
+        return rosbag2::open(path);
+    }
     let mut file = File::open(path).map_err(LogError::at(path))?;
     let format = recognise(&mut file).map_err(LogError::at(path))?;
     Ok(match format {
         Some(Format::EventLog) => Box::new(event::EventReader::open(file)?),
         Some(Format::Mcap) => Box::new(mcap::McapReader::open(file)?),
-        _ => {
+        Some(Format::Rosbag1) => Box::new(rosbag1::Rosbag1Reader::open(file)?),
+        Some(Format::Rosbag2Sqlite) => rosbag2::open_sqlite(path)?,
+        Some(Format::Several) | None => {
             // A damaged event log need not begin with an event.
             let path = path.to_owned();
             let reader = event::EventReader::open_damaged(file)?;

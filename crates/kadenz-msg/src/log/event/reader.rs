@@ -226,7 +226,7 @@ impl<S: Source> LogReader for EventReader<S> {
             let middle = low + (high - low) / 2;
             match self.find(middle, high)? {
                 Some((place, header)) if header.time_us.saturating_mul(1000) < wanted => {
-                    low = place
+                    low = place;
                 }
                 _ => high = middle,
             }

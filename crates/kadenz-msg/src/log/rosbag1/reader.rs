@@ -1,0 +1,158 @@
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::sync::Arc;
+
+use kadenz_rt::clock::WallTime;
+
+use super::records::Record;
+use super::scan::{Connections, Map, Scan};
+use super::{LONGEST_RECORD, MAGIC, op};
+use crate::log::chunks::{Chunked, Loaded, Lying, Place, Shelf};
+use crate::log::compression::Compression;
+use crate::log::{
+    Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
+};
+
+/// Reads a bag of ROS 1 in the order of time, also one without index.
+pub struct Rosbag1Reader<S> {
+    chunks: Chunks<S>,
+    shelf: Shelf,
+    complete: bool,
+}
+
+struct Chunks<S> {
+    source: BufReader<S>,
+    length: u64,
+    connections: Connections,
+    /// A chunk as it lies in the file, used again.
+    raw: Vec<u8>,
+}
+
+impl<S: Source> Rosbag1Reader<S> {
+    /// Finds the chunks of a bag.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or does not begin like one.
+    pub fn open(source: S) -> Result<Self, LogError> {
+        let mut source = BufReader::with_capacity(READ_AHEAD, source);
+        let length = source.seek(SeekFrom::End(0))?;
+        source.rewind()?;
+        let mut magic = Vec::new();
+        source
+            .by_ref()
+            .take(MAGIC.len() as u64)
+            .read_to_end(&mut magic)?;
+        if magic != MAGIC {
+            return Err(LogError::Damaged {
+                format: Format::Rosbag1,
+                offset: 0,
+                what: "it does not begin like a bag of version 2.0",
+            });
+        }
+        let map = Scan {
+            source: &mut source,
+            length,
+        };
+        let Map {
+            places,
+            connections,
+            damage,
+            complete,
+        } = map.map()?;
+        let raw = Vec::new();
+        Ok(Self {
+            chunks: Chunks {
+                source,
+                length,
+                connections,
+                raw,
+            },
+            shelf: Shelf::new(places, damage),
+            complete,
+        })
+    }
+}
+
+impl<S: Source> Chunks<S> {
+    /// Decompresses the chunk in `raw`; `None` where it is damaged.
+    fn unpack(&mut self, into: &mut Loaded) -> Option<()> {
+        let mut raw = &self.raw[..];
+        let record = Record::take(&mut raw)?;
+        let size = record
+            .header
+            .u32("size")
+            .filter(|it| *it <= LONGEST_RECORD)?;
+        let compression = Compression::named(record.header.get("compression")?)?;
+        let is_chunk = record.header.op()? == op::CHUNK;
+        is_chunk.then_some(())?;
+        compression.decompress(record.data, size.into(), &mut into.bytes)
+    }
+
+    /// Notes messages and connections of a chunk.
+    fn note(&mut self, into: &mut Loaded) -> Option<()> {
+        let whole = into.bytes.len();
+        let mut rest = &into.bytes[..];
+        while !rest.is_empty() {
+            let record = Record::take(&mut rest)?;
+            match record.header.op()? {
+                op::CONNECTION => self.connections.learn(&record)?,
+                op::MESSAGE => {
+                    let time = record.header.time("time")?;
+                    into.messages.push(Lying {
+                        log_time: time,
+                        publish_time: time,
+                        sequence: 0,
+                        channel: record.header.u32("conn")?,
+                        from: whole - rest.len() - record.data.len(),
+                        length: record.data.len(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+}
+
+impl<S: Source> Chunked for Chunks<S> {
+    fn load(&mut self, place: &Place, into: &mut Loaded) -> Result<bool, LogError> {
+        self.source.seek(SeekFrom::Start(place.offset))?;
+        self.raw.clear();
+        let length = place.length.min(self.length);
+        self.source
+            .by_ref()
+            .take(length)
+            .read_to_end(&mut self.raw)?;
+        into.bytes.clear();
+        Ok(self.unpack(into).and_then(|()| self.note(into)).is_some())
+    }
+
+    fn channel(&self, number: u32) -> Option<Arc<LoggedChannel>> {
+        self.connections.0.get(&number).map(Arc::clone)
+    }
+}
+
+impl<S: Source> LogReader for Rosbag1Reader<S> {
+    fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
+        self.shelf.read(&mut self.chunks, entry)
+    }
+
+    fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
+        self.shelf.seek(time);
+        Ok(())
+    }
+
+    fn outline(&self) -> Info {
+        let mut info = Info::new(Format::Rosbag1, self.chunks.length);
+        info.complete = Some(self.complete);
+        info
+    }
+
+    fn damage(&self) -> Damage {
+        self.shelf.damage
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        let all = self.shelf.places().iter().map(|place| place.length).sum();
+        (self.shelf.read_bytes(), all)
+    }
+}

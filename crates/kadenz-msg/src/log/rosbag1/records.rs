@@ -1,0 +1,78 @@
+//! Records: a header of `name=value` fields and data, each behind its length, little-endian.
+
+/// Takes bytes behind a length of 32 bits.
+fn counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let (content, rest) = rest.split_at_checked(length)?;
+    *bytes = rest;
+    Some(content)
+}
+
+/// A record: its header and its data.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) header: Header<'a>,
+    pub(super) data: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// Takes the next record off the front.
+    pub(super) fn take(bytes: &mut &'a [u8]) -> Option<Self> {
+        let header = Header(counted(bytes)?);
+        let data = counted(bytes)?;
+        Some(Self { header, data })
+    }
+}
+
+/// Fields of the form `name=value`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header<'a>(pub(super) &'a [u8]);
+
+impl<'a> Header<'a> {
+    pub(super) fn fields(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let field = counted(&mut rest)?;
+            let at = field.iter().position(|byte| *byte == b'=')?;
+            Some((&field[..at], &field[at + 1..]))
+        })
+    }
+
+    pub(super) fn get(self, name: &str) -> Option<&'a [u8]> {
+        let found = self.fields().find(|(it, _)| *it == name.as_bytes());
+        found.map(|(_, value)| value)
+    }
+
+    pub(super) fn op(self) -> Option<u8> {
+        self.get("op")?.first().copied()
+    }
+
+    pub(super) fn u32(self, name: &str) -> Option<u32> {
+        let bytes = self.get(name)?.first_chunk()?;
+        Some(u32::from_le_bytes(*bytes))
+    }
+
+    pub(super) fn u64(self, name: &str) -> Option<u64> {
+        let bytes = self.get(name)?.first_chunk()?;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    /// A time of seconds and nanoseconds, in nanoseconds.
+    pub(super) fn time(self, name: &str) -> Option<i64> {
+        self.get(name).and_then(time)
+    }
+
+    pub(super) fn text(self, name: &str) -> Option<String> {
+        let bytes = self.get(name)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+/// A time of seconds and nanoseconds, in nanoseconds.
+pub(super) fn time(bytes: &[u8]) -> Option<i64> {
+    let (seconds, rest) = bytes.split_first_chunk()?;
+    let nanoseconds = rest.first_chunk()?;
+    let seconds = i64::from(u32::from_le_bytes(*seconds));
+    Some(seconds * 1_000_000_000 + i64::from(u32::from_le_bytes(*nanoseconds)))
+}

@@ -1,0 +1,195 @@
+//! Where a bag's chunks lie: by its index, or by going from record to record.
+
+use std::collections::HashMap;
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::sync::Arc;
+
+use super::records::{Header, Record, time};
+use super::{LONGEST_RECORD, MAGIC, op};
+use crate::log::chunks::Place;
+use crate::log::{Damage, LogError, LoggedChannel, Schema, Source};
+
+/// Channels by the number of their connection.
+#[derive(Default)]
+pub(super) struct Connections(pub(super) HashMap<u32, Arc<LoggedChannel>>);
+
+impl Connections {
+    /// Takes a connection record; `None` where it is none.
+    pub(super) fn learn(&mut self, record: &Record<'_>) -> Option<()> {
+        let number = record.header.u32("conn")?;
+        if self.0.contains_key(&number) {
+            return Some(());
+        }
+        let facts = Header(record.data);
+        let schema = Schema {
+            name: facts.text("type")?,
+            encoding: "ros1msg".to_owned(),
+            data: facts.get("message_definition")?.to_vec(),
+        };
+        let told = ["md5sum", "callerid", "latching"];
+        let metadata = told.map(|name| Some((name.to_owned(), facts.text(name)?)));
+        let channel = LoggedChannel {
+            name: record.header.text("topic")?,
+            encoding: "ros1".to_owned(),
+            schema: Some(Arc::new(schema)),
+            metadata: metadata.into_iter().flatten().collect(),
+        };
+        self.0.insert(number, Arc::new(channel));
+        Some(())
+    }
+}
+
+/// What is known of a bag without its messages.
+#[derive(Default)]
+pub(super) struct Map {
+    pub(super) places: Vec<Place>,
+    pub(super) connections: Connections,
+    pub(super) damage: Damage,
+    pub(super) complete: bool,
+}
+
+/// Looks for the chunks of a bag.
+pub(super) struct Scan<'a, S> {
+    pub(super) source: &'a mut BufReader<S>,
+    pub(super) length: u64,
+}
+
+impl<S: Source> Scan<'_, S> {
+    pub(super) fn map(mut self) -> Result<Map, LogError> {
+        let begin = MAGIC.len() as u64;
+        if let Some(map) = self.indexed(begin)? {
+            return Ok(map);
+        }
+        self.walk(begin)
+    }
+
+    /// What the index says, where there is one that can be believed.
+    fn indexed(&mut self, begin: u64) -> Result<Option<Map>, LogError> {
+        let Some((header, _)) = self.header(begin)? else {
+            return Ok(None);
+        };
+        let header = Header(&header);
+        let index = header
+            .u64("index_pos")
+            .filter(|at| (begin..self.length).contains(at));
+        let (Some(op::BAG_HEADER), Some(index)) = (header.op(), index) else {
+            return Ok(None);
+        };
+        if self.length - index > u64::from(LONGEST_RECORD) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        self.source.seek(SeekFrom::Start(index))?;
+        self.source.by_ref().read_to_end(&mut bytes)?;
+        let chunks = header.u32("chunk_count");
+        let map = read_index(&bytes, index);
+        Ok(map.filter(|map| chunks == u32::try_from(map.places.len()).ok()))
+    }
+
+    /// A record's header and the length of its data; the source stands at its data.
+    fn header(&mut self, at: u64) -> Result<Option<(Vec<u8>, u32)>, LogError> {
+        self.source.seek(SeekFrom::Start(at))?;
+        let Some(length) = self.length_field()?.filter(|it| *it <= LONGEST_RECORD) else {
+            return Ok(None);
+        };
+        let mut header = Vec::new();
+        self.source
+            .by_ref()
+            .take(length.into())
+            .read_to_end(&mut header)?;
+        let whole = header.len() as u64 == u64::from(length);
+        Ok(self
+            .length_field()?
+            .filter(|_| whole)
+            .map(|data| (header, data)))
+    }
+
+    fn length_field(&mut self) -> Result<Option<u32>, LogError> {
+        let mut bytes = Vec::new();
+        self.source.by_ref().take(4).read_to_end(&mut bytes)?;
+        Ok(bytes.first_chunk().map(|it| u32::from_le_bytes(*it)))
+    }
+
+    /// Goes from record to record: a bag whose recorder was killed.
+    fn walk(&mut self, begin: u64) -> Result<Map, LogError> {
+        let mut map = Map::default();
+        let mut at = begin;
+        while at < self.length {
+            let Some((header, data)) = self.header(at)? else {
+                break;
+            };
+            let whole = 8 + header.len() as u64 + u64::from(data);
+            let Some(number) = Header(&header).op().filter(|_| at + whole <= self.length) else {
+                break;
+            };
+            match number {
+                op::CHUNK => map.places.push(Place {
+                    offset: at,
+                    length: whole,
+                    first: i64::MIN,
+                    last: i64::MAX,
+                }),
+                op::INDEX | op::CONNECTION if data <= LONGEST_RECORD => {
+                    let mut content = Vec::new();
+                    self.source
+                        .by_ref()
+                        .take(data.into())
+                        .read_to_end(&mut content)?;
+                    let record = Record {
+                        header: Header(&header),
+                        data: &content,
+                    };
+                    let _ = note(&record, number, &mut map);
+                }
+                _ => {}
+            }
+            at += whole;
+        }
+        if at < self.length {
+            map.damage.add(self.length - at);
+        }
+        Ok(map)
+    }
+}
+
+/// Takes over what an index record behind a chunk says of its times, or a connection.
+fn note(record: &Record<'_>, number: u8, map: &mut Map) -> Option<()> {
+    if number == op::CONNECTION {
+        return map.connections.learn(record);
+    }
+    let place = map.places.last_mut()?;
+    for entry in record.data.chunks_exact(12) {
+        let time = time(entry)?;
+        let known = place.first != i64::MIN;
+        place.first = if known { place.first.min(time) } else { time };
+        place.last = if known { place.last.max(time) } else { time };
+    }
+    Some(())
+}
+
+/// Reads connections and chunk infos.
+fn read_index(mut bytes: &[u8], end: u64) -> Option<Map> {
+    let mut map = Map {
+        complete: true,
+        ..Map::default()
+    };
+    while !bytes.is_empty() {
+        let record = Record::take(&mut bytes)?;
+        match record.header.op()? {
+            op::CONNECTION => map.connections.learn(&record)?,
+            op::CHUNK_INFO => map.places.push(Place {
+                offset: record.header.u64("chunk_pos").filter(|at| *at < end)?,
+                length: 0,
+                first: record.header.time("start_time")?,
+                last: record.header.time("end_time")?,
+            }),
+            _ => {}
+        }
+    }
+    map.places.sort_by_key(|place| place.offset);
+    let ends: Vec<u64> = map.places.iter().skip(1).map(|it| it.offset).collect();
+    for (place, end) in map.places.iter_mut().zip(ends.into_iter().chain([end])) {
+        place.length = end - place.offset;
+    }
+    Some(map)
+}
