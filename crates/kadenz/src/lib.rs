@@ -1,7 +1,7 @@
 //! Kadenz as a library: keep a robot's beat, and know how well it was kept.
 //!
 //! This crate is the face of the library: what it names, users and bindings may rely on. The rooms
-//! behind it ([`rt`], [`record`], [`udp`], [`lab`], [`report`]) are open too, but may change more often.
+//! behind it ([`rt`], [`record`], [`udp`], [`msg`], [`lab`], [`report`]) are open too, but may change more often.
 //!
 //! What a device answers with, and what firmware without a standard library runs, is [`udp`].
 //!
@@ -89,14 +89,33 @@
 //! assert_eq!(device.on_datagram(0, &mut bytes[..sent]), Answer::Reply(sent));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Programs that talk
+//!
+//! The bus is LCM's on the wire where the URL says `udpm://`; `memq://` stays within the process.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz::Bus;
+//!
+//! let bus = Bus::open("memq://")?;
+//! let mut feedback = bus.aggregator("FEEDBACK_.*")?;
+//! bus.publish_bytes("FEEDBACK_ARM", b"an encoded message")?;
+//! let message = feedback.next_message(Duration::from_secs(1))?.expect("one was published");
+//! assert_eq!(message.channel.as_str(), "FEEDBACK_ARM");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub use kadenz_lab as lab;
+pub use kadenz_msg as msg;
 pub use kadenz_record as record;
 pub use kadenz_report as report;
 pub use kadenz_rt as rt;
 pub use kadenz_udp as udp;
 
 pub use kadenz_lab::testbed::wire::{Chain, Payload, Tag};
+pub use kadenz_msg::bus::{Bus, Publisher, Subscription, SubscriptionOptions};
+pub use kadenz_msg::message::{Fingerprint, Message};
 pub use kadenz_record::histogram::{Histogram, SignedHistogram};
 pub use kadenz_record::run::folder::{
     RunReader, RunWriter, RunningRun, SeriesRecorder, SeriesSpec,
