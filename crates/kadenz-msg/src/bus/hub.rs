@@ -17,10 +17,14 @@ use kadenz_rt::clock::MonotonicTime;
 use super::counters::Tally;
 use super::mailbox::Mailbox;
 use super::routes::{Route, RouteId, Routes};
+use crate::loss::LossMeter;
 use crate::provider::{
     Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use crate::sync::{AtomicU64, Lock, Ordering, Thread, thread};
+
+/// Senders, or senders and channels, whose losses are told apart.
+const MOST_SENDERS: usize = if cfg!(loom) { 1 } else { 1024 };
 
 /// Followers whose places are made before anybody waits.
 const PLACES: usize = 64;
@@ -34,6 +38,8 @@ pub(crate) struct Hub {
     changers: AtomicU64,
     /// Messages on channels whose names LCM does not allow.
     pub(crate) misnamed: Tally,
+    /// What the senders' numbers tell of messages that never came.
+    pub(crate) losses: Lock<LossMeter>,
 }
 
 /// What belongs to the thread that leads.
@@ -73,6 +79,7 @@ impl Hub {
             waker,
             changers: AtomicU64::new(0),
             misnamed: Tally::default(),
+            losses: Lock::new(LossMeter::new(MOST_SENDERS)),
         }
     }
 
@@ -228,10 +235,13 @@ impl<'a> Lead<'a> {
         let Some(Receiving { inlet, routes }) = &mut self.receiving else {
             return Ok(Received::Nothing);
         };
-        let misnamed = &self.hub.misnamed;
+        let (misnamed, losses) = (&self.hub.misnamed, &self.hub.losses);
         // A thread that receives for others alone has no time of its own to keep.
         let until = collector.and_then(|_| until(wait));
         inlet.receive(wait, &mut |arrival| {
+            if let Some(sequence) = arrival.sequence {
+                losses.with(|meter| meter.note(arrival.sender, sequence, arrival.channel));
+            }
             let posted = match &mut visitor {
                 Some(visitor) => routes.post_around(arrival, until, visitor),
                 None => routes.post(arrival, until),

@@ -46,6 +46,7 @@ pub use publisher::{Publisher, SendError};
 pub use subscription::{CounterWatcher, Latest, Place, Subscription, SubscriptionOptions};
 
 use crate::channel::{Channel, ChannelError, Pattern, PatternError};
+use crate::loss::Counted;
 use crate::message::Message;
 use crate::provider::{self, Guarantees, InletCounters, Outlet, Provider, ProviderError};
 use crate::sync::{Arc, Lock};
@@ -272,6 +273,16 @@ impl Bus {
     /// Where the provider cannot receive, or no thread is to be had.
     pub fn receive_in_background(&self, tuning: Tuning) -> Result<Background, SubscribeError> {
         Ok(Background::start(self.hub()?, tuning)?)
+    }
+
+    /// What was lost, doubled or overtaken on the way here, by sender, from the senders' own numbers;
+    /// by channel where a sender has used but one. Exact for each sender whose messages all reach
+    /// this program, wanted or not, as over `udpm://`; of unmodified LCM programs too.
+    #[must_use]
+    pub fn losses(&self) -> Vec<Counted> {
+        let hub = self.shared.hub.with(|hub| hub.clone());
+        let read = |hub: Arc<Hub>| hub.losses.with(|meter| meter.counters().copied().collect());
+        hub.map(read).unwrap_or_default()
     }
 
     /// What became of messages before anybody could take them.
