@@ -1,4 +1,4 @@
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Why a port could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,21 @@ pub enum OpenPortError {
     Interface {
         /// The interface asked for.
         interface: String,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// The group cannot be joined, or multicast not be sent.
+    #[error(
+        "cannot join the group {group}{}: {}; {}",
+        interface.as_ref().map(|it| format!(" on {it}")).unwrap_or_default(),
+        system_text(*errno),
+        group_remedy(*errno)
+    )]
+    Group {
+        /// The group.
+        group: IpAddr,
+        /// The interface, where one was asked for.
+        interface: Option<String>,
         /// The system's error number.
         errno: i32,
     },
@@ -140,6 +155,23 @@ fn bind_remedy(errno: i32) -> &'static str {
         ErrorKind::PermissionDenied => "ports below 1024 need root; take a higher one",
         ErrorKind::AddrNotAvailable => "no interface has that address; `ip address` lists them",
         _ => "take another address or port; `ip address` and `ss -ulpn` list what there is",
+    }
+}
+
+fn group_remedy(errno: i32) -> &'static str {
+    use std::io::ErrorKind;
+    match kind(errno) {
+        ErrorKind::NetworkDown => "bring the interface up: sudo ip link set INTERFACE up",
+        ErrorKind::InvalidInput => {
+            "multicast groups are 224.0.0.0 to 239.255.255.255, and ff00::/8"
+        }
+        ErrorKind::OutOfMemory => {
+            "a socket may join so many groups: sudo sysctl -w net.ipv4.igmp_max_memberships=100"
+        }
+        _ => {
+            "no route leads there: name an interface, or on a host without a network \
+             sudo ip link set lo multicast on && sudo ip route add 224.0.0.0/4 dev lo"
+        }
     }
 }
 

@@ -37,6 +37,7 @@ mod granted;
 mod inbox;
 #[cfg(target_os = "linux")]
 mod linux;
+mod multicast;
 mod options;
 mod outbox;
 #[cfg(not(target_os = "linux"))]
@@ -45,10 +46,12 @@ mod stamp;
 mod wait;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 pub use error::{NetworkError, OpenPortError, ReceiveError, SendError};
 pub use granted::Granted;
 pub use inbox::{Datagram, Inbox};
+pub use multicast::{Multicast, Standing};
 pub use options::{Fragmentation, PortOptions, Stamping};
 pub use outbox::{Departures, Outbox, OutboxFull};
 pub use stamp::{KernelStamp, StampSource, Stamps, TransmitKey, TransmitStamp};
@@ -161,7 +164,7 @@ impl UdpPort {
         if self.peer.is_none() {
             return Err(SendError::NoPeer);
         }
-        self.system.send(bytes, None)
+        self.system.send([bytes, &[]], None)
     }
 
     /// Sends one datagram to an address. Real-time safe; one system call, which never waits.
@@ -169,7 +172,36 @@ impl UdpPort {
     /// # Errors
     /// Whatever keeps the datagram from being sent.
     pub fn send_to(&mut self, bytes: &[u8], to: SocketAddr) -> Result<TransmitKey, SendError> {
-        self.system.send(bytes, Some(to))
+        self.system.send([bytes, &[]], Some(to))
+    }
+
+    /// Sends one datagram whose bytes lie in two places, without putting them together first: a header,
+    /// and what follows it. Real-time safe; one system call, which never waits.
+    ///
+    /// # Errors
+    /// Whatever keeps the datagram from being sent.
+    pub fn send_parts(
+        &mut self,
+        parts: [&[u8]; 2],
+        to: SocketAddr,
+    ) -> Result<TransmitKey, SendError> {
+        self.system.send(parts, Some(to))
+    }
+
+    /// Waits until the send buffer has room again after [`SendError::BufferFull`], no longer than a
+    /// span; whether it has. Real-time safe but for the wait: one system call.
+    pub fn wait_for_room(&mut self, at_most: Duration) -> bool {
+        self.system.wait_for_room(at_most)
+    }
+
+    /// Looks whether the interface of this port's multicast is still there, and joins the group anew
+    /// where it came back or the routes lead elsewhere. To be called about once a second, for the kernel
+    /// tells nobody: a port whose interface is gone only hears nothing any more.
+    ///
+    /// [`Standing::Kept`] on a port without [`Multicast`], and always on systems other than Linux.
+    /// Two to six system calls; allocates only where it joins anew.
+    pub fn renew_membership(&mut self) -> Standing {
+        self.system.renew_membership()
     }
 
     /// Tries to send each datagram of the outbox once, in order, and notes at each what became of

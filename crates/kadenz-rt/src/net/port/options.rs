@@ -1,6 +1,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use super::Multicast;
+
 /// What a port asks for. The default asks for a free port on the loopback address and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortOptions {
@@ -12,6 +14,14 @@ pub struct PortOptions {
     pub peer: Option<SocketAddr>,
     /// Send and receive through this interface alone, whatever the routes say.
     pub interface: Option<String>,
+    /// Let others listen at the same address, too; each then hears every datagram to a group, and one
+    /// of them each other datagram. Linux asks it of all who share.
+    pub share_address: bool,
+    /// Take part in multicast.
+    pub multicast: Option<Multicast>,
+    /// Let a [`Waker`](super::Waker) end a wait up to two ticks of the kernel late, so that a wait that
+    /// may be woken costs no more system calls, and no more latency, than one that may not.
+    pub wakers_may_be_late: bool,
     /// Allow datagrams to broadcast addresses.
     pub broadcast: bool,
     /// Room for datagrams that wait to be read, in bytes. The kernel also counts its own bookkeeping
@@ -45,6 +55,9 @@ impl Default for PortOptions {
             local: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             peer: None,
             interface: None,
+            share_address: false,
+            multicast: None,
+            wakers_may_be_late: false,
             broadcast: false,
             receive_buffer: None,
             send_buffer: None,

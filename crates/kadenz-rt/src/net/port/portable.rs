@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::inbox::{About, LONGEST_DATAGRAM};
 use super::{
-    Fragmentation, Granted, Inbox, NetworkError, OpenPortError, Outbox, PortOptions, ReceiveError,
-    Reception, SendError, Stamping, Stamps, TransmitKey, TransmitStamp, Wait, Waker,
+    Fragmentation, Granted, Inbox, Multicast, NetworkError, OpenPortError, Outbox, PortOptions,
+    ReceiveError, Reception, SendError, Stamping, Stamps, Standing, TransmitKey, TransmitStamp,
+    Wait, Waker,
 };
 use crate::clock;
 use crate::tuning::Measure;
@@ -69,6 +70,9 @@ impl Port {
                 peer,
                 errno: errno(&error),
             })?;
+        }
+        if let Some(wish) = &options.multicast {
+            join(&socket, wish, local.is_ipv6())?;
         }
         let mut measures = refusals(options);
         if options.broadcast {
@@ -191,9 +195,19 @@ impl Port {
 
     pub(super) fn send(
         &mut self,
-        bytes: &[u8],
+        parts: [&[u8]; 2],
         to: Option<SocketAddr>,
     ) -> Result<TransmitKey, SendError> {
+        let [head, rest] = parts;
+        let mut whole = Vec::new();
+        let bytes = if rest.is_empty() {
+            head
+        } else {
+            // The standard library sends what lies in one place.
+            whole.extend_from_slice(head);
+            whole.extend_from_slice(rest);
+            &whole
+        };
         let key = TransmitKey::new(self.sent);
         self.sent += 1;
         let sent = match to {
@@ -209,8 +223,19 @@ impl Port {
             let parcel = outbox.parcels[at];
             let from = at * outbox.slot_bytes;
             let bytes = &outbox.payload[from..from + parcel.length];
-            outbox.parcels[at].outcome = Some(self.send(bytes, Some(parcel.to)));
+            outbox.parcels[at].outcome = Some(self.send([bytes, &[]], Some(parcel.to)));
         }
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux asks the socket")]
+    pub(super) fn wait_for_room(&mut self, at_most: Duration) -> bool {
+        std::thread::sleep(at_most.min(Duration::from_millis(1)));
+        true
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux looks for the interface")]
+    pub(super) fn renew_membership(&mut self) -> Standing {
+        Standing::Kept
     }
 
     pub(super) fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {
@@ -233,6 +258,26 @@ impl Port {
     }
 }
 
+fn join(socket: &UdpSocket, wish: &Multicast, is_v6: bool) -> Result<(), OpenPortError> {
+    let done = match wish.join {
+        Some(IpAddr::V4(group)) => socket.join_multicast_v4(&group, &Ipv4Addr::UNSPECIFIED),
+        Some(IpAddr::V6(group)) => socket.join_multicast_v6(&group, 0),
+        None => Ok(()),
+    };
+    let done = done.and_then(|()| {
+        if is_v6 {
+            return socket.set_multicast_loop_v6(wish.loopback);
+        }
+        socket.set_multicast_loop_v4(wish.loopback)?;
+        socket.set_multicast_ttl_v4(wish.hops.into())
+    });
+    done.map_err(|error| OpenPortError::Group {
+        group: wish.join.unwrap_or(Ipv4Addr::UNSPECIFIED.into()),
+        interface: wish.interface.clone(),
+        errno: errno(&error),
+    })
+}
+
 /// What this port cannot do, for each thing that was asked.
 fn refusals(options: &PortOptions) -> Vec<Measure> {
     let asked = [
@@ -245,6 +290,17 @@ fn refusals(options: &PortOptions) -> Vec<Measure> {
             options.send_buffer.map(|it| format!("{it} bytes")),
         ),
         ("interface", options.interface.clone()),
+        (
+            "multicast_interface",
+            options
+                .multicast
+                .as_ref()
+                .and_then(|it| it.interface.clone()),
+        ),
+        (
+            "share_address",
+            options.share_address.then(|| "shared".to_owned()),
+        ),
         ("busy_poll", options.busy_poll.map(|it| format!("{it:?}"))),
         (
             "type_of_service",

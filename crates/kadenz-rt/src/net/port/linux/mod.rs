@@ -3,6 +3,7 @@
 mod error_queue;
 mod errors;
 mod keys;
+mod multicast;
 mod open;
 mod receiving;
 mod rights;
@@ -13,19 +14,22 @@ mod wake;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 pub(super) use wake::WakerParts;
 
 use super::{
-    Granted, NetworkError, OpenPortError, Outbox, PortOptions, SendError, Stamps, TransmitKey,
-    TransmitStamp, Waker,
+    Granted, NetworkError, OpenPortError, Outbox, PortOptions, SendError, Stamps, Standing,
+    TransmitKey, TransmitStamp, Waker,
 };
 use crate::clock::{PhcTime, WallTime};
 use crate::os::linux::udp::messages::Messages;
 use crate::os::linux::udp::notes::Notes;
 use crate::os::linux::udp::socket::Socket;
+use crate::os::linux::udp::wait;
 use error_queue::ErrorQueue;
 use keys::Keys;
+use multicast::Membership;
 use receiving::Patience;
 use stamping::Enabled;
 
@@ -42,6 +46,7 @@ pub(super) struct Port {
     /// Datagrams sent since the error queue was last taken out, by whichever handle.
     unread: Arc<AtomicUsize>,
     patience: Patience,
+    membership: Option<Membership>,
 }
 
 /// So many stamps may wait in the socket's receive buffer, which they share with what comes in: a
@@ -88,6 +93,7 @@ impl Port {
             stamping: Arc::clone(&self.stamping),
             unread: Arc::clone(&self.unread),
             patience: self.patience.another(),
+            membership: self.membership.clone(),
         })
     }
 
@@ -102,13 +108,13 @@ impl Port {
 
     pub(super) fn send(
         &mut self,
-        bytes: &[u8],
+        parts: [&[u8]; 2],
         to: Option<SocketAddr>,
     ) -> Result<TransmitKey, SendError> {
         self.make_room(1);
         let key = self.keys.count(1);
         let own = self.stamping.own_key(key);
-        let Err(errno) = self.socket.send(bytes, to, own) else {
+        let Err(errno) = self.socket.send(parts, to, own) else {
             return Ok(key);
         };
         let again = self.is_anothers(errno);
@@ -116,7 +122,7 @@ impl Port {
         if !again {
             return Err(errors::send_error(errno));
         }
-        self.socket.send(bytes, to, own).map_err(|errno| {
+        self.socket.send(parts, to, own).map_err(|errno| {
             self.restart_counting(key, false);
             errors::send_error(errno)
         })?;
@@ -132,7 +138,7 @@ impl Port {
         if count == 1 {
             // The call for one costs the kernel less than the call for many.
             let parcel = &mut outbox.parcels[0];
-            let sent = self.send(&outbox.payload[..parcel.length], Some(parcel.to));
+            let sent = self.send([&outbox.payload[..parcel.length], &[]], Some(parcel.to));
             parcel.outcome = Some(sent);
             return;
         }
@@ -168,7 +174,7 @@ impl Port {
         for at in 0..outbox.filled {
             let super::outbox::Parcel { length, to, .. } = outbox.parcels[at];
             let bytes = &outbox.payload[at * outbox.slot_bytes..][..length];
-            outbox.parcels[at].outcome = Some(self.send(bytes, Some(to)));
+            outbox.parcels[at].outcome = Some(self.send([bytes, &[]], Some(to)));
         }
     }
 
@@ -200,6 +206,15 @@ impl Port {
             self.keys.restart(refused, again);
             self.stamping.restart_keys(&self.socket);
         }
+    }
+
+    pub(super) fn wait_for_room(&mut self, at_most: Duration) -> bool {
+        wait::for_room(&self.socket, at_most)
+    }
+
+    pub(super) fn renew_membership(&mut self) -> Standing {
+        let membership = self.membership.as_mut();
+        membership.map_or(Standing::Kept, |it| it.renew(&self.socket))
     }
 
     pub(super) fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {

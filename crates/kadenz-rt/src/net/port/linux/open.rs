@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::error_queue::ErrorQueue;
 use super::keys::Keys;
+use super::multicast::Membership;
 use super::receiving::Patience;
 use super::rights::{self, Buffer};
 use super::stamping::{self, Enabled};
@@ -21,9 +22,10 @@ pub(super) fn open(options: &PortOptions) -> Result<(Port, Granted), OpenPortErr
     granted.measures.extend(choices(&socket, options));
     let drops = count_drops(&socket);
     place(&socket, options)?;
+    let membership = Membership::set_up(&socket, options)?;
     // Stamps come last: the card to ask is known from the way to the peer.
     let stamping = stamping::enable(&socket, options, &mut granted);
-    let port = around(socket, options, drops, stamping)?;
+    let port = around(socket, options, drops, (stamping, membership))?;
     Ok((port, granted))
 }
 
@@ -60,6 +62,11 @@ fn place(socket: &Socket, options: &PortOptions) -> Result<(), OpenPortError> {
             .set_bytes(libc::SOL_SOCKET, libc::SO_BINDTODEVICE, name)
             .map_err(refused)?;
     }
+    if options.share_address {
+        let failed = |errno| OpenPortError::Socket { errno };
+        let name = libc::SO_REUSEADDR;
+        socket.set(libc::SOL_SOCKET, name, 1).map_err(failed)?;
+    }
     let address = options.local;
     socket
         .bind(address)
@@ -76,9 +83,9 @@ fn around(
     socket: Socket,
     options: &PortOptions,
     drops: Option<Drops>,
-    stamping: Enabled,
+    (stamping, membership): (Enabled, Option<Membership>),
 ) -> Result<Port, OpenPortError> {
-    let patience = Patience::set_up(&socket);
+    let patience = Patience::set_up(&socket, options.wakers_may_be_late);
     Ok(Port {
         socket,
         connected: options.peer.is_some(),
@@ -89,6 +96,7 @@ fn around(
         stamping: Arc::new(stamping),
         unread: Arc::default(),
         patience,
+        membership,
     })
 }
 

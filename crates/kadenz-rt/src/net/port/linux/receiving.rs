@@ -5,7 +5,7 @@
 //! in ticks of the kernel. `ppoll` knows nanoseconds and events, and costs a call more and a
 //! high-resolution timer that is set before and cancelled after the wait: in a virtual machine each
 //! of the two takes microseconds, for the hypervisor has to be asked. So the first is taken where
-//! nobody holds a waker and the deadline is far enough away.
+//! nobody holds a waker, or it may be late, and the deadline is far enough away.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -39,16 +39,19 @@ pub(super) struct Patience {
     /// The last datagrams had to be waited for. Those of ping-pong always have to, and a first look
     /// finds nothing.
     had_to_wait: bool,
+    /// A waker is looked for between slices alone.
+    wakers_may_be_late: bool,
 }
 
 impl Patience {
     /// Limits the calls of a socket.
-    pub(super) fn set_up(socket: &Socket) -> Self {
+    pub(super) fn set_up(socket: &Socket, wakers_may_be_late: bool) -> Self {
         let limited = socket.wait_at_most(SLICE).ok();
         let slice_lasts = limited.and_then(|()| tick()).map(longest_slice);
         Self {
             slice_lasts_ns: slice_lasts.and_then(|span| u64::try_from(span.as_nanos()).ok()),
             had_to_wait: false,
+            wakers_may_be_late,
         }
     }
 
@@ -98,7 +101,8 @@ impl Port {
             if wait != Wait::Poll && self.waker.take() {
                 return Ok(Reception::Woken);
             }
-            let taken = match self.step(wait, asked, alone) {
+            let undisturbed = alone || self.patience.wakers_may_be_late;
+            let taken = match self.step(wait, asked, undisturbed) {
                 Step::Over => return Ok(Reception::Nothing),
                 Step::Look => self.take(inbox, messages::Patience::None)?,
                 Step::Slice => self.take(inbox, messages::Patience::ForOne)?,
@@ -119,7 +123,7 @@ impl Port {
         }
     }
 
-    fn step(&self, wait: Wait, asked: Asked, alone: bool) -> Step {
+    fn step(&self, wait: Wait, asked: Asked, undisturbed: bool) -> Step {
         let left_ns = match wait {
             Wait::Poll => Some(0),
             Wait::Forever => None,
@@ -129,7 +133,7 @@ impl Port {
             (Some(0), Asked::WhatIsThere) => Step::Over,
             (Some(0), _) | (_, Asked::WhetherSomethingComes) => Step::Look,
             (_, Asked::Nothing) if !self.patience.had_to_wait => Step::Look,
-            (left_ns, _) if alone && self.patience.allows_a_slice(left_ns) => Step::Slice,
+            (left_ns, _) if undisturbed && self.patience.allows_a_slice(left_ns) => Step::Slice,
             (left_ns, _) => Step::Await(left_ns),
         }
     }

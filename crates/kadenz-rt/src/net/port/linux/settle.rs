@@ -42,7 +42,7 @@ pub(super) fn takes_own_keys(flags: u32) -> bool {
         // Its own port: what arrives is thrown away with it.
         socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).ok();
         let to = socket.local_address().ok().filter(|own| own.port() > 0);
-        socket.send(b"", to, Some(0))
+        socket.send([b"", &[]], to, Some(0))
     });
     !matches!(tried, Err(libc::EINVAL))
 }
@@ -59,7 +59,7 @@ fn try_wait(flags: u32) -> Result<Settled, i32> {
         .iter()
         .flat_map(|(times, pause)| (0..*times).map(|_| *pause));
     for pause in pauses {
-        socket.send(b"kadenz", Some(own), None)?;
+        socket.send([b"kadenz", &[]], Some(own), None)?;
         if let Ok(1..) = messages.receive(&socket, Queue::Datagrams, Patience::None, &mut [0; 8], 8)
         {
             if messages.notes(0).software_ns.is_some() {

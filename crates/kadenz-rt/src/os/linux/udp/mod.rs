@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod card;
 pub(crate) mod messages;
+pub(crate) mod multicast;
 pub(crate) mod notes;
 pub(crate) mod socket;
 pub(crate) mod wait;

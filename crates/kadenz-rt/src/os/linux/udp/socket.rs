@@ -130,23 +130,23 @@ impl Socket {
         }
     }
 
-    /// Sends one datagram, to where the socket is connected without an address; its transmit stamp is to
+    /// Sends one datagram, whose bytes lie in two places, to where the socket is connected without an address; its transmit stamp is to
     /// carry the key, if there is one.
     pub(crate) fn send(
         &self,
-        bytes: &[u8],
+        parts: [&[u8]; 2],
         to: Option<SocketAddr>,
         key: Option<u32>,
     ) -> Result<(), i32> {
         let mut room = address::empty();
-        let mut vector = libc::iovec {
-            iov_base: bytes.as_ptr().cast_mut().cast(),
-            iov_len: bytes.len(),
-        };
+        let mut vectors = parts.map(|part| libc::iovec {
+            iov_base: part.as_ptr().cast_mut().cast(),
+            iov_len: part.len(),
+        });
         // SAFETY: the structure is made of numbers and pointers, for which zero is a value.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-        message.msg_iov = &raw mut vector;
-        message.msg_iovlen = 1;
+        message.msg_iov = vectors.as_mut_ptr();
+        message.msg_iovlen = if parts[1].is_empty() { 1 } else { 2 };
         if let Some(to) = to {
             message.msg_namelen = address::write(&to, &mut room);
             message.msg_name = (&raw mut room).cast();

@@ -83,3 +83,16 @@ pub(crate) fn wait(
         event: descriptors[1].revents != 0,
     })
 }
+
+/// Waits until what the socket has sent leaves room for more, no longer than a span; whether it has.
+pub(crate) fn for_room(socket: &Socket, at_most: std::time::Duration) -> bool {
+    let mut descriptor = libc::pollfd {
+        fd: socket.number(),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    let span = timespec_of_ns(u64::try_from(at_most.as_nanos()).unwrap_or(u64::MAX));
+    // SAFETY: the descriptor and the time are live; a null mask leaves the signal mask as it is.
+    let outcome = unsafe { libc::ppoll(&raw mut descriptor, 1, &raw const span, ptr::null()) };
+    outcome > 0 && descriptor.revents & libc::POLLOUT != 0
+}

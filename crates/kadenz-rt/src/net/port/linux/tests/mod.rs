@@ -1,6 +1,7 @@
 #![allow(unsafe_code)]
 
 mod full_queue;
+mod multicast;
 mod refusals;
 
 use std::time::Duration;
