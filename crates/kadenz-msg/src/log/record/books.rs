@@ -1,0 +1,108 @@
+//! What became of each channel's messages; counted without a lock.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::channel::Channel;
+
+/// Counters of one channel.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    name: OnceLock<Channel>,
+    pub(super) offered: AtomicU32,
+    pub(super) queue_full: AtomicU64,
+    pub(super) disk_full: AtomicU64,
+    pub(super) written: AtomicU64,
+}
+
+/// What became of one channel's messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelCounts {
+    /// The channel.
+    pub channel: Channel,
+    /// How many were given to the writer of the file.
+    pub written: u64,
+    /// How many were dropped because the queue was full: the disk was too slow.
+    pub queue_full: u64,
+    /// How many were dropped because the disk was full, or refused for another reason.
+    pub disk_full: u64,
+}
+
+/// A table of fixed size: one thread adds channels, all may read.
+#[derive(Debug)]
+pub(super) struct Books {
+    slots: Box<[Slot]>,
+    /// Messages of channels that had no place any more.
+    pub(super) beyond: AtomicU64,
+}
+
+impl Books {
+    /// For so many channels.
+    pub(super) fn new(channels: usize) -> Self {
+        let slots = (0..channels.max(1)).map(|_| Slot::default()).collect();
+        let beyond = AtomicU64::new(0);
+        Self { slots, beyond }
+    }
+
+    /// The place of a channel, which gets one where it has none; `None` where all are taken. To be
+    /// called by one thread. Allocates nothing and waits for nobody.
+    pub(super) fn place(&self, channel: &Channel) -> Option<usize> {
+        let begin = hash(channel.as_str()) as usize % self.slots.len();
+        let places = (begin..self.slots.len()).chain(0..begin);
+        for place in places {
+            let name = self.slots[place].name.get_or_init(|| *channel);
+            if name == channel {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    pub(super) fn slot(&self, place: usize) -> Option<&Slot> {
+        self.slots.get(place)
+    }
+
+    pub(super) fn name(&self, place: usize) -> Option<&Channel> {
+        self.slots.get(place)?.name.get()
+    }
+
+    /// All channels, sorted by name.
+    pub(super) fn counts(&self) -> Vec<ChannelCounts> {
+        let known = self.slots.iter().filter_map(|slot| {
+            Some(ChannelCounts {
+                channel: *slot.name.get()?,
+                written: slot.written.load(Ordering::Relaxed),
+                queue_full: slot.queue_full.load(Ordering::Relaxed),
+                disk_full: slot.disk_full.load(Ordering::Relaxed),
+            })
+        });
+        let mut counts: Vec<ChannelCounts> = known.collect();
+        counts.sort_by_key(|it| it.channel);
+        counts
+    }
+}
+
+/// FNV-1a, 64 bits.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_channel_has_its_place_until_all_are_taken() {
+        let books = Books::new(8);
+        let channel = |n: usize| Channel::new(&format!("C{n}")).unwrap();
+        let mut places: Vec<usize> = (0..8).map(|n| books.place(&channel(n)).unwrap()).collect();
+        assert_eq!(books.place(&channel(3)), Some(places[3]));
+        assert_eq!(books.place(&channel(8)), None);
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 8);
+        assert_eq!(books.counts()[7].channel, channel(7));
+    }
+}

@@ -1,0 +1,135 @@
+//! Which files a recorder writes, one after the other.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::RecordOptions;
+use crate::log::mcap::{self, McapWriter};
+use crate::log::{Format, LogError, LogWriter, event};
+
+/// Which files, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Naming {
+    /// One file of that name; a split goes on in `drive-001.mcap`, `drive-002.mcap`, ...
+    Numbered,
+    /// As lcm-logger's `--rotate`: always into number 0; older ones are renamed to 1, 2, ..., and
+    /// what would be beyond this count is deleted.
+    Rotating(u32),
+}
+
+/// Makes the files.
+pub(super) struct Files {
+    path: PathBuf,
+    made: u32,
+}
+
+impl Files {
+    pub(super) fn new(path: &Path) -> Self {
+        let path = path.to_owned();
+        Self { path, made: 0 }
+    }
+
+    /// Makes the next file. Refuses to overwrite one that was there before the recording.
+    pub(super) fn next(&mut self, options: &RecordOptions) -> Result<Opened, LogError> {
+        let path = match options.naming {
+            Naming::Numbered if self.made == 0 => self.path.clone(),
+            Naming::Numbered => numbered(&self.path, &format!("-{:03}", self.made)),
+            Naming::Rotating(keep) => {
+                rotate(&self.path, keep.max(1))?;
+                numbered(&self.path, "-0")
+            }
+        };
+        let mut open = File::options();
+        open.write(true);
+        let file = if options.overwrite {
+            open.create(true).truncate(true).open(&path)
+        } else {
+            open.create_new(true).open(&path)
+        };
+        let file = Box::new(file.map_err(LogError::at(&path))?);
+        let writer: Box<dyn LogWriter> = match options.format {
+            Format::EventLog => Box::new(event::EventWriter::new(file)),
+            _ => Box::new(mcap_writer(file, options).inspect_err(|_| {
+                // An empty file of our own making helps nobody, and would block the next try.
+                let _ = fs::remove_file(&path);
+            })?),
+        };
+        self.made += 1;
+        Ok(Opened { path, writer })
+    }
+}
+
+/// A file that was made.
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    pub(super) writer: Box<dyn LogWriter>,
+}
+
+fn mcap_writer(file: Box<File>, options: &RecordOptions) -> Result<McapWriter, LogError> {
+    let mut writer = McapWriter::new(
+        file,
+        &mcap::Options {
+            compression: options.compression,
+            profile: "lcm".to_owned(),
+            ..mcap::Options::default()
+        },
+    )?;
+    for (name, facts) in &options.facts {
+        writer.describe(name, facts)?;
+    }
+    Ok(writer)
+}
+
+/// Moves each file one number up; the last one goes.
+fn rotate(path: &Path, keep: u32) -> Result<(), LogError> {
+    for number in (0..keep).rev() {
+        let old = numbered(path, &format!("-{number}"));
+        if !old.exists() {
+            continue;
+        }
+        let result = if number + 1 == keep {
+            fs::remove_file(&old)
+        } else {
+            fs::rename(&old, numbered(path, &format!("-{}", number + 1)))
+        };
+        result.map_err(LogError::at(&old))?;
+    }
+    Ok(())
+}
+
+/// A name with something before its ending.
+fn numbered(path: &Path, number: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default();
+    let mut name = stem.to_owned();
+    name.push(number);
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_stands_before_the_ending() {
+        let named = |path: &str| numbered(Path::new(path), "-001");
+        assert_eq!(named("a/drive.mcap"), Path::new("a/drive-001.mcap"));
+        assert_eq!(named("lcmlog"), Path::new("lcmlog-001"));
+    }
+
+    #[test]
+    fn rotation_keeps_so_many_files_and_the_newest_is_number_0() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.mcap");
+        for n in 0..4 {
+            rotate(&path, 2).unwrap();
+            fs::write(numbered(&path, "-0"), n.to_string()).unwrap();
+        }
+        let held = |n: &str| fs::read_to_string(numbered(&path, n)).unwrap();
+        assert_eq!((held("-0"), held("-1")), ("3".to_owned(), "2".to_owned()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,288 @@
+//! Recording: messages go through a bounded ring to a thread that writes the log.
+//!
+//! Whoever records never waits for a disk: what does not fit the ring is dropped and counted for its
+//! channel. Where the disk is full the file stays whole, what comes is counted, and writing goes on
+//! when there is room.
+
+mod books;
+mod files;
+mod ring;
+#[cfg(test)]
+mod tests;
+mod writing;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, WallTime};
+
+use books::Books;
+pub use books::ChannelCounts;
+use files::Files;
+pub use files::Naming;
+use ring::{Head, Producer};
+
+use super::compression::Compression;
+use super::{Format, LogError, LoggedChannel};
+use crate::channel::Channel;
+use crate::message::Fingerprint;
+use crate::provider::Arrival;
+
+/// Says what is known of a channel when the first message with a fingerprint arrives: its type's name
+/// and text. Called by the writing thread.
+pub type Describe = Box<dyn FnMut(&Channel, Option<Fingerprint>) -> LoggedChannel + Send>;
+
+/// How to record.
+#[derive(Debug, Clone)]
+pub struct RecordOptions {
+    /// [`Format::EventLog`] or MCAP.
+    pub format: Format,
+    /// How chunks of MCAP are compressed.
+    pub compression: Compression,
+    /// How many bytes of messages may wait for the disk.
+    pub queue_bytes: usize,
+    /// How many channels are told apart; messages of further ones are dropped and counted.
+    pub most_channels: usize,
+    /// After how long what was taken is in the file, as the kernel sees it.
+    pub flush_interval: Duration,
+    /// From which length on the next file is begun.
+    pub split_bytes: Option<u64>,
+    /// Which files.
+    pub naming: Naming,
+    /// Whether files that are there may be overwritten.
+    pub overwrite: bool,
+    /// How much of the disk must stay free; below, nothing is written until there is more.
+    pub keep_free_bytes: u64,
+    /// Named facts for the file, such as the host's.
+    pub facts: Vec<(String, Vec<(String, String)>)>,
+}
+
+impl Default for RecordOptions {
+    /// MCAP with LZ4, a queue of 64 MiB, 4096 channels, flushed every second, one file.
+    fn default() -> Self {
+        Self {
+            format: Format::Mcap,
+            compression: Compression::default(),
+            queue_bytes: 64 << 20,
+            most_channels: 4096,
+            flush_interval: Duration::from_secs(1),
+            split_bytes: None,
+            naming: Naming::Numbered,
+            overwrite: false,
+            keep_free_bytes: 0,
+            facts: Vec::new(),
+        }
+    }
+}
+
+/// Records messages of one thread.
+///
+/// ```
+/// use kadenz_msg::channel::Channel;
+/// use kadenz_msg::log::LoggedChannel;
+/// use kadenz_msg::log::record::{RecordOptions, Recorder};
+/// use kadenz_rt::clock::WallTime;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("drive.mcap");
+/// let describe = Box::new(|channel: &Channel, _| LoggedChannel::lcm(channel.as_str()));
+/// let mut recorder = Recorder::start(&path, &RecordOptions::default(), describe)?;
+/// recorder.record(&Channel::new("POSE")?, b"12345678", WallTime::now(), None);
+/// let recorded = recorder.finish();
+/// assert_eq!((recorded.written(), recorded.dropped()), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Recorder {
+    producer: Producer,
+    shared: Arc<Shared>,
+    writing: Option<JoinHandle<()>>,
+}
+
+/// What recorder, writer and watchers share.
+#[derive(Debug)]
+struct Shared {
+    books: Books,
+    stop: AtomicBool,
+    bytes: AtomicU64,
+    given_up: AtomicU64,
+    files: Mutex<Vec<PathBuf>>,
+    trouble: Mutex<Option<String>>,
+}
+
+/// What was recorded until now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Channel by channel.
+    pub channels: Vec<ChannelCounts>,
+    /// Messages that were dropped because there were more channels than are told apart.
+    pub beyond: u64,
+    /// Messages that were written, and given up at the end for the index on a full disk.
+    pub given_up: u64,
+    /// How many bytes of payload were written.
+    pub bytes: u64,
+    /// The files, in the order of their begin; rotation has renamed some since.
+    pub files: Vec<PathBuf>,
+    /// What the disk said last, while it refuses.
+    pub trouble: Option<String>,
+}
+
+impl Recorded {
+    /// How many messages are in the files.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        let written: u64 = self.channels.iter().map(|it| it.written).sum();
+        written.saturating_sub(self.given_up)
+    }
+
+    /// How many messages are in none.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        let lost = |it: &ChannelCounts| it.queue_full + it.disk_full;
+        let lost: u64 = self.channels.iter().map(lost).sum();
+        lost + self.beyond + self.given_up
+    }
+}
+
+/// Watches a recorder from another thread.
+#[derive(Debug, Clone)]
+pub struct Watch(Arc<Shared>);
+
+impl Watch {
+    /// What was recorded until now.
+    #[must_use]
+    pub fn recorded(&self) -> Recorded {
+        let shared = &self.0;
+        Recorded {
+            channels: shared.books.counts(),
+            beyond: shared.books.beyond.load(Ordering::Relaxed),
+            given_up: shared.given_up.load(Ordering::Relaxed),
+            bytes: shared.bytes.load(Ordering::Relaxed),
+            files: lock(&shared.files).clone(),
+            trouble: lock(&shared.trouble).clone(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Recorder {
+    /// Makes the first file and starts the thread that writes. Takes all memory of the queue.
+    ///
+    /// # Errors
+    /// Where the file cannot be made, or is there already.
+    pub fn start(
+        path: &Path,
+        options: &RecordOptions,
+        describe: Describe,
+    ) -> Result<Self, LogError> {
+        let (producer, consumer) = ring::ring(options.queue_bytes);
+        let shared = Arc::new(Shared {
+            books: Books::new(options.most_channels),
+            stop: AtomicBool::new(false),
+            bytes: AtomicU64::new(0),
+            given_up: AtomicU64::new(0),
+            files: Mutex::default(),
+            trouble: Mutex::default(),
+        });
+        let first = Files::new(path);
+        let writing =
+            writing::Writing::begin(options, consumer, Arc::clone(&shared), describe, first)?;
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        let writing = thread.spawn(move || writing.run())?;
+        Ok(Self {
+            producer,
+            shared,
+            writing: Some(writing),
+        })
+    }
+
+    /// Records a message that was received at a time. Its number is its sender's, or else counts what
+    /// the channel offered, so that a gap in the log shows what was dropped. Returns whether there was
+    /// room. Wait-free; allocates nothing; makes no system call.
+    pub fn record(
+        &mut self,
+        channel: &Channel,
+        payload: &[u8],
+        received: WallTime,
+        more: Option<Published>,
+    ) -> bool {
+        let books = &self.shared.books;
+        let place = books.place(channel);
+        let Some((place, slot)) = place.and_then(|place| Some((place, books.slot(place)?))) else {
+            books.beyond.fetch_add(1, Ordering::Relaxed);
+            return false;
+        };
+        let counted = slot.offered.fetch_add(1, Ordering::Relaxed);
+        let more = more.unwrap_or_default();
+        let head = Head {
+            length: u32::try_from(payload.len()).unwrap_or(u32::MAX),
+            slot: place as u32,
+            sequence: more.sequence.unwrap_or(counted),
+            log_time: received.as_unix_ns(),
+            publish_time: more.time.unwrap_or(received).as_unix_ns(),
+        };
+        let taken = self.producer.push(&head, payload);
+        if !taken {
+            slot.queue_full.fetch_add(1, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// Records a message as a provider hands it over; the log's time is the kernel's stamp where
+    /// there is one. As real-time safe as [`Recorder::record`].
+    pub fn take(&mut self, arrival: &Arrival<'_>) -> bool {
+        let Ok(channel) = Channel::new(arrival.channel) else {
+            self.shared.books.beyond.fetch_add(1, Ordering::Relaxed);
+            return false;
+        };
+        let stamp = arrival.stamps.kernel.unwrap_or(arrival.stamps.taken);
+        let age_ns = clock::now().since(stamp);
+        let received = WallTime::from_unix_ns(WallTime::now().as_unix_ns() - age_ns);
+        let more = Published {
+            time: arrival.stamps.published,
+            sequence: arrival.sequence.map(|it| it.number),
+        };
+        self.record(&channel, arrival.payload.bytes(), received, Some(more))
+    }
+
+    /// Looks at what was recorded, from any thread.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        Watch(Arc::clone(&self.shared))
+    }
+
+    /// Writes what waits, ends the file, and says what was recorded. Waits for the disk.
+    #[must_use]
+    pub fn finish(mut self) -> Recorded {
+        self.end();
+        self.watch().recorded()
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(writing) = self.writing.take() {
+            writing.thread().unpark();
+            let _ = writing.join();
+        }
+    }
+}
+
+/// What a sender said of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Published {
+    /// When it was published.
+    pub time: Option<WallTime>,
+    /// Its number.
+    pub sequence: Option<u32>,
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

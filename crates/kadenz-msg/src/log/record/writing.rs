@@ -1,0 +1,252 @@
+//! The thread that writes what was recorded.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+
+use super::files::{Files, Opened};
+use super::ring::{Consumer, Head};
+use super::{Describe, RecordOptions, Shared, lock};
+use crate::log::{Entry, LogError, LoggedChannel};
+use crate::message::Fingerprint;
+
+/// How often a disk that refused is tried again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// How long an empty queue is left alone.
+const IDLE: Duration = Duration::from_millis(2);
+
+/// The most pairs of channel and type; messages of further ones are written without a description.
+const MOST_DESCRIBED: usize = 1 << 14;
+
+/// The most messages between two looks at the clock.
+const BATCH: usize = 64;
+
+pub(super) struct Writing {
+    options: RecordOptions,
+    consumer: Consumer,
+    shared: Arc<Shared>,
+    describe: Describe,
+    files: Files,
+    open: Option<Opened>,
+    channels: HashMap<(u32, Option<Fingerprint>), Arc<LoggedChannel>>,
+    entry: Entry,
+    flush_at: MonotonicTime,
+    /// Until when nothing is tried, after a refusal.
+    refused_until: Option<MonotonicTime>,
+    look_at: MonotonicTime,
+}
+
+impl Writing {
+    /// Makes the first file.
+    pub(super) fn begin(
+        options: &RecordOptions,
+        consumer: Consumer,
+        shared: Arc<Shared>,
+        describe: Describe,
+        files: Files,
+    ) -> Result<Self, LogError> {
+        let now = clock::now();
+        let mut writing = Self {
+            options: options.clone(),
+            consumer,
+            shared,
+            describe,
+            files,
+            open: None,
+            channels: HashMap::new(),
+            entry: Entry::default(),
+            flush_at: now + options.flush_interval,
+            refused_until: None,
+            look_at: now,
+        };
+        writing.open_next()?;
+        Ok(writing)
+    }
+
+    fn open_next(&mut self) -> Result<(), LogError> {
+        let opened = self.files.next(&self.options)?;
+        lock(&self.shared.files).push(opened.path.clone());
+        self.open = Some(opened);
+        Ok(())
+    }
+
+    /// Until the recorder ends and the queue is empty.
+    pub(super) fn run(mut self) {
+        loop {
+            let ending = self.shared.stop.load(Ordering::Acquire);
+            let now = clock::now();
+            let taken = self.batch(now);
+            self.flush_when_due(now);
+            if taken == 0 {
+                if ending {
+                    break;
+                }
+                std::thread::park_timeout(IDLE);
+            }
+        }
+        self.close();
+    }
+
+    fn batch(&mut self, now: MonotonicTime) -> usize {
+        let mut taken = 0;
+        while taken < BATCH {
+            let Some(head) = self.consumer.pop(&mut self.entry.payload) else {
+                break;
+            };
+            taken += 1;
+            self.write(&head, now);
+        }
+        taken
+    }
+
+    fn write(&mut self, head: &Head, now: MonotonicTime) {
+        self.fill(head);
+        let written = self.refused_until.is_none_or(|until| now >= until) && self.try_write(now);
+        let Some(slot) = self.shared.books.slot(head.slot as usize) else {
+            return;
+        };
+        if written {
+            slot.written.fetch_add(1, Ordering::Relaxed);
+            let bytes = self.entry.payload.len() as u64;
+            self.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
+        } else {
+            slot.disk_full.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn try_write(&mut self, now: MonotonicTime) -> bool {
+        let result = self.write_or_say_why(now);
+        match &result {
+            Ok(()) if self.refused_until.is_some() => {
+                self.refused_until = None;
+                *lock(&self.shared.trouble) = None;
+            }
+            Ok(()) => {}
+            Err(error) => self.refuse(error, now),
+        }
+        result.is_ok()
+    }
+
+    fn refuse(&mut self, error: &LogError, now: MonotonicTime) {
+        // A message that no log can hold says nothing about the next one.
+        if !matches!(error, LogError::Unfit { .. }) {
+            self.refused_until = Some(now + AGAIN);
+        }
+        *lock(&self.shared.trouble) = Some(error.to_string());
+    }
+
+    fn write_or_say_why(&mut self, now: MonotonicTime) -> Result<(), LogError> {
+        self.look_at_the_disk(now)?;
+        self.split_when_long()?;
+        if self.open.is_none() {
+            self.open_next()?;
+        }
+        match &mut self.open {
+            Some(open) => open.writer.write(&self.entry),
+            None => Ok(()),
+        }
+    }
+
+    /// Holds the free room against the limit, ten times a second.
+    fn look_at_the_disk(&mut self, now: MonotonicTime) -> Result<(), LogError> {
+        let keep = self.options.keep_free_bytes;
+        if keep == 0 || now < self.look_at {
+            return Ok(());
+        }
+        self.look_at = now + AGAIN;
+        let path = lock(&self.shared.files).last().cloned();
+        let folder = path
+            .as_deref()
+            .and_then(|it| it.parent())
+            .map(PathBuf::from);
+        let folder = folder.filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or_else(|| PathBuf::from("."));
+        let free = kadenz_rt::host::storage::free_bytes(&folder)?;
+        if free >= keep {
+            return Ok(());
+        }
+        self.look_at = now;
+        let text = format!("{free} bytes are free, and {keep} must stay so");
+        let kind = std::io::ErrorKind::QuotaExceeded;
+        Err(LogError::NoRoom(std::io::Error::new(kind, text)))
+    }
+
+    fn split_when_long(&mut self) -> Result<(), LogError> {
+        let Some(limit) = self.options.split_bytes else {
+            return Ok(());
+        };
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|it| it.writer.length() >= limit)
+        {
+            self.close();
+            self.open_next()?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, head: &Head) {
+        let bytes = self.entry.payload.first_chunk();
+        let fingerprint = bytes.map(|it| Fingerprint(u64::from_be_bytes(*it)));
+        self.entry.channel = self.channel(head.slot, fingerprint);
+        self.entry.log_time = WallTime::from_unix_ns(head.log_time);
+        self.entry.publish_time = WallTime::from_unix_ns(head.publish_time);
+        self.entry.sequence = head.sequence;
+    }
+
+    fn channel(&mut self, slot: u32, fingerprint: Option<Fingerprint>) -> Arc<LoggedChannel> {
+        let key = (slot, fingerprint);
+        if let Some(known) = self.channels.get(&key) {
+            return Arc::clone(known);
+        }
+        let name = self
+            .shared
+            .books
+            .name(slot as usize)
+            .copied()
+            .unwrap_or_default();
+        if self.channels.len() >= MOST_DESCRIBED {
+            return Arc::new(LoggedChannel::lcm(name.as_str()));
+        }
+        let told = Arc::new((self.describe)(&name, fingerprint));
+        let mut known = self.channels.values();
+        let channel = known.find(|it| **it == told).map_or(told, Arc::clone);
+        self.channels.insert(key, Arc::clone(&channel));
+        channel
+    }
+
+    fn flush_when_due(&mut self, now: MonotonicTime) {
+        if now < self.flush_at {
+            return;
+        }
+        self.flush_at = now + self.options.flush_interval;
+        let refused = self.refused_until.is_some_and(|until| now < until);
+        if let Some(open) = self.open.as_mut().filter(|_| !refused)
+            && let Err(error) = open.writer.flush()
+        {
+            self.refuse(&error, now);
+        }
+    }
+
+    /// Ends the file.
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        match open.writer.finish() {
+            Ok(given_up) => {
+                self.shared.given_up.fetch_add(given_up, Ordering::Relaxed);
+            }
+            Err(error) => {
+                let text = format!("{} has no end: {error}", open.path.display());
+                *lock(&self.shared.trouble) = Some(text);
+            }
+        }
+    }
+}
