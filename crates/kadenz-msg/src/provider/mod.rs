@@ -8,6 +8,8 @@ pub mod memq;
 pub mod parameters;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
+mod stream;
+pub mod zmq;
 
 use std::fmt;
 use std::sync::Arc;

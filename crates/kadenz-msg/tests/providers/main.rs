@@ -3,12 +3,13 @@
 
 mod ends;
 mod memq;
+mod outside;
 mod promises;
+mod zmq;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A number that no other bus of this test has.
-#[allow(dead_code, reason = "not every provider is built in")]
 fn unique() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

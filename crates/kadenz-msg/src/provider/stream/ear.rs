@@ -1,0 +1,368 @@
+//! Hearing many peers from the thread that waits, without a second one between.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
+
+use super::outgoing::Outgoing;
+use super::socket::{Door, Place, Socket};
+use super::{Broken, Heard, Read};
+use crate::channel::Pattern;
+use crate::provider::{
+    Arrival, InletCounters, More, Payload, ReceiveError, Received, Stamps, Wait, Wake,
+};
+
+/// A connection that is lost or was refused is tried again after so long.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Room for what comes, at first; it grows with the messages.
+const FIRST_ROOM: usize = 1 << 16;
+
+/// Peers beyond these are not let in.
+const MOST_PEERS: usize = 1024;
+
+/// What an ear says and hears on one connection, sans-IO.
+pub(in crate::provider) trait Talk: Send {
+    /// Says that these are wanted from now on, where it can be said already.
+    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>);
+
+    /// Reads the front of what came. What is to be answered goes to `words`.
+    fn read<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        wanted: &[Pattern],
+        words: &mut Vec<u8>,
+    ) -> Result<Read<'a>, Broken>;
+}
+
+/// Makes the talk with a new peer, and says what is said first.
+type Make<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
+
+/// Where a peer is, and what to say to it.
+struct Target<T> {
+    place: Place,
+    make: Make<T>,
+    /// `None` while it is connected.
+    next_try: Option<MonotonicTime>,
+}
+
+struct Connection<T> {
+    socket: Socket,
+    talk: T,
+    outgoing: Outgoing,
+    room: Vec<u8>,
+    start: usize,
+    end: usize,
+    target: Option<Place>,
+}
+
+pub(in crate::provider) struct Ear<T> {
+    watch: Watch,
+    door: Option<(Door, Make<T>)>,
+    targets: Vec<Target<T>>,
+    connections: Vec<Connection<T>>,
+    wanted: Vec<Pattern>,
+    /// The longest message, with all that is around it.
+    longest: usize,
+    pub(in crate::provider) counters: InletCounters,
+}
+
+impl<T> fmt::Debug for Ear<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Ear");
+        shown.field("connections", &self.connections.len());
+        shown.field("wanted", &self.wanted);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Ends an ear's wait.
+#[derive(Debug)]
+pub(in crate::provider) struct EarWaker(pub(in crate::provider) Waker);
+
+impl Wake for EarWaker {
+    fn wake(&self) {
+        self.0.wake();
+    }
+}
+
+impl<T: Talk> Ear<T> {
+    pub(in crate::provider) fn new(longest: usize) -> io::Result<Self> {
+        Ok(Self {
+            watch: Watch::new()?,
+            door: None,
+            targets: Vec::new(),
+            connections: Vec::new(),
+            wanted: Vec::new(),
+            longest,
+            counters: InletCounters::default(),
+        })
+    }
+
+    /// Lets peers in.
+    pub(in crate::provider) fn open(&mut self, door: Door, make: Make<T>) {
+        self.door = Some((door, make));
+    }
+
+    /// Connects there, and again whenever it is lost.
+    pub(in crate::provider) fn connect(&mut self, place: Place, make: Make<T>) {
+        self.targets.push(Target {
+            place,
+            make,
+            next_try: Some(clock::now()),
+        });
+        self.connect_again();
+    }
+
+    #[allow(dead_code, reason = "for publishers that a master names")]
+    /// Connects no more to the places for which it says `false`, and hangs up.
+    pub(in crate::provider) fn keep(&mut self, mut keeps: impl FnMut(&Place) -> bool) {
+        self.targets.retain(|target| keeps(&target.place));
+        let targets = &self.targets;
+        let is_kept = |place: &Place| targets.iter().any(|target| target.place == *place);
+        let kept = |it: &Connection<T>| it.target.as_ref().is_none_or(is_kept);
+        self.connections.retain(kept);
+    }
+
+    pub(in crate::provider) fn waker(&self) -> Waker {
+        self.watch.waker()
+    }
+
+    pub(in crate::provider) fn want(&mut self, wanted: &[Pattern]) {
+        self.wanted = wanted.to_vec();
+        for connection in &mut self.connections {
+            let mut words = Vec::new();
+            connection.talk.want(wanted, &mut words);
+            // A connection that is lost now is found lost by the next wait.
+            let _ = connection.say(&words);
+        }
+    }
+
+    pub(in crate::provider) fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        loop {
+            let count = self.hand_over(take)?;
+            if count > 0 {
+                return Ok(Received::Messages(count));
+            }
+            self.connect_again();
+            match self.wait(wait) {
+                Woke::Woken | Woke::Interrupted => return Ok(Received::Woken),
+                Woke::Ready => self.hear()?,
+                Woke::Nothing => {}
+            }
+            let count = self.hand_over(take)?;
+            if count > 0 {
+                return Ok(Received::Messages(count));
+            }
+            let is_over = match wait {
+                Wait::Poll => true,
+                Wait::Until(end) => end.remaining(clock::now()) == Duration::ZERO,
+                Wait::Forever => false,
+            };
+            if is_over {
+                return Ok(Received::Nothing);
+            }
+        }
+    }
+
+    /// Hands over what is there whole.
+    fn hand_over(
+        &mut self,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<usize, ReceiveError> {
+        let Self {
+            connections,
+            wanted,
+            counters,
+            ..
+        } = self;
+        let mut count = 0;
+        let mut lost = None;
+        'all: for (place, connection) in connections.iter_mut().enumerate() {
+            let mut words = Vec::new();
+            let mut is_enough = false;
+            while !is_enough {
+                let bytes = &connection.room[connection.start..connection.end];
+                let Ok(read) = connection.talk.read(bytes, wanted, &mut words) else {
+                    lost = Some(place);
+                    break 'all;
+                };
+                match read {
+                    Read::Short => break,
+                    Read::Other(used) => connection.start += used,
+                    Read::Malformed(used) => {
+                        connection.start += used;
+                        counters.malformed += 1;
+                    }
+                    Read::Message(used, heard) => {
+                        connection.start += used;
+                        if !wanted.iter().any(|wanted| wanted.matches(heard.channel)) {
+                            continue;
+                        }
+                        count += 1;
+                        is_enough = take(arrival(heard)) == More::Enough;
+                    }
+                }
+            }
+            if !words.is_empty() && connection.say(&words).is_err() {
+                lost = Some(place);
+            }
+            if is_enough || lost.is_some() {
+                break;
+            }
+        }
+        match lost {
+            Some(place) if count == 0 => Err(self.hang_up(place, io::ErrorKind::InvalidData)),
+            _ => Ok(count),
+        }
+    }
+
+    fn wait(&mut self, wait: Wait) -> Woke {
+        self.watch.clear();
+        for connection in &self.connections {
+            let interest = match connection.outgoing.is_empty() {
+                true => Interest::Read,
+                false => Interest::ReadAndWrite,
+            };
+            connection.socket.watch(&mut self.watch, interest);
+        }
+        if let Some((door, _)) = &self.door {
+            door.watch(&mut self.watch);
+        }
+        let tries = self.targets.iter().filter_map(|target| target.next_try);
+        let until = match (wait, tries.min()) {
+            (Wait::Until(end), Some(next)) => Wait::Until(end.min(next)),
+            (Wait::Forever, Some(next)) => Wait::Until(next),
+            (wait, _) => wait,
+        };
+        // Without memory in the kernel nothing can be waited for; it looks like a signal.
+        self.watch.wait(until).unwrap_or(Woke::Interrupted)
+    }
+
+    /// Reads from whoever has something, and lets in who stands at the door.
+    fn hear(&mut self) -> Result<(), ReceiveError> {
+        let mut lost = None;
+        for (place, connection) in self.connections.iter_mut().enumerate() {
+            let mut outcome = Ok(());
+            if self.watch.readable(place) {
+                outcome = connection.fill(self.longest);
+            }
+            if outcome.is_ok() && self.watch.writable(place) {
+                outcome = connection.outgoing.flush(&mut connection.socket);
+            }
+            if let Err(error) = outcome {
+                lost = Some((place, error.kind()));
+                break;
+            }
+        }
+        if let Some((door, make)) = &mut self.door {
+            while let Ok(Some(socket)) = door.accept() {
+                if self.connections.len() < MOST_PEERS {
+                    let greeted = Connection::greet(socket, make, None);
+                    self.connections.extend(greeted);
+                }
+            }
+        }
+        match lost {
+            Some((place, kind)) => Err(self.hang_up(place, kind)),
+            None => Ok(()),
+        }
+    }
+
+    fn hang_up(&mut self, place: usize, reason: io::ErrorKind) -> ReceiveError {
+        let connection = self.connections.remove(place);
+        if connection.end > connection.start {
+            self.counters.incomplete += 1;
+        }
+        let peer = connection.target;
+        let mut targets = self.targets.iter_mut();
+        if let Some(target) = targets.find(|target| Some(&target.place) == peer.as_ref()) {
+            target.next_try = Some(clock::now() + RETRY);
+        }
+        ReceiveError::Disconnected {
+            peer: peer.map_or_else(|| "a sender".to_owned(), |peer| format!("{peer:?}")),
+            reason,
+        }
+    }
+
+    /// Connects to whom it is time for.
+    fn connect_again(&mut self) {
+        let now = clock::now();
+        for target in &mut self.targets {
+            if target.next_try.is_none_or(|next| next > now) {
+                continue;
+            }
+            let socket = target.place.connect();
+            let place = Some(target.place.clone());
+            let greeted = socket.ok();
+            let greeted = greeted.and_then(|it| Connection::greet(it, &mut target.make, place));
+            target.next_try = greeted.is_none().then(|| clock::now() + RETRY);
+            self.connections.extend(greeted);
+        }
+    }
+}
+
+impl<T: Talk> Connection<T> {
+    /// Says the first words; `None` where it is lost already.
+    fn greet(socket: Socket, make: &mut Make<T>, target: Option<Place>) -> Option<Self> {
+        let mut words = Vec::new();
+        let talk = make(&mut words);
+        let mut connection = Self {
+            socket,
+            talk,
+            outgoing: Outgoing::new(0),
+            room: vec![0; FIRST_ROOM],
+            start: 0,
+            end: 0,
+            target,
+        };
+        connection.say(&words).is_ok().then_some(connection)
+    }
+
+    fn say(&mut self, words: &[u8]) -> io::Result<()> {
+        self.outgoing.say(words);
+        self.outgoing.flush(&mut self.socket)
+    }
+
+    /// Reads as much as is there and there is room for, and makes room where a message needs it.
+    fn fill(&mut self, longest: usize) -> io::Result<()> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.room.len() {
+            self.room.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.room.len() {
+            if self.end >= longest {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let larger = (self.room.len() * 2).min(longest);
+            self.room.resize(larger, 0);
+        }
+        if let Some(count) = self.socket.read(&mut self.room[self.end..])? {
+            self.end += count;
+        }
+        Ok(())
+    }
+}
+
+fn arrival(heard: Heard<'_>) -> Arrival<'_> {
+    Arrival {
+        channel: heard.channel,
+        payload: Payload::Lent(heard.payload),
+        sender: heard.sender,
+        sequence: heard.sequence,
+        stamps: Stamps {
+            published: None,
+            kernel: None,
+            taken: clock::now(),
+        },
+    }
+}

@@ -1,0 +1,293 @@
+//! Where outlets publish to many peers from.
+//!
+//! A thread of its own lets peers in, hears what they want and sends what a full socket would not
+//! take; publishing writes to the peers' sockets itself, under a lock that inherits priority, so that
+//! no second thread stands between a message and the kernel.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use kadenz_rt::clock;
+use kadenz_rt::net::watch::{Interest, Waker, Watch};
+
+use super::Broken;
+use super::outgoing::{Outgoing, PARTS};
+use super::socket::{Door, Place, Socket};
+use crate::provider::Wait;
+use crate::sync::Lock;
+
+/// A connection that is lost is tried again after so long.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// A hub that is closed waits so long for peers to take what was published.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Peers beyond these are not let in.
+const MOST_PEERS: usize = 1024;
+
+/// What a peer of a hub says and hears, sans-IO.
+pub(in crate::provider) trait Peer: Send + 'static {
+    /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
+    /// answered goes to `reply`.
+    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken>;
+}
+
+/// How the hub reaches its peers.
+pub(in crate::provider) enum Side {
+    /// They come.
+    Door(Door),
+    /// It goes there.
+    Place(Place),
+}
+
+/// Makes the talk with a new peer, and says what is said first.
+type Make<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
+
+pub(in crate::provider) struct Hub<P> {
+    shared: Arc<Shared<P>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared<P> {
+    connections: Lock<Vec<Connection<P>>>,
+    waker: Waker,
+    ends: AtomicBool,
+}
+
+struct Connection<P> {
+    socket: Socket,
+    peer: P,
+    outgoing: Outgoing,
+    heard: Vec<u8>,
+    is_lost: bool,
+}
+
+impl<P> fmt::Debug for Hub<P> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Hub").finish_non_exhaustive()
+    }
+}
+
+impl<P: Peer> Hub<P> {
+    /// Begins. At most `limit` bytes wait for one peer.
+    pub(in crate::provider) fn start(side: Side, limit: usize, make: Make<P>) -> io::Result<Self> {
+        let watch = Watch::new()?;
+        let shared = Arc::new(Shared {
+            connections: Lock::new(Vec::new()),
+            waker: watch.waker(),
+            ends: AtomicBool::new(false),
+        });
+        let keeper = Keeper {
+            shared: Arc::clone(&shared),
+            watch,
+            side,
+            limit,
+            make,
+        };
+        let thread = thread::Builder::new()
+            .name("kadenz-hub".to_owned())
+            .spawn(move || keeper.keep())?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Sends to every peer for which `parts` gives something; how many were too slow to take it.
+    pub(in crate::provider) fn publish<'a>(
+        &self,
+        parts: impl Fn(&P) -> Option<[&'a [u8]; PARTS]>,
+    ) -> usize {
+        let (dropped, tell) = self.shared.connections.with(|connections| {
+            let (mut dropped, mut tell) = (0, false);
+            for connection in connections.iter_mut().filter(|it| !it.is_lost) {
+                let Some(parts) = parts(&connection.peer) else {
+                    continue;
+                };
+                match connection.outgoing.send(&mut connection.socket, parts) {
+                    Ok(true) => tell |= !connection.outgoing.is_empty(),
+                    Ok(false) => dropped += 1,
+                    Err(_) => {
+                        connection.is_lost = true;
+                        tell = true;
+                    }
+                }
+            }
+            (dropped, tell)
+        });
+        if tell {
+            self.shared.waker.wake();
+        }
+        dropped
+    }
+}
+
+impl<P> Drop for Hub<P> {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Release);
+        self.shared.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            // It ends by itself; had it panicked, there were nothing to mend.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The hub's thread. It alone adds and removes connections, so that places stay what they are while
+/// it waits.
+struct Keeper<P> {
+    shared: Arc<Shared<P>>,
+    watch: Watch,
+    side: Side,
+    limit: usize,
+    make: Make<P>,
+}
+
+impl<P: Peer> Keeper<P> {
+    fn keep(mut self) {
+        let mut room = vec![0; 1 << 16];
+        while !self.shared.ends.load(Ordering::Acquire) {
+            let count = self.prepare();
+            let retry = matches!(self.side, Side::Place(_)) && count == 0;
+            let wait = match retry {
+                true => Wait::Until(clock::now() + RETRY),
+                false => Wait::Forever,
+            };
+            if self.watch.wait(wait).is_err() {
+                thread::sleep(RETRY);
+            }
+            self.tend(&mut room, count);
+            if retry {
+                self.connect();
+            } else {
+                self.let_in();
+            }
+        }
+        self.linger();
+    }
+
+    /// Gives up lost connections and watches the others; how many there are.
+    fn prepare(&mut self) -> usize {
+        let Self { shared, watch, .. } = self;
+        watch.clear();
+        let count = shared.connections.with(|connections| {
+            connections.retain(|connection| !connection.is_lost);
+            for connection in &*connections {
+                let interest = match connection.outgoing.is_empty() {
+                    true => Interest::Read,
+                    false => Interest::ReadAndWrite,
+                };
+                connection.socket.watch(watch, interest);
+            }
+            connections.len()
+        });
+        if let Side::Door(door) = &self.side {
+            door.watch(watch);
+        }
+        count
+    }
+
+    /// Hears and sends what the wait has found.
+    fn tend(&mut self, room: &mut [u8], count: usize) {
+        let Self { shared, watch, .. } = self;
+        shared.connections.with(|connections| {
+            for (place, connection) in connections.iter_mut().enumerate().take(count) {
+                let mut outcome = Ok(());
+                if watch.readable(place) {
+                    outcome = connection.hear(room);
+                }
+                if outcome.is_ok() && watch.writable(place) {
+                    outcome = connection.outgoing.flush(&mut connection.socket);
+                }
+                connection.is_lost |= outcome.is_err();
+            }
+        });
+    }
+
+    fn let_in(&mut self) {
+        let Side::Door(door) = &self.side else {
+            return;
+        };
+        // Who leaves again before the door is opened is no reason to close it.
+        while let Ok(Some(socket)) = door.accept() {
+            self.add(socket);
+        }
+    }
+
+    fn connect(&mut self) {
+        let Side::Place(place) = &self.side else {
+            return;
+        };
+        if let Ok(socket) = place.connect() {
+            self.add(socket);
+        }
+    }
+
+    fn add(&self, socket: Socket) {
+        let mut words = Vec::new();
+        let peer = (self.make)(&mut words);
+        let mut connection = Connection {
+            socket,
+            peer,
+            outgoing: Outgoing::new(self.limit),
+            heard: Vec::new(),
+            is_lost: false,
+        };
+        connection.outgoing.say(&words);
+        let said = connection.outgoing.flush(&mut connection.socket);
+        connection.is_lost = said.is_err();
+        self.shared.connections.with(|connections| {
+            if connections.len() < MOST_PEERS {
+                connections.push(connection);
+            }
+        });
+    }
+
+    /// Gives peers time to take what was published before the end.
+    fn linger(&mut self) {
+        let end = clock::now() + LINGER;
+        while clock::now() < end {
+            let is_done = self.shared.connections.with(|connections| {
+                for connection in connections.iter_mut() {
+                    let flushed = connection.outgoing.flush(&mut connection.socket);
+                    connection.is_lost |= flushed.is_err();
+                }
+                let mut left = connections.iter().filter(|it| !it.is_lost);
+                left.all(|connection| connection.outgoing.is_empty())
+            });
+            if is_done {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl<P: Peer> Connection<P> {
+    fn hear(&mut self, room: &mut [u8]) -> io::Result<()> {
+        let Some(count) = self.socket.read(room)? else {
+            return Ok(());
+        };
+        self.heard.extend_from_slice(&room[..count]);
+        let mut reply = Vec::new();
+        let mut used = 0;
+        loop {
+            let heard = self.peer.hear(&self.heard[used..], &mut reply);
+            match heard.map_err(|Broken| io::Error::from(io::ErrorKind::InvalidData))? {
+                0 => break,
+                count => used += count,
+            }
+        }
+        self.heard.drain(..used);
+        if self.heard.len() > room.len() {
+            // Nothing that a peer of a hub has to say is that long.
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.outgoing.say(&reply);
+        self.outgoing.flush(&mut self.socket)
+    }
+}

@@ -1,0 +1,35 @@
+//! What providers over streams share: sockets that do not block, a hub from which outlets publish to
+//! many peers, and an ear that hears many peers. What is said on them is the provider's, sans-IO.
+
+pub(super) mod ear;
+pub(super) mod hub;
+pub(super) mod outgoing;
+pub(super) mod socket;
+
+use super::{SenderId, Sequence};
+
+/// What a peer said cannot be; the connection is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Broken;
+
+/// A message as it stands in what a peer has sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Heard<'a> {
+    pub(super) channel: &'a str,
+    pub(super) payload: &'a [u8],
+    pub(super) sender: SenderId,
+    pub(super) sequence: Option<Sequence>,
+}
+
+/// What stands at the front of what a peer has sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Read<'a> {
+    /// Not all of it yet.
+    Short,
+    /// Nothing for a user, of that many bytes.
+    Other(usize),
+    /// Something that should be a message and is none, of that many bytes.
+    Malformed(usize),
+    /// A message, of that many bytes.
+    Message(usize, Heard<'a>),
+}

@@ -1,0 +1,192 @@
+//! Sockets that do not block: TCP, and Unix's where there are such.
+
+use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
+#[cfg(unix)]
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kadenz_rt::net::watch::{Interest, Watch};
+
+/// How long connecting may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where a peer is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::provider) enum Place {
+    /// `host:port`.
+    Tcp(String),
+    /// The path of a socket.
+    Unix(PathBuf),
+}
+
+impl Place {
+    /// From what stands in a URL: a path begins with a slash.
+    pub(in crate::provider) fn of(location: &str) -> Self {
+        if location.starts_with('/') {
+            Self::Unix(PathBuf::from(location))
+        } else {
+            Self::Tcp(location.to_owned())
+        }
+    }
+
+    pub(in crate::provider) fn connect(&self) -> io::Result<Socket> {
+        match self {
+            Self::Tcp(place) => {
+                let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
+                for address in place.to_socket_addrs()? {
+                    match TcpStream::connect_timeout(&address, PATIENCE) {
+                        Ok(stream) => return Socket::of_tcp(stream),
+                        Err(error) => last = error,
+                    }
+                }
+                Err(last)
+            }
+            #[cfg(unix)]
+            Self::Unix(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_nonblocking(true)?;
+                Ok(Socket::Unix(stream))
+            }
+            #[cfg(not(unix))]
+            Self::Unix(_) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Listens there. A Unix socket that nobody listens at any more is replaced.
+    pub(in crate::provider) fn listen(&self) -> io::Result<Door> {
+        match self {
+            Self::Tcp(place) => {
+                let listener = TcpListener::bind(place)?;
+                listener.set_nonblocking(true)?;
+                Ok(Door::Tcp(listener))
+            }
+            #[cfg(unix)]
+            Self::Unix(path) => {
+                if path.exists() {
+                    if UnixStream::connect(path).is_ok() {
+                        return Err(ErrorKind::AddrInUse.into());
+                    }
+                    std::fs::remove_file(path)?;
+                }
+                let listener = UnixListener::bind(path)?;
+                listener.set_nonblocking(true)?;
+                Ok(Door::Unix(listener, path.clone()))
+            }
+            #[cfg(not(unix))]
+            Self::Unix(_) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+/// Where peers connect to.
+#[derive(Debug)]
+pub(in crate::provider) enum Door {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener, PathBuf),
+}
+
+impl Door {
+    /// Who stands at the door; `None` when nobody does.
+    pub(in crate::provider) fn accept(&self) -> io::Result<Option<Socket>> {
+        let accepted = match self {
+            Self::Tcp(listener) => listener.accept().and_then(|it| Socket::of_tcp(it.0)),
+            #[cfg(unix)]
+            Self::Unix(listener, _) => listener.accept().and_then(|it| {
+                it.0.set_nonblocking(true)?;
+                Ok(Socket::Unix(it.0))
+            }),
+        };
+        match accepted {
+            Ok(socket) => Ok(Some(socket)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[allow(dead_code, reason = "for publishers that a master names")]
+    /// The port of a TCP door.
+    pub(in crate::provider) fn port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
+            #[cfg(unix)]
+            Self::Unix(..) => None,
+        }
+    }
+
+    pub(in crate::provider) fn watch(&self, watch: &mut Watch) -> usize {
+        match self {
+            Self::Tcp(listener) => watch.add(listener, Interest::Read),
+            #[cfg(unix)]
+            Self::Unix(listener, _) => watch.add(listener, Interest::Read),
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Self::Unix(_, path) = self {
+            // Where it is gone already, there is nothing left to do.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(in crate::provider) enum Socket {
+    Tcp(TcpStream),
+    #[cfg(unix)]
+    Unix(UnixStream),
+}
+
+impl Socket {
+    fn of_tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Self::Tcp(stream))
+    }
+
+    /// Reads what is there; `None` when nothing is, and an error at the end.
+    pub(in crate::provider) fn read(&mut self, room: &mut [u8]) -> io::Result<Option<usize>> {
+        let outcome = match self {
+            Self::Tcp(stream) => stream.read(room),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.read(room),
+        };
+        match outcome {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => Ok(Some(count)),
+            Err(error) if is_passing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes what there is room for; that may be nothing.
+    pub(in crate::provider) fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let outcome = match self {
+            Self::Tcp(stream) => stream.write_vectored(parts),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.write_vectored(parts),
+        };
+        match outcome {
+            Err(error) if is_passing(&error) => Ok(0),
+            outcome => outcome,
+        }
+    }
+
+    pub(in crate::provider) fn watch(&self, watch: &mut Watch, interest: Interest) -> usize {
+        match self {
+            Self::Tcp(stream) => watch.add(stream, interest),
+            #[cfg(unix)]
+            Self::Unix(stream) => watch.add(stream, interest),
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

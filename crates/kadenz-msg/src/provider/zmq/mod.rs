@@ -1,0 +1,362 @@
+//! `zmq://HOST:PORT` or `zmq:///PATH`: ZeroMQ's PUB and SUB sockets, over TCP or a Unix socket.
+//!
+//! A message is what every program on ZeroMQ understands: a frame with the channel, a frame with the
+//! payload. Programs of ours know each other by a property in the handshake and add a third frame with
+//! sender and number, which others never get
+//! ([decision 0531](https://github.com/kadenz/kadenz/blob/main/docs/decisions/0531-zmtp-of-our-own.md)).
+//!
+//! One side of an address must listen. By default the first outlet does (`bind=outlet`), so that one
+//! program publishes at an address and any number subscribe; with `bind=inlet` one program subscribes
+//! and any number publish; with `bind=none` both connect to a forwarder of XPUB and XSUB sockets, which
+//! listens at the address for inlets and at `outlets` for outlets.
+//!
+//! What it guarantees: the order of each sender; no loss while a subscriber's buffer has room, and
+//! messages that find none dropped for that subscriber, counted as overrun where the publisher is ours;
+//! publishing never waits for a subscriber; no history: what is published before a subscription has
+//! arrived is lost to it, as with ZeroMQ.
+//!
+//! What it costs: a message goes from the publishing thread's system call to the receiving thread's,
+//! without the two threads that libzmq puts between.
+//!
+//! What is not possible: CURVE and PLAIN security, version 2 of the protocol, messages of one frame
+//! (counted as malformed), and knowing losses of publishers that are not ours. Nothing encrypts and
+//! nothing asks who connects: listen on loopback or a network of one's own.
+//!
+//! | parameter | meaning | default |
+//! |---|---|---|
+//! | `bind` | who listens: `outlet`, `inlet` or `none` | `outlet` |
+//! | `outlets` | where outlets connect with `bind=none` | the address |
+//! | `more` | further publishers that inlets connect to, with commas between | none |
+//! | `queue` | bytes that wait for one slow subscriber | 4 MiB |
+//! | `largest` | the longest payload, in bytes | 64 MiB |
+
+mod publishing;
+mod subscribing;
+mod zmtp;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Weak};
+
+use kadenz_rt::clock;
+
+use super::parameters::Address;
+use super::stream::ear::{Ear, EarWaker};
+use super::stream::hub::{Hub, Side};
+use super::stream::socket::Place;
+use super::{
+    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
+    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Scope, SenderId, Wait,
+    Wake,
+};
+use crate::channel::{Channel, LONGEST_CHANNEL, Pattern};
+use crate::sync::Lock;
+use publishing::Subscriber;
+use subscribing::Publisher;
+
+/// Room for what stands around a payload.
+const AROUND: usize = 1024;
+
+/// Who listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bind {
+    Outlet,
+    Inlet,
+    None,
+}
+
+/// ZeroMQ.
+#[derive(Debug)]
+pub struct Zmq {
+    address: Address,
+    settings: Settings,
+    /// The hub of the outlets that live.
+    hub: Lock<Weak<Hub<Subscriber>>>,
+}
+
+#[derive(Debug)]
+struct Settings {
+    bind: Bind,
+    publishers: Vec<Place>,
+    outlets: Place,
+    queue: usize,
+    largest: usize,
+}
+
+impl Zmq {
+    /// Reads the address; nothing is connected or listens before an outlet or an inlet is asked for.
+    ///
+    /// ```
+    /// use kadenz_msg::provider::{Provider, parameters::Address, zmq::Zmq};
+    ///
+    /// let address = Address::parse("zmq://127.0.0.1:5556?bind=inlet")?;
+    /// assert_eq!(Zmq::open(&address)?.guarantees().longest_payload, 64 << 20);
+    /// # Ok::<(), kadenz_msg::provider::ProviderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where there is no address, or a parameter is none.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        let location = address.location();
+        if !location.starts_with('/') && address.host_and_port()?.1.is_none() {
+            let remedy = "write zmq://127.0.0.1:5556 or zmq:///tmp/robot";
+            return Err(address.failed("it has no port", remedy));
+        }
+        let mut parameters = address.parameters();
+        let words = [
+            ("outlet", Bind::Outlet),
+            ("inlet", Bind::Inlet),
+            ("none", Bind::None),
+        ];
+        let bind = parameters.choice("bind", &words)?.unwrap_or(Bind::Outlet);
+        let outlets = parameters.text("outlets").unwrap_or(location);
+        let more = parameters.text("more").unwrap_or_default();
+        let more = more.split(',').filter(|place| !place.is_empty());
+        let settings = Settings {
+            bind,
+            publishers: [location].into_iter().chain(more).map(Place::of).collect(),
+            outlets: Place::of(outlets),
+            queue: parameters.bytes("queue")?.unwrap_or(4 << 20),
+            largest: parameters.bytes("largest")?.unwrap_or(64 << 20).max(1),
+        };
+        parameters.finish()?;
+        Ok(Self {
+            address: address.clone(),
+            settings,
+            hub: Lock::new(Weak::new()),
+        })
+    }
+
+    /// The hub that all outlets share, as only one can listen at an address.
+    fn hub(&self) -> io::Result<Arc<Hub<Subscriber>>> {
+        self.hub.with(|known| {
+            if let Some(hub) = known.upgrade() {
+                return Ok(hub);
+            }
+            let place = &self.settings.outlets;
+            let side = match self.settings.bind {
+                Bind::Outlet => Side::Door(place.listen()?),
+                Bind::Inlet | Bind::None => Side::Place(place.clone()),
+            };
+            let make = Box::new(Subscriber::greet);
+            let hub = Arc::new(Hub::start(side, self.settings.queue, make)?);
+            *known = Arc::downgrade(&hub);
+            Ok(hub)
+        })
+    }
+
+    fn failed(&self, what: &str, error: &io::Error) -> ProviderError {
+        let remedy = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "another program listens there: publish from that one, or give ?bind=inlet"
+            }
+            _ => "give an address of this host that may be listened at",
+        };
+        self.address.failed(format!("{what}: {error}"), remedy)
+    }
+}
+
+impl Provider for Zmq {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            order: Order::Kept,
+            loss: Loss::WhenSlow,
+            back_pressure: BackPressure::None,
+            history: History::None,
+            discovery: Discovery::Server,
+            longest_payload: self.settings.largest,
+            real_time: true,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        let hub = self
+            .hub()
+            .map_err(|error| self.failed("no outlet", &error))?;
+        Ok(Box::new(ZmqOutlet {
+            hub,
+            longest: self.settings.largest,
+            sender: new_sender(),
+            numbers: HashMap::new(),
+            in_place: Vec::new(),
+        }))
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        let failed = |error: io::Error| self.failed("no inlet", &error);
+        let longest = self.settings.largest;
+        let mut ear = Ear::new(longest + AROUND).map_err(failed)?;
+        let greet = move |words: &mut Vec<u8>| {
+            Publisher::greet(words, SenderId(new_sender().into()), longest)
+        };
+        if self.settings.bind == Bind::Inlet {
+            let door = self.settings.outlets.listen().map_err(failed)?;
+            ear.open(door, Box::new(greet));
+        } else {
+            for place in &self.settings.publishers {
+                ear.connect(place.clone(), Box::new(greet));
+            }
+        }
+        Ok(Box::new(ZmqInlet {
+            ear,
+            expected: HashMap::new(),
+        }))
+    }
+}
+
+/// A number that no other sender has, most probably: when it began, and a random part.
+fn new_sender() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one(clock::now().as_ns())
+}
+
+#[derive(Debug)]
+struct ZmqOutlet {
+    hub: Arc<Hub<Subscriber>>,
+    longest: usize,
+    sender: u64,
+    /// The next number of each channel.
+    numbers: HashMap<Channel, u32>,
+    in_place: Vec<u8>,
+}
+
+impl ZmqOutlet {
+    fn refuse_too_long(&self, channel: &Channel, length: usize) -> Result<(), PublishError> {
+        let longest = self.longest;
+        if length <= longest {
+            return Ok(());
+        }
+        Err(PublishError::TooLong {
+            channel: *channel,
+            length,
+            longest,
+        })
+    }
+}
+
+impl Outlet for ZmqOutlet {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        self.refuse_too_long(channel, payload.len())?;
+        let next = self.numbers.entry(*channel).or_insert(0);
+        let note = zmtp::note(self.sender, *next);
+        *next = next.wrapping_add(1);
+        let ours = Front::of(channel, payload.len(), true);
+        let theirs = Front::of(channel, payload.len(), false);
+        let mut tail = [0; 2 + zmtp::NOTE];
+        tail[1] = zmtp::NOTE as u8;
+        tail[2..].copy_from_slice(&note);
+        self.hub.publish(|peer| {
+            let wants = peer.wants(channel.as_str());
+            wants.then_some(if peer.is_ours {
+                [ours.bytes(), payload, &tail]
+            } else {
+                [theirs.bytes(), payload, &[]]
+            })
+        });
+        Ok(())
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        self.refuse_too_long(channel, length)?;
+        let mut payload = std::mem::take(&mut self.in_place);
+        if payload.len() < length {
+            payload.resize(length, 0);
+        }
+        let outcome = match fill(&mut payload[..length]) {
+            true => self.publish(channel, &payload[..length]).map(|()| true),
+            false => Ok(false),
+        };
+        self.in_place = payload;
+        outcome
+    }
+}
+
+/// What stands before a payload: the channel's frame and the payload's header.
+struct Front {
+    bytes: [u8; 2 + LONGEST_CHANNEL + zmtp::LONGEST_HEADER],
+    length: usize,
+}
+
+impl Front {
+    fn of(channel: &Channel, payload: usize, has_more: bool) -> Self {
+        let name = channel.as_str().as_bytes();
+        let mut bytes = [0; 2 + LONGEST_CHANNEL + zmtp::LONGEST_HEADER];
+        bytes[..2].copy_from_slice(&[1, name.len() as u8]);
+        bytes[2..2 + name.len()].copy_from_slice(name);
+        let mut header = [0; zmtp::LONGEST_HEADER];
+        let header_length = zmtp::header(&mut header, payload, has_more);
+        let length = 2 + name.len() + header_length;
+        bytes[2 + name.len()..length].copy_from_slice(&header[..header_length]);
+        Self { bytes, length }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+#[derive(Debug)]
+struct ZmqInlet {
+    ear: Ear<Publisher>,
+    /// The next number of each sender's channel.
+    expected: HashMap<(SenderId, Channel), u32>,
+}
+
+/// Channels of senders that are remembered, so that a gap in their numbers is known.
+const MOST_EXPECTED: usize = 1 << 16;
+
+impl Inlet for ZmqInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        self.ear.want(patterns);
+        // What was not wanted is not lost.
+        self.expected.clear();
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        let Self { ear, expected } = self;
+        let mut overrun = 0;
+        let outcome = ear.receive(wait, &mut |arrival| {
+            overrun += gap(expected, &arrival);
+            take(arrival)
+        });
+        ear.counters.overrun += overrun;
+        outcome
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::new(EarWaker(self.ear.waker()))
+    }
+
+    fn counters(&self) -> InletCounters {
+        self.ear.counters
+    }
+}
+
+/// How many messages before this one were dropped. TCP loses nothing and keeps the order, so that
+/// only the publisher's full buffer makes a gap.
+fn gap(expected: &mut HashMap<(SenderId, Channel), u32>, arrival: &Arrival<'_>) -> u64 {
+    let Some(sequence) = arrival.sequence else {
+        return 0;
+    };
+    let Ok(channel) = Channel::new(arrival.channel) else {
+        return 0;
+    };
+    debug_assert_eq!(sequence.scope, Scope::Channel);
+    if expected.len() >= MOST_EXPECTED {
+        expected.clear();
+    }
+    let next = sequence.number.wrapping_add(1);
+    let before = expected.insert((arrival.sender, channel), next);
+    before.map_or(0, |before| u64::from(sequence.number.wrapping_sub(before)))
+}

@@ -1,0 +1,238 @@
+//! The subscriber's side of a connection: what is asked for, and messages of frames. Sans-IO.
+
+use super::zmtp::{self, Command, Frame, GREETING};
+use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::provider::stream::ear::Talk;
+use crate::provider::stream::{Broken, Heard, Read};
+use crate::provider::{Scope, SenderId, Sequence};
+
+/// How far the handshake is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Greeting,
+    Handshake,
+    Ready,
+}
+
+/// A publisher.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    stage: Stage,
+    /// Stands for the senders of a peer that is not ours.
+    sender: SenderId,
+    /// What was asked for.
+    asked: Vec<Vec<u8>>,
+    longest: usize,
+}
+
+impl Publisher {
+    pub(super) fn greet(words: &mut Vec<u8>, sender: SenderId, longest: usize) -> Self {
+        words.extend_from_slice(&GREETING);
+        zmtp::ready(words, "SUB");
+        Self {
+            stage: Stage::Greeting,
+            sender,
+            asked: Vec::new(),
+            longest,
+        }
+    }
+
+    fn obey(&mut self, body: &[u8], wanted: &[Pattern], words: &mut Vec<u8>) -> Result<(), Broken> {
+        match zmtp::read_command(body)? {
+            Command::Ready { socket, .. } if self.stage == Stage::Handshake => {
+                if !matches!(socket, b"PUB" | b"XPUB") {
+                    return Err(Broken);
+                }
+                self.stage = Stage::Ready;
+                self.want(wanted, words);
+            }
+            Command::Ready { .. } => return Err(Broken),
+            Command::Ping(context) => zmtp::pong(words, context),
+            Command::Subscribe(_) | Command::Cancel(_) | Command::Other => {}
+        }
+        Ok(())
+    }
+
+    /// The message that begins at the front; `None` where it is not all there.
+    fn message<'a>(&self, bytes: &'a [u8]) -> Result<Option<Read<'a>>, Broken> {
+        let mut bodies = [&[][..]; 3];
+        let (mut used, mut count) = (0, 0);
+        loop {
+            let Some(frame) = zmtp::frame(&bytes[used..], self.longest)? else {
+                // A peer that never ends a message must end somewhere.
+                let is_endless = used > 2 * self.longest;
+                return if is_endless { Err(Broken) } else { Ok(None) };
+            };
+            let Frame { body, length, .. } = frame;
+            if let Some(place) = bodies.get_mut(count) {
+                *place = body;
+            }
+            used += length;
+            count += 1;
+            if !frame.has_more {
+                break;
+            }
+        }
+        let heard = self.heard(&bodies, count);
+        Ok(Some(match heard {
+            Some(heard) => Read::Message(used, heard),
+            None => Read::Malformed(used),
+        }))
+    }
+
+    /// What frames say: channel and payload, and from our own programs who sent it as which.
+    fn heard<'a>(&self, bodies: &[&'a [u8]; 3], count: usize) -> Option<Heard<'a>> {
+        let [channel, payload, note] = bodies;
+        let channel = std::str::from_utf8(channel).ok()?;
+        let is_name = (1..=LONGEST_CHANNEL).contains(&channel.len());
+        if !is_name || !(2..=3).contains(&count) {
+            return None;
+        }
+        let (sender, sequence) = match count {
+            2 => (self.sender, None),
+            _ => {
+                let (sender, number) = zmtp::read_note(note)?;
+                let scope = Scope::Channel;
+                let sequence = Sequence { number, scope };
+                (SenderId(sender.into()), Some(sequence))
+            }
+        };
+        Some(Heard {
+            channel,
+            payload,
+            sender,
+            sequence,
+        })
+    }
+}
+
+impl Talk for Publisher {
+    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
+        if self.stage != Stage::Ready {
+            return;
+        }
+        let topics: Vec<Vec<u8>> = wanted.iter().map(prefix_of).collect();
+        // New ones first, so that nothing is missed in between.
+        for topic in &topics {
+            if !self.asked.contains(topic) {
+                zmtp::say(words, &[&[1], topic]);
+            }
+        }
+        for topic in &self.asked {
+            if !topics.contains(topic) {
+                zmtp::say(words, &[&[0], topic]);
+            }
+        }
+        self.asked = topics;
+        self.asked.sort();
+        self.asked.dedup();
+    }
+
+    fn read<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        wanted: &[Pattern],
+        words: &mut Vec<u8>,
+    ) -> Result<Read<'a>, Broken> {
+        if self.stage == Stage::Greeting {
+            return Ok(match zmtp::greeting(bytes)? {
+                None => Read::Short,
+                Some(used) => {
+                    self.stage = Stage::Handshake;
+                    Read::Other(used)
+                }
+            });
+        }
+        let Some(frame) = zmtp::frame(bytes, self.longest)? else {
+            return Ok(Read::Short);
+        };
+        if frame.is_command {
+            self.obey(frame.body, wanted, words)?;
+            return Ok(Read::Other(frame.length));
+        }
+        if self.stage != Stage::Ready {
+            return Err(Broken);
+        }
+        Ok(self.message(bytes)?.unwrap_or(Read::Short))
+    }
+}
+
+/// What every channel that the pattern matches begins with: the name, or the plain letters before the
+/// first sign of an expression.
+fn prefix_of(pattern: &Pattern) -> Vec<u8> {
+    if let Some(name) = pattern.exactly() {
+        return name.as_bytes().to_vec();
+    }
+    let text = pattern.as_str().as_bytes();
+    if text.contains(&b'|') {
+        return Vec::new();
+    }
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-/#:".contains(byte);
+    let plain = text.iter().take_while(|byte| is_plain(byte)).count();
+    // The last letter may be one that comes any number of times.
+    let repeats = text.get(plain).is_some_and(|sign| b"*?{+".contains(sign));
+    text[..plain.saturating_sub(usize::from(repeats))].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_asked_for_by_what_it_must_begin_with() {
+        let prefixes = [
+            ("ARM", "ARM"),
+            ("ARM_.*", "ARM_"),
+            ("ARMS?", "ARM"),
+            ("ARM+", "AR"),
+            ("A|BC", ""),
+            (".*", ""),
+            ("(a)b", ""),
+        ];
+        for (pattern, prefix) in prefixes {
+            let pattern = Pattern::new(pattern).unwrap();
+            assert_eq!(prefix_of(&pattern), prefix.as_bytes(), "{pattern:?}");
+        }
+    }
+
+    fn ready(wanted: &[Pattern]) -> (Publisher, Vec<u8>) {
+        let mut publisher = Publisher::greet(&mut Vec::new(), SenderId(7), 1000);
+        let mut words = Vec::new();
+        publisher.read(&GREETING, wanted, &mut words).unwrap();
+        let mut peers = Vec::new();
+        zmtp::ready(&mut peers, "PUB");
+        publisher.read(&peers, wanted, &mut words).unwrap();
+        (publisher, words)
+    }
+
+    #[test]
+    fn what_is_wanted_is_asked_for_when_the_peer_is_ready_and_only_once() {
+        let wanted = ["A", "A", "B"].map(|name| Pattern::new(name).unwrap());
+        let (mut publisher, words) = ready(&wanted[..1]);
+        assert_eq!(words, b"\x00\x02\x01A");
+        let mut words = Vec::new();
+        publisher.want(&wanted[1..], &mut words);
+        assert_eq!(words, b"\x00\x02\x01B");
+        let mut words = Vec::new();
+        publisher.want(&wanted[2..], &mut words);
+        assert_eq!(words, b"\x00\x02\x00A");
+    }
+
+    #[test]
+    fn two_frames_are_a_message_of_anybody_and_others_are_none() {
+        let (mut publisher, _) = ready(&[]);
+        let mut read = |bytes: &'static [u8]| publisher.read(bytes, &[], &mut Vec::new());
+        let heard = Heard {
+            channel: "A",
+            payload: b"xy",
+            sender: SenderId(7),
+            sequence: None,
+        };
+        assert_eq!(read(b"\x01\x01A\x00\x02xy"), Ok(Read::Message(7, heard)));
+        assert_eq!(read(b"\x01\x01A\x00\x02x"), Ok(Read::Short));
+        assert_eq!(read(b"\x00\x03Axy"), Ok(Read::Malformed(5)));
+        assert_eq!(read(b"\x01\x01A\x01\x00\x00\x01?"), Ok(Read::Malformed(8)));
+        let four = b"\x01\x01A\x01\x00\x01\x00\x00\x00";
+        assert_eq!(read(four), Ok(Read::Malformed(9)));
+    }
+}

@@ -1,0 +1,276 @@
+//! ZMTP 3.0, the wire of ZeroMQ (RFC 23), as far as publishing and subscribing need it. Sans-IO.
+
+use crate::provider::stream::Broken;
+
+/// What each side says first: signature, version 3.0, the mechanism NULL, no server, filler.
+pub(super) const GREETING: [u8; 64] = {
+    let mut greeting = [0; 64];
+    greeting[0] = 0xff;
+    greeting[8] = 1;
+    greeting[9] = 0x7f;
+    greeting[10] = 3;
+    let mechanism = *b"NULL";
+    let mut at = 0;
+    while at < mechanism.len() {
+        greeting[12 + at] = mechanism[at];
+        at += 1;
+    }
+    greeting
+};
+
+const MORE: u8 = 1;
+const LONG: u8 = 2;
+const COMMAND: u8 = 4;
+
+/// The longest header of a frame, in bytes.
+pub(super) const LONGEST_HEADER: usize = 9;
+
+/// The property by which our own programs know each other, and then number their messages in a frame
+/// that others do not get. Names that begin with `X-` are free for everybody (RFC 23).
+pub(super) const OURS: &str = "X-Kadenz";
+
+/// What ends a third frame, so that it is not taken for somebody else's.
+const MARK: &[u8; 4] = b"kdz1";
+
+/// The length of a frame that says who sent which message.
+pub(super) const NOTE: usize = 16;
+
+/// A frame as it stands in what came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Frame<'a> {
+    pub(super) is_command: bool,
+    pub(super) has_more: bool,
+    pub(super) body: &'a [u8],
+    /// How long it is with its header, in bytes.
+    pub(super) length: usize,
+}
+
+/// The frame at the front; `None` where it is not all there.
+pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<Frame<'_>>, Broken> {
+    let Some((&flags, rest)) = bytes.split_first() else {
+        return Ok(None);
+    };
+    if flags & !(MORE | LONG | COMMAND) != 0 || flags & (MORE | COMMAND) == MORE | COMMAND {
+        return Err(Broken);
+    }
+    let (header, size) = if flags & LONG == 0 {
+        let Some(&size) = rest.first() else {
+            return Ok(None);
+        };
+        (2, usize::from(size))
+    } else {
+        let Some((size, _)) = rest.split_first_chunk::<8>() else {
+            return Ok(None);
+        };
+        (
+            9,
+            usize::try_from(u64::from_be_bytes(*size)).unwrap_or(usize::MAX),
+        )
+    };
+    if size > longest {
+        return Err(Broken);
+    }
+    let length = header + size;
+    Ok(bytes.get(header..length).map(|body| Frame {
+        is_command: flags & COMMAND != 0,
+        has_more: flags & MORE != 0,
+        body,
+        length,
+    }))
+}
+
+/// Writes a frame's header to the front of `room` and returns its length.
+pub(super) fn header(room: &mut [u8; LONGEST_HEADER], size: usize, has_more: bool) -> usize {
+    let more = if has_more { MORE } else { 0 };
+    if let Ok(short) = u8::try_from(size) {
+        room[..2].copy_from_slice(&[more, short]);
+        return 2;
+    }
+    room[0] = more | LONG;
+    room[1..].copy_from_slice(&(size as u64).to_be_bytes());
+    9
+}
+
+/// Adds a short frame.
+pub(super) fn say(words: &mut Vec<u8>, parts: &[&[u8]]) {
+    let size: usize = parts.iter().map(|part| part.len()).sum();
+    let mut room = [0; LONGEST_HEADER];
+    let length = header(&mut room, size, false);
+    words.extend_from_slice(&room[..length]);
+    for part in parts {
+        words.extend_from_slice(part);
+    }
+}
+
+/// Adds a short command.
+fn command(words: &mut Vec<u8>, body: &[u8]) {
+    let at = words.len();
+    say(words, &[body]);
+    words[at] |= COMMAND;
+}
+
+/// Adds the command that ends the handshake: which socket this is, and that it is ours.
+pub(super) fn ready(words: &mut Vec<u8>, socket: &str) {
+    let mut body = b"\x05READY".to_vec();
+    for (name, value) in [("Socket-Type", socket), (OURS, "1")] {
+        body.push(name.len() as u8);
+        body.extend_from_slice(name.as_bytes());
+        body.extend_from_slice(&(value.len() as u32).to_be_bytes());
+        body.extend_from_slice(value.as_bytes());
+    }
+    command(words, &body);
+}
+
+/// What a command says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Command<'a> {
+    /// The peer's socket, and whether the peer is ours.
+    Ready { socket: &'a [u8], is_ours: bool },
+    /// It subscribes, as version 3.1 says it.
+    Subscribe(&'a [u8]),
+    /// It cancels a subscription.
+    Cancel(&'a [u8]),
+    /// It wants this back.
+    Ping(&'a [u8]),
+    /// Something that needs no answer.
+    Other,
+}
+
+/// Reads a command's body.
+pub(super) fn read_command(body: &[u8]) -> Result<Command<'_>, Broken> {
+    let (name, rest) = counted(body).ok_or(Broken)?;
+    Ok(match name {
+        b"READY" => read_ready(rest)?,
+        b"SUBSCRIBE" => Command::Subscribe(rest),
+        b"CANCEL" => Command::Cancel(rest),
+        // Two bytes of time to live, then what is to be returned.
+        b"PING" => Command::Ping(rest.get(2..).ok_or(Broken)?),
+        b"ERROR" => return Err(Broken),
+        _ => Command::Other,
+    })
+}
+
+/// Answers a ping.
+pub(super) fn pong(words: &mut Vec<u8>, context: &[u8]) {
+    let body = [b"\x04PONG", context].concat();
+    command(words, &body);
+}
+
+fn read_ready(mut rest: &[u8]) -> Result<Command<'_>, Broken> {
+    let (mut socket, mut is_ours) = (&[][..], false);
+    while !rest.is_empty() {
+        let (name, after) = counted(rest).ok_or(Broken)?;
+        let (size, after) = after.split_first_chunk::<4>().ok_or(Broken)?;
+        let size = usize::try_from(u32::from_be_bytes(*size)).map_err(|_| Broken)?;
+        let value = after.get(..size).ok_or(Broken)?;
+        rest = &after[size..];
+        if name.eq_ignore_ascii_case(b"Socket-Type") {
+            socket = value;
+        }
+        is_ours |= name.eq_ignore_ascii_case(OURS.as_bytes());
+    }
+    Ok(Command::Ready { socket, is_ours })
+}
+
+/// A text after its length in one byte, and what follows.
+fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&length, rest) = bytes.split_first()?;
+    rest.split_at_checked(usize::from(length))
+}
+
+/// Whether this is the greeting of a peer that can be talked to; `None` where it is not all there.
+pub(super) fn greeting(bytes: &[u8]) -> Result<Option<usize>, Broken> {
+    let wrong = |at: usize, good: fn(u8) -> bool| bytes.get(at).is_some_and(|byte| !good(*byte));
+    if wrong(0, |it| it == 0xff) || wrong(9, |it| it & 1 == 1) || wrong(10, |it| it >= 3) {
+        return Err(Broken);
+    }
+    let Some(whole) = bytes.get(..GREETING.len()) else {
+        return Ok(None);
+    };
+    let is_null = whole[12..32] == GREETING[12..32];
+    if is_null {
+        Ok(Some(GREETING.len()))
+    } else {
+        Err(Broken)
+    }
+}
+
+/// The third frame of our own programs: who sent it, and its number on this channel.
+pub(super) fn note(sender: u64, number: u32) -> [u8; NOTE] {
+    let mut note = [0; NOTE];
+    note[..8].copy_from_slice(&sender.to_be_bytes());
+    note[8..12].copy_from_slice(&number.to_be_bytes());
+    note[12..].copy_from_slice(MARK);
+    note
+}
+
+/// Reads a third frame; `None` for one that is not ours.
+pub(super) fn read_note(body: &[u8]) -> Option<(u64, u32)> {
+    let body: &[u8; NOTE] = body.try_into().ok()?;
+    let (sender, rest) = body.split_first_chunk()?;
+    let (number, mark) = rest.split_first_chunk()?;
+    (mark == MARK).then(|| (u64::from_be_bytes(*sender), u32::from_be_bytes(*number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_header_is_short_up_to_255_bytes() {
+        let mut room = [0; LONGEST_HEADER];
+        assert_eq!(header(&mut room, 255, true), 2);
+        assert_eq!(room[..2], [1, 255]);
+        assert_eq!(header(&mut room, 256, false), 9);
+        assert_eq!(room, [2, 0, 0, 0, 0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_frame_longer_than_allowed_breaks_before_it_is_read() {
+        let bytes = [2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(frame(&bytes, 1000), Err(Broken));
+        assert_eq!(frame(&bytes[..8], 1000), Ok(None));
+    }
+
+    #[test]
+    fn our_ready_says_that_it_is_ours() {
+        let mut words = Vec::new();
+        ready(&mut words, "SUB");
+        let frame = frame(&words, 1000).unwrap().unwrap();
+        assert!(frame.is_command && frame.length == words.len());
+        let read = read_command(frame.body).unwrap();
+        let socket = &b"SUB"[..];
+        let is_ours = true;
+        assert_eq!(read, Command::Ready { socket, is_ours });
+    }
+
+    #[test]
+    fn greetings_of_old_versions_and_other_mechanisms_are_refused() {
+        assert_eq!(greeting(&GREETING), Ok(Some(64)));
+        assert_eq!(greeting(&GREETING[..63]), Ok(None));
+        for (at, byte) in [(0, 1), (10, 1), (12, b'P')] {
+            let mut other = GREETING;
+            other[at] = byte;
+            assert_eq!(greeting(&other), Err(Broken), "byte {at}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_read_beyond_their_end(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            if let Ok(Some(frame)) = frame(&bytes, 1 << 20) {
+                prop_assert!(frame.length <= bytes.len());
+                let _ = read_command(frame.body);
+            }
+            let _ = greeting(&bytes);
+            let _ = read_note(&bytes);
+        }
+
+        #[test]
+        fn a_note_comes_back(sender: u64, number: u32) {
+            prop_assert_eq!(read_note(&note(sender, number)), Some((sender, number)));
+        }
+    }
+}
