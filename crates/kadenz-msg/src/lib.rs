@@ -15,6 +15,7 @@
 //! - [`bus`]: publishing, subscribing, and the ways to receive.
 //! - [`loss`]: how many messages of which sender were lost, from LCM's own sequence numbers.
 //! - [`log`]: event logs and MCAP, recording and playing.
+//! - [`watch`]: what goes over a bus: rates, jitter, bandwidth, loss.
 //!
 //! Nothing here logs. What may be called on a real-time path says so.
 
@@ -28,4 +29,5 @@ pub mod message;
 pub mod provider;
 mod sync;
 pub mod types;
+pub mod watch;
 pub mod wire;

@@ -1,0 +1,247 @@
+//! What goes over a bus: how often, how evenly, how much, and how much of it is lost; sans-IO.
+//!
+//! A [`Watcher`] is told of every message that is heard, with its time, and says at any time what
+//! each channel does. It is what `kadenz msg spy`, `hz` and `list` show, and runs as well in virtual
+//! time or over a log.
+//!
+//! ```
+//! use kadenz_msg::channel::Channel;
+//! use kadenz_msg::watch::{Heard, WatchOptions, Watcher};
+//! use kadenz_rt::clock::MonotonicTime;
+//!
+//! let mut watcher = Watcher::new(WatchOptions::default());
+//! let ms = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
+//! for beat in 0..=100 {
+//!     watcher.hear(&Heard::at(ms(10 * beat), Channel::new("FEEDBACK")?, 200));
+//! }
+//! let feedback = &watcher.figures(ms(1000))[0];
+//! let pace = feedback.pace.expect("more than one was heard");
+//! assert_eq!((feedback.messages, pace.rate_hz.round()), (101, 100.0));
+//! assert_eq!(pace.jitter.expect("two intervals are enough").p50_ns, Some(0));
+//! # Ok::<(), kadenz_msg::channel::ChannelError>(())
+//! ```
+//!
+//! Memory is bounded whatever comes: by the number of channels, of senders, and of messages that are
+//! remembered of each channel. Not for a real-time path: it allocates as channels appear.
+
+mod channel;
+mod jitter;
+mod recent;
+mod spark;
+mod throttle;
+mod traces;
+mod turned_back;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+pub use channel::{ChannelFigures, SenderFigures};
+pub use jitter::Jitter;
+pub use recent::Pace;
+pub use spark::Spark;
+pub use throttle::Throttle;
+pub use traces::Traces;
+pub use turned_back::TurnedBack;
+
+use crate::bus::Raw;
+use crate::channel::Channel;
+use crate::loss::{LossMeter, Tally};
+use crate::message::Fingerprint;
+use crate::provider::{SenderId, Sequence};
+use channel::Books;
+
+/// How much is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WatchOptions {
+    /// Rates, jitter and bandwidth are of the messages within this span before now.
+    pub window: Duration,
+    /// At most that many messages of a channel are remembered for them.
+    pub most_messages: usize,
+    /// At most that many channels are told apart; messages of further ones are counted together.
+    pub most_channels: usize,
+    /// At most that many senders are told apart.
+    pub most_senders: usize,
+    /// The interval that messages should keep; without it, jitter is against their median interval.
+    pub expected: Option<Duration>,
+}
+
+impl Default for WatchOptions {
+    /// 5 s, 4096 messages a channel, 1000 channels and 1000 senders.
+    fn default() -> Self {
+        Self {
+            window: Duration::from_secs(5),
+            most_messages: 4096,
+            most_channels: 1000,
+            most_senders: 1000,
+            expected: None,
+        }
+    }
+}
+
+/// A message that was heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    /// When, best by the kernel's stamp.
+    pub at: MonotonicTime,
+    /// The channel it was published to.
+    pub channel: Channel,
+    /// The length of its payload.
+    pub bytes: usize,
+    /// Who sent it.
+    pub sender: SenderId,
+    /// Its number, where the provider counts.
+    pub sequence: Option<Sequence>,
+    /// What it carries as the hash of its type; `None` for fewer than eight bytes.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+impl Heard {
+    /// A message of which no more is known.
+    #[must_use]
+    pub fn at(at: MonotonicTime, channel: Channel, bytes: usize) -> Self {
+        Self {
+            at,
+            channel,
+            bytes,
+            sender: SenderId::default(),
+            sequence: None,
+            fingerprint: None,
+        }
+    }
+}
+
+/// Its time is the kernel's stamp where there is one.
+impl From<&Raw<'_>> for Heard {
+    fn from(raw: &Raw<'_>) -> Self {
+        let stamps = raw.stamps();
+        Self {
+            at: stamps.kernel.unwrap_or(stamps.taken),
+            channel: raw.channel,
+            bytes: raw.payload.len(),
+            sender: raw.delivery.sender,
+            sequence: raw.delivery.sequence,
+            fingerprint: raw.fingerprint(),
+        }
+    }
+}
+
+/// What was heard on channels beyond the most that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Beyond {
+    /// Messages.
+    pub messages: u64,
+    /// Their payloads together.
+    pub bytes: u64,
+}
+
+/// Keeps books over the channels of a bus.
+#[derive(Debug)]
+pub struct Watcher {
+    options: WatchOptions,
+    channels: BTreeMap<Channel, Books>,
+    loss: LossMeter,
+    beyond: Beyond,
+}
+
+impl Watcher {
+    /// Begins with nothing heard.
+    #[must_use]
+    pub fn new(options: WatchOptions) -> Self {
+        Self {
+            options,
+            channels: BTreeMap::new(),
+            loss: LossMeter::new(options.most_senders),
+            beyond: Beyond::default(),
+        }
+    }
+
+    /// Notes a message. Loss is exact where all messages of a sender are told here, on whatever
+    /// channel; what is to be shown of them is another question.
+    pub fn hear(&mut self, heard: &Heard) {
+        if let Some(sequence) = heard.sequence {
+            let channel = heard.channel.as_str();
+            self.loss.note(heard.sender, sequence, channel);
+        }
+        if let Some(books) = self.books(heard.channel) {
+            books.hear(heard);
+            return;
+        }
+        self.beyond.messages += 1;
+        self.beyond.bytes += heard.bytes as u64;
+    }
+
+    /// Notes that a message of a channel, which was told of before, could not be decoded.
+    pub fn undecodable(&mut self, channel: Channel) {
+        if let Some(books) = self.channels.get_mut(&channel) {
+            books.undecodable += 1;
+        }
+    }
+
+    fn books(&mut self, channel: Channel) -> Option<&mut Books> {
+        let is_full = self.channels.len() >= self.options.most_channels;
+        if is_full && !self.channels.contains_key(&channel) {
+            return None;
+        }
+        let options = &self.options;
+        let books = self.channels.entry(channel);
+        Some(books.or_insert_with(|| Books::new(channel, options)))
+    }
+
+    /// What each channel does now, by name.
+    #[must_use]
+    pub fn figures(&self, now: MonotonicTime) -> Vec<ChannelFigures> {
+        let books = self.channels.values();
+        let mut figures: Vec<_> = books.map(|books| books.figures(now)).collect();
+        for counted in self.loss.counters() {
+            let Some(channel) = counted.channel else {
+                continue;
+            };
+            let at = figures.binary_search_by_key(&channel, |figures| figures.channel);
+            if let Ok(at) = at {
+                figures[at].note_loss(counted.sender, &counted.tally);
+            }
+        }
+        figures
+    }
+
+    /// How many messages came to a channel each second, for a small picture; `None` where it was not
+    /// heard of.
+    #[must_use]
+    pub fn spark(&self, channel: &str, now: MonotonicTime) -> Option<Spark> {
+        let books = self.channels.get(channel)?;
+        Some(books.spark(now))
+    }
+
+    /// What was lost, doubled and out of order of all senders; `None` where no message had a number,
+    /// so that nothing is known.
+    #[must_use]
+    pub fn loss(&self) -> Option<Tally> {
+        let total = self.loss.total();
+        (total != Tally::default()).then_some(total)
+    }
+
+    /// What was counted of senders whose numbers count several channels, so that what is lost cannot
+    /// be said to be of one of them.
+    #[must_use]
+    pub fn loss_across_channels(&self) -> Tally {
+        let of_several = self.loss.counters().filter(|it| it.channel.is_none());
+        of_several.fold(Tally::default(), |sum, it| Tally {
+            received: sum.received + it.tally.received,
+            lost: sum.lost + it.tally.lost,
+            duplicated: sum.duplicated + it.tally.duplicated,
+            reordered: sum.reordered + it.tally.reordered,
+            restarted: sum.restarted + it.tally.restarted,
+        })
+    }
+
+    /// What was heard on further channels.
+    #[must_use]
+    pub fn beyond(&self) -> Beyond {
+        self.beyond
+    }
+}
+
+#[cfg(test)]
+mod tests;

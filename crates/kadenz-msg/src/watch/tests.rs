@@ -1,0 +1,100 @@
+use super::*;
+use crate::provider::Scope;
+
+fn at(ms: u64) -> MonotonicTime {
+    MonotonicTime::from_ns(ms * 1_000_000)
+}
+
+fn heard(name: &str, ms: u64) -> Heard {
+    Heard::at(at(ms), Channel::new(name).unwrap(), 100)
+}
+
+fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> Heard {
+    Heard {
+        sender: SenderId(sender),
+        sequence: Some(Sequence {
+            number,
+            scope: Scope::Sender,
+        }),
+        ..heard(name, ms)
+    }
+}
+
+#[test]
+fn channels_are_told_by_name_with_what_was_heard_on_each() {
+    let mut watcher = Watcher::new(WatchOptions::default());
+    for ms in 0..10 {
+        watcher.hear(&heard("B", ms * 100));
+    }
+    watcher.hear(&Heard {
+        fingerprint: Some(Fingerprint(7)),
+        ..heard("A", 900)
+    });
+    watcher.undecodable(Channel::new("A").unwrap());
+    let figures = watcher.figures(at(900));
+    let told: Vec<_> = figures
+        .iter()
+        .map(|it| (it.channel.as_str(), it.messages, it.bytes, it.undecodable))
+        .collect();
+    assert_eq!(told, [("A", 1, 100, 1), ("B", 10, 1000, 0)]);
+    assert_eq!(figures[0].fingerprint, Some(Fingerprint(7)));
+    assert!(figures[0].pace.is_none() && figures[1].pace.is_some());
+    assert_eq!(watcher.loss(), None, "no message had a number");
+}
+
+#[test]
+fn loss_of_a_sender_of_one_channel_is_told_there() {
+    let mut watcher = Watcher::new(WatchOptions::default());
+    for number in [0, 1, 4, 5, 5] {
+        watcher.hear(&numbered("A", 0, 1, number));
+    }
+    watcher.hear(&numbered("A", 0, 2, 10));
+    let figures = watcher.figures(at(0));
+    let loss = figures[0].loss.unwrap();
+    assert_eq!((loss.lost, loss.duplicated), (2, 1));
+    let lost = |of: &SenderFigures| of.loss.map(|it| it.lost);
+    let senders: Vec<_> = figures[0].senders.iter().map(lost).collect();
+    assert_eq!(senders, [Some(2), Some(0)]);
+}
+
+#[test]
+fn loss_of_a_sender_of_several_channels_is_told_of_no_single_one() {
+    let mut watcher = Watcher::new(WatchOptions::default());
+    for (name, number) in [("A", 0), ("B", 1), ("A", 3)] {
+        watcher.hear(&numbered(name, 0, 1, number));
+    }
+    assert!(watcher.figures(at(0)).iter().all(|it| it.loss.is_none()));
+    assert_eq!(watcher.loss_across_channels().lost, 1);
+    assert_eq!(watcher.loss().map(|it| it.lost), Some(1));
+}
+
+#[test]
+fn a_channel_of_several_types_is_noticed() {
+    let mut watcher = Watcher::new(WatchOptions::default());
+    for fingerprint in [1, 1, 2, 1] {
+        watcher.hear(&Heard {
+            fingerprint: Some(Fingerprint(fingerprint)),
+            ..heard("A", 0)
+        });
+    }
+    assert_eq!(watcher.figures(at(0))[0].type_changes, 2);
+}
+
+#[test]
+fn a_flood_of_names_takes_bounded_memory_and_hides_no_channel_that_was_there() {
+    let mut watcher = Watcher::new(WatchOptions {
+        most_channels: 10,
+        ..WatchOptions::default()
+    });
+    watcher.hear(&heard("REAL", 0));
+    for name in 0..10_000 {
+        watcher.hear(&heard(&format!("FLOOD_{name}"), 1));
+    }
+    watcher.hear(&heard("REAL", 2));
+    let figures = watcher.figures(at(2));
+    assert_eq!(figures.len(), 10);
+    let real = figures.iter().find(|it| it.channel.as_str() == "REAL");
+    assert_eq!(real.map(|it| it.messages), Some(2));
+    let beyond = watcher.beyond();
+    assert_eq!((beyond.messages, beyond.bytes), (9_991, 999_100));
+}
