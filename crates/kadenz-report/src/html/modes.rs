@@ -60,7 +60,7 @@ fn table(out: &mut Markup, run: &RunOnPage<'_>) {
     for series in searched(run) {
         let described = run.summary.named(&series.series);
         let shapes = described.map_or_else(Vec::new, |it| {
-            shapes(&run.summary.folder, &it.series, &series.modes)
+            shapes(&run.summary.folder, &it.series, series)
         });
         let shapes = shapes.into_iter().chain(std::iter::repeat(None));
         for (mode, shape) in series.modes.iter().zip(shapes) {
@@ -125,11 +125,11 @@ fn picture(out: &mut Markup, shape: Option<&Shape>) {
 /// The corners of a line through values between `low` and `high`.
 fn points(values: &[i64], low: i64, high: i64) -> String {
     let wide = SIZE.0 / (values.len().max(2) - 1) as f64;
-    let rise = (SIZE.1 - 2.0) / (high - low).max(1) as f64;
+    let rise = (SIZE.1 - 2.0) / high.saturating_sub(low).max(1) as f64;
     let point = |(index, value): (usize, &i64)| {
         let (x, y) = (
             index as f64 * wide,
-            SIZE.1 - 1.0 - (value - low) as f64 * rise,
+            SIZE.1 - 1.0 - value.saturating_sub(low) as f64 * rise,
         );
         format!("{x:.1},{y:.1}")
     };
@@ -178,6 +178,7 @@ mod tests {
             count: 8_640_000,
             span_s: 86_400.0,
             modes,
+            starts_s: Vec::new(),
             notes: vec!["the samples were <cut> off".into()],
         }
     }
@@ -249,6 +250,17 @@ mod tests {
             "{drawn}"
         );
         assert!(drawn.contains("over 0.03 s around an occurrence, from 100\u{a0}ns"));
+    }
+
+    #[test]
+    fn a_picture_from_end_to_end_of_the_numbers_is_drawn() {
+        let mut out = Markup::default();
+        let shape = Shape {
+            bins: vec![(i64::MIN, -1), (0, i64::MAX), (i64::MIN, i64::MAX)],
+            span_s: 0.03,
+        };
+        picture(&mut out, Some(&shape));
+        assert!(out.finish().contains("<polyline class=\"most\""));
     }
 
     /// The section alone: a page is long.

@@ -233,6 +233,7 @@ fn modes_stand_beside_a_series_that_was_searched_and_keep_to_the_schema() {
         count: 8_640_000,
         span_s: 86_400.0,
         modes: vec![mode],
+        starts_s: Vec::new(),
         notes: Vec::new(),
     });
     let mut output = parsed(&[run]);

@@ -88,7 +88,7 @@ pub(super) fn coverage(
     if beside > share / 2.0 {
         return None;
     }
-    let beside = beside + 2.0 * (beside / (slots * BESIDE.len()) as f64).sqrt();
+    let beside = beside + 2.0 * (beside / (slots as f64 * BESIDE.len() as f64)).sqrt();
     Some(Coverage {
         candidate,
         covered,

@@ -124,7 +124,8 @@ impl Ladder {
         let before = self
             .last_ns
             .filter(|before| first.at_ns.saturating_sub(*before) <= longest);
-        self.watched_ns += last.at_ns.saturating_sub(before.unwrap_or(begun));
+        let watched = last.at_ns.saturating_sub(before.unwrap_or(begun));
+        self.watched_ns = self.watched_ns.saturating_add(watched);
         self.last_ns = Some(last.at_ns);
     }
 
@@ -153,7 +154,8 @@ impl Collector {
                 continue;
             }
             let torn = self.open.as_ref().is_some_and(|run| {
-                point.at_ns - run.last_ns > interval_ns.saturating_mul(BLOCK as i64)
+                let apart = point.at_ns.saturating_sub(run.last_ns);
+                apart > interval_ns.saturating_mul(BLOCK as i64)
             });
             if torn {
                 self.close(interval_ns);

@@ -2,6 +2,7 @@
 
 use super::baseline::{Baseline, Levelled, seconds};
 use super::events::Ladder;
+use super::order::Order;
 use super::search::{Record, search};
 use super::{Found, Point};
 
@@ -9,6 +10,9 @@ use super::{Found, Point};
 const HEAD: usize = 1024;
 
 /// Finds what recurs in a stream of points, in some megabytes of memory however long it is.
+///
+/// Points may come out of order by up to 4,096 other times: late answers are recorded after those that
+/// overtook them. Of points at one time, as the devices that answer one beat, the highest value is searched.
 ///
 /// ```
 /// use kadenz_report::modes::{Finder, ModeKind, Point};
@@ -34,8 +38,9 @@ pub struct Finder {
     /// Points from before the interval was known.
     head: Vec<Point>,
     stage: Option<Stage>,
+    order: Order,
     count: u64,
-    first_ns: i64,
+    first_ns: Option<i64>,
     last_ns: i64,
 }
 
@@ -57,23 +62,26 @@ impl Finder {
                 .filter(|ns| *ns > 0),
             head: Vec::new(),
             stage: None,
+            order: Order::default(),
             count: 0,
-            first_ns: 0,
+            first_ns: None,
             last_ns: 0,
         }
     }
 
-    /// Takes a point. One that is not later than the one before is left out: of two at one time
-    /// nobody knows which came first.
+    /// Takes a point. One that comes later than it can be put in order is left out and counted
+    /// ([`Found::overtaken`]).
     pub fn take(&mut self, point: Point) {
-        if self.count > 0 && point.at_ns <= self.last_ns {
-            return;
-        }
-        if self.count == 0 {
-            self.first_ns = point.at_ns;
-        }
-        self.last_ns = point.at_ns;
         self.count += 1;
+        if let Some(earliest) = self.order.take(point) {
+            self.take_next(earliest);
+        }
+    }
+
+    /// Takes the point that comes next in order of time.
+    fn take_next(&mut self, point: Point) {
+        self.first_ns.get_or_insert(point.at_ns);
+        self.last_ns = point.at_ns;
         if let Some(stage) = &mut self.stage {
             stage.take(point);
         } else {
@@ -87,14 +95,18 @@ impl Finder {
     /// Searches what was taken.
     #[must_use]
     pub fn finish(mut self) -> Found {
+        while let Some(point) = self.order.give() {
+            self.take_next(point);
+        }
         if self.stage.is_none() {
             self.begin();
         }
-        let span_s = seconds(self.last_ns.saturating_sub(self.first_ns));
+        let first_ns = self.first_ns.unwrap_or(self.last_ns);
         let mut found = Found {
-            count: self.count,
-            span_s,
-            modes: Vec::new(),
+            count: self.count - self.order.overtaken(),
+            overtaken: self.order.overtaken(),
+            span_s: seconds(self.last_ns.saturating_sub(first_ns)),
+            ..Found::default()
         };
         let Some(stage) = self.stage else {
             return found;
@@ -111,7 +123,8 @@ impl Finder {
             interval_s,
             level_ns: blocks.level(),
         };
-        found.modes = search(&ladder.finish(), blocks.into_all(), record);
+        let all = search(&ladder.finish(), blocks.into_all(), record);
+        (found.modes, found.starts_s) = all.into_iter().unzip();
         found
     }
 
@@ -140,11 +153,84 @@ impl Stage {
 fn typical(points: &[Point]) -> i64 {
     let mut apart: Vec<i64> = points
         .windows(2)
-        .map(|pair| pair[1].at_ns - pair[0].at_ns)
+        .map(|pair| pair[1].at_ns.saturating_sub(pair[0].at_ns))
         .collect();
     if apart.is_empty() {
         return 1;
     }
     let middle = apart.len() / 2;
     (*apart.select_nth_unstable(middle).1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::ModeKind;
+    use crate::modes::sim::Recipe;
+
+    /// 100 Hz for 400 s; every five seconds one sample is high.
+    fn rtt() -> Vec<Point> {
+        let mut recipe = Recipe::blog();
+        recipe.samples = 40_000;
+        recipe.modes = vec![recipe.modes[1]];
+        recipe.points().collect()
+    }
+
+    #[test]
+    fn late_answers_that_were_overtaken_are_found() {
+        let mut finder = Finder::new(Some(10_000_000));
+        // A high answer comes when the next three are there already.
+        let mut points = rtt();
+        for second in points.chunks_mut(500) {
+            second[123..127].rotate_left(1);
+        }
+        points.into_iter().for_each(|point| finder.take(point));
+        let found = finder.finish();
+        assert_eq!((found.count, found.overtaken), (40_000, 0));
+        assert_eq!(found.modes.len(), 1, "{:?}", found.modes);
+        assert_eq!(found.modes[0].occurrences, 80);
+        assert_eq!(found.modes[0].kind, ModeKind::Spike);
+    }
+
+    #[test]
+    fn the_slowest_of_the_devices_of_a_beat_is_found() {
+        let mut finder = Finder::new(Some(10_000_000));
+        for slow in rtt() {
+            for value_ns in [190_000, slow.value_ns, 192_000] {
+                finder.take(Point { value_ns, ..slow });
+            }
+        }
+        let found = finder.finish();
+        assert_eq!((found.count, found.overtaken), (120_000, 0));
+        assert_eq!(found.modes.len(), 1, "{:?}", found.modes);
+    }
+
+    #[test]
+    fn what_comes_too_late_is_counted() {
+        let mut finder = Finder::new(Some(10_000_000));
+        let points = rtt();
+        let again = points[..10_000].iter().chain(&points[..3]);
+        again.for_each(|point| finder.take(*point));
+        let found = finder.finish();
+        assert_eq!((found.count, found.overtaken), (10_000, 3));
+    }
+
+    #[test]
+    fn times_and_values_from_end_to_end_are_borne() {
+        let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
+        for interval_ns in [None, Some(1), Some(u64::MAX), Some(i64::MAX as u64)] {
+            let mut finder = Finder::new(interval_ns);
+            for index in 0..3000_usize {
+                let at_ns = match index % 3 {
+                    0 => ends[index / 3 % ends.len()],
+                    1 => i64::MIN + index as i64,
+                    _ => i64::MAX - 4000 + index as i64,
+                };
+                let value_ns = ends[index % ends.len()];
+                finder.take(Point { at_ns, value_ns });
+            }
+            let found = finder.finish();
+            assert_eq!(found.count + found.overtaken, 3000);
+        }
+    }
 }

@@ -11,6 +11,9 @@ use super::{Mode, ModeKind};
 /// Runs of fewer samples are spikes, longer ones phases.
 const LONGEST_SPIKE: f64 = 16.0;
 
+/// Starts that are told of a mode, at most.
+pub(super) const MOST_STARTS: usize = 1024;
+
 /// What most events of a class are.
 pub(super) fn kind(class: &Class, record: Record) -> ModeKind {
     if class.phases {
@@ -73,6 +76,31 @@ pub(super) fn mode(
         expected: ((watched_s / period_s).round() as u64).max(members.len() as u64),
         confidence: 1.0 - best.ln_chance.exp(),
     }
+}
+
+/// Where occurrences began, of many a share that is spread over the record. The mark of an event is known
+/// better than its first sample, which may hide in the noise; and a period that is kept to the resolution
+/// is known better than any mark.
+pub(super) fn starts(members: &[Event], mode: &Mode, resolution_s: f64) -> Vec<f64> {
+    let Some(first) = members.first() else {
+        return Vec::new();
+    };
+    // A ramp is known from its line, and its mark is its last sample.
+    let before_s = if mode.kind == ModeKind::Ramp {
+        mode.duration_s - mode.duration_s / mode.samples.max(1) as f64
+    } else {
+        let before = members.iter().map(|it| it.mark_s - it.at_s);
+        median(&mut before.collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    let strays = mode.stray_s > resolution_s;
+    let start = |event: &Event| {
+        let since_s = event.mark_s - first.mark_s;
+        let on_grid = (since_s / mode.period_s).round() * mode.period_s;
+        let is_kept = !strays && (since_s - on_grid).abs() <= resolution_s;
+        first.mark_s - before_s + if is_kept { on_grid } else { since_s }
+    };
+    let stride = members.len().div_ceil(MOST_STARTS).max(1);
+    members.iter().step_by(stride).map(start).collect()
 }
 
 /// How long phases last: the mean of those that are as long as the median of them, to the resolution at

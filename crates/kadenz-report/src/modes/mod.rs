@@ -2,7 +2,7 @@
 //!
 //! A mode is a latency that recurs with a period: one packet every five seconds, a phase of fifteen
 //! seconds every five minutes, a ramp once an hour. [`Finder`] takes the samples as they stream by,
-//! in bounded memory, and [`Finder::finish`] searches what it kept:
+//! in bounded memory, puts them in order of time (`order`), and [`Finder::finish`] searches what it kept:
 //!
 //! 1. `baseline`: the median of every 64 samples; what stands above the median of nine such blocks
 //!    is a run of samples, kept by a ladder of levels (`events`), an octave each.
@@ -27,6 +27,7 @@ mod finder;
 mod json;
 mod lags;
 mod measure;
+mod order;
 mod phases;
 mod ramps;
 mod read;
@@ -35,6 +36,7 @@ mod search;
 mod shape;
 pub mod sim;
 mod suggest;
+mod timing;
 mod words;
 
 use serde::Serialize;
@@ -128,6 +130,9 @@ pub struct SeriesModes {
     pub span_s: f64,
     /// The modes, the most certain first.
     pub modes: Vec<Mode>,
+    /// Of each mode where its occurrences began, ascending, in seconds since the start of the run; of many
+    /// a thousand, spread over the record.
+    pub starts_s: Vec<Vec<f64>>,
     /// What a reader must know before believing them.
     pub notes: Vec<String>,
 }
@@ -135,12 +140,16 @@ pub struct SeriesModes {
 /// What was found in a stream of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// Points taken.
+    /// Points taken, without those that came too late.
     pub count: u64,
+    /// Points that came too late: later ones than [`Finder`] can hold back had been taken before.
+    pub overtaken: u64,
     /// From the first point to the last, in seconds.
     pub span_s: f64,
     /// The modes, the most certain first.
     pub modes: Vec<Mode>,
+    /// Of each mode where its occurrences began, as in [`SeriesModes::starts_s`].
+    pub starts_s: Vec<Vec<f64>>,
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
 use kadenz_record::run::model::Series;
-use kadenz_record::samples::Sample;
 use kadenz_record::samples::reader::SamplesFile;
 use thiserror::Error;
 
 use super::shape::{Shape, Shaper};
-use super::{Finder, Found, Mode, Point, SeriesModes, Source};
+use super::timing::Timing;
+use super::{Finder, Found, Point, SeriesModes, Source};
+use crate::numbers;
 use crate::summary::{IntervalPoint, SummariseError, Summary, SummaryOptions};
 
 /// Why a run could not be searched for modes.
@@ -137,7 +138,16 @@ impl Reading<'_> {
     }
 }
 
-fn modes(series: &Series, source: Source, found: Found, notes: Vec<String>) -> SeriesModes {
+fn modes(series: &Series, source: Source, found: Found, mut notes: Vec<String>) -> SeriesModes {
+    if found.overtaken > 0 {
+        let (count, were) = match found.overtaken {
+            1 => ("1 sample".to_owned(), "was"),
+            many => (format!("{} samples", numbers::thousands(many)), "were"),
+        };
+        notes.push(format!(
+            "{count} came too late to be put in order of time and {were} left out"
+        ));
+    }
     SeriesModes {
         series: series.name.clone(),
         kind: series.kind,
@@ -145,6 +155,7 @@ fn modes(series: &Series, source: Source, found: Found, notes: Vec<String>) -> S
         count: found.count,
         span_s: found.span_s,
         modes: found.modes,
+        starts_s: found.starts_s,
         notes,
     }
 }
@@ -157,8 +168,13 @@ fn of_samples(file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> Fo
 
 /// The shape of an occurrence of each mode, from the raw samples; absent where there are none, or where
 /// a mode has no shape that could be seen.
-pub(crate) fn shapes(folder: &Path, series: &Series, modes: &[Mode]) -> Vec<Option<Shape>> {
-    let mut shapers: Vec<Option<Shaper>> = modes.iter().map(Shaper::new).collect();
+pub(crate) fn shapes(folder: &Path, series: &Series, found: &SeriesModes) -> Vec<Option<Shape>> {
+    let starts = found.starts_s.iter().map(Vec::as_slice);
+    let starts = starts.chain(std::iter::repeat(&[][..]));
+    let modes = found.modes.iter().zip(starts);
+    let mut shapers: Vec<Option<Shaper>> = modes
+        .map(|(mode, starts)| Shaper::new(mode, starts))
+        .collect();
     let reader = RunReader::open(folder).ok();
     let file = reader.and_then(|it| it.samples(&series.name).ok());
     if let Some(file) = file.filter(|_| shapers.iter().any(Option::is_some)) {
@@ -176,22 +192,9 @@ pub(crate) fn shapes(folder: &Path, series: &Series, modes: &[Mode]) -> Vec<Opti
 /// Gives every sample as a point; what a reader must know of it.
 fn each_point(mut file: SamplesFile, series: &Series, take: &mut impl FnMut(Point)) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut timed = None;
-    let read = file.for_each_chunk(|samples| {
-        let timed = *timed.get_or_insert_with(|| is_timed(samples));
-        let interval_ns = series.expected_interval_ns.unwrap_or(1_000_000);
-        for sample in samples {
-            let at_ns = if timed {
-                sample.intended_ns
-            } else {
-                let at_ns = sample.sequence.saturating_mul(interval_ns);
-                i64::try_from(at_ns).unwrap_or(i64::MAX)
-            };
-            let value_ns = sample.value_ns;
-            take(Point { at_ns, value_ns });
-        }
-    });
-    if timed == Some(false) {
+    let mut timing = Timing::new(series.expected_interval_ns);
+    let read = file.for_each_chunk(|samples| timing.take(samples, take));
+    if timing.finish(take) == Some(false) {
         let text = match series.expected_interval_ns {
             Some(_) => "the samples have no times: they are taken to be one interval apart",
             None => "the samples have no times and no interval: a sample is taken for 1 ms",
@@ -210,12 +213,6 @@ fn each_point(mut file: SamplesFile, series: &Series, take: &mut impl FnMut(Poin
     notes
 }
 
-/// Whether samples say when they were: some imports know only their order.
-fn is_timed(samples: &[Sample]) -> bool {
-    let later = |pair: &[Sample]| pair[1].intended_ns > pair[0].intended_ns;
-    samples.windows(2).any(later)
-}
-
 fn of_intervals(intervals: &[IntervalPoint]) -> Found {
     let mut finder = Finder::new(None);
     for point in intervals.iter().filter(|it| it.count > 0) {
@@ -225,4 +222,27 @@ fn of_intervals(intervals: &[IntervalPoint]) -> Found {
         });
     }
     finder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_too_late_is_noted() {
+        let notes = |overtaken| {
+            let found = Found {
+                overtaken,
+                ..Found::default()
+            };
+            modes(&Series::default(), Source::Samples, found, Vec::new()).notes
+        };
+        assert!(notes(0).is_empty());
+        assert!(
+            notes(1)[0].starts_with("1 sample came too late"),
+            "{:?}",
+            notes(1)
+        );
+        assert!(notes(3000)[0].starts_with("3,000 samples came too late"));
+    }
 }

@@ -1,11 +1,13 @@
 //! Finds the strongest mode, takes its events out, and searches again.
 
+use std::ops::Range;
+
 use super::baseline::Block;
 use super::chain::chain;
 use super::classes::{Class, classes, of_phases};
 use super::events::{Collected, Event};
 use super::lags::Candidate;
-use super::measure::mode;
+use super::measure::{mode, starts};
 use super::removal::{Grid, leave_out, remove};
 use super::suggest::{Suggested, better, suggested};
 use super::{FEWEST_OCCURRENCES, Mode};
@@ -25,8 +27,12 @@ pub(super) struct Record {
     pub(super) level_ns: f64,
 }
 
-/// The modes of a record, the strongest first.
-pub(super) fn search(ladder: &[Collected], blocks: Vec<Block>, record: Record) -> Vec<Mode> {
+/// The modes of a record, the strongest first, each with where its occurrences began.
+pub(super) fn search(
+    ladder: &[Collected],
+    blocks: Vec<Block>,
+    record: Record,
+) -> Vec<(Mode, Vec<f64>)> {
     let mut search = Search::new(ladder, blocks, record);
     let mut modes = Vec::new();
     while modes.len() < MOST_MODES {
@@ -46,7 +52,7 @@ struct Search {
     classes: Vec<Class>,
     /// What each class suggests.
     suggestions: Vec<Option<Suggested>>,
-    /// How many classes there were of each octave of sizes.
+    /// How many classes there are of each octave of sizes.
     octaves: Vec<usize>,
 }
 
@@ -72,14 +78,12 @@ impl Search {
     /// Looks at a class again.
     fn suggest(&mut self, index: usize) {
         let class = &self.classes[index];
-        // Phases are looked for again in what is left, and may then be of a new size.
         let same_size = self.octaves.get(class.octave() as usize).copied();
-        self.suggestions[index] =
-            suggested(index, class, same_size.unwrap_or(1).max(1), self.record);
+        self.suggestions[index] = suggested(index, class, same_size.unwrap_or(1), self.record);
     }
 
     /// Takes a mode out of everything; absent if its occurrences are too few after all.
-    fn take(&mut self, best: Suggested) -> Option<Mode> {
+    fn take(&mut self, best: Suggested) -> Option<(Mode, Vec<f64>)> {
         let class = &self.classes[best.class];
         let candidate = following(class, best.coverage.candidate, class.watched_s);
         let chain = chain(&class.events, candidate);
@@ -91,23 +95,29 @@ impl Search {
             return None;
         }
         let grid = Grid::of(&mode, &members, candidate);
+        let mut again = Vec::new();
         if best.phases {
-            self.look_for_phases_again(&members, best.resolution_s);
+            again.extend(self.look_for_phases_again(&members, best.resolution_s));
         }
-        for index in 0..self.classes.len() {
-            let class = &mut self.classes[index];
+        for (index, class) in self.classes.iter_mut().enumerate() {
             let lost = remove(class, &members, best, self.record) + grid.clear(class);
             let many = 20 * lost > class.events.len();
             // What showed no mode shows none for having lost a few events of another.
             if lost > 0 && (self.suggestions[index].is_some() || many) {
-                self.suggest(index);
+                again.push(index);
             }
         }
-        Some(mode)
+        // Sets that lost events may be of another size now.
+        self.octaves = per_octave(&self.classes);
+        again.sort_unstable();
+        again.dedup();
+        again.into_iter().for_each(|index| self.suggest(index));
+        Some((mode, starts(&members, &mode, best.resolution_s)))
     }
 
     /// Without the blocks of a phase: at coarser scales it would come back as its own beat with them.
-    fn look_for_phases_again(&mut self, phases: &[Event], resolution_s: f64) {
+    /// Gives the places of the new classes, which suggest nothing yet.
+    fn look_for_phases_again(&mut self, phases: &[Event], resolution_s: f64) -> Range<usize> {
         leave_out(&mut self.blocks, phases, resolution_s);
         // Classes of phases stand behind all others.
         self.classes.retain(|class| !class.phases);
@@ -115,16 +125,15 @@ impl Search {
         self.classes.extend(of_phases(&self.blocks, self.record));
         self.suggestions.truncate(first);
         self.suggestions.resize(self.classes.len(), None);
-        for index in first..self.classes.len() {
-            self.suggest(index);
-        }
+        first..self.classes.len()
     }
 }
 
-/// How many classes there are of each octave of sizes.
+/// How many classes there are of each octave of sizes, without those that are too small to be searched.
 fn per_octave(classes: &[Class]) -> Vec<usize> {
     let mut counts = Vec::new();
-    for class in classes {
+    let searched = |class: &&Class| class.events.len() as u64 >= FEWEST_OCCURRENCES;
+    for class in classes.iter().filter(searched) {
         let octave = class.octave() as usize;
         counts.resize(counts.len().max(octave + 1), 0);
         counts[octave] += 1;
@@ -141,5 +150,60 @@ fn following(class: &Class, candidate: Candidate, span_s: f64) -> Candidate {
     Candidate {
         period_s,
         window_s: window_s.max(widest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8,000 blocks of 0.64 s with a phase every 300 of them, and a spike every 7 s.
+    fn found_twice() -> Search {
+        let wave = |i: usize| if i % 300 < 20 { 400.0 } else { 0.0 } + (i % 7) as f64;
+        let block = |i: usize| Block {
+            at_s: 0.64 * i as f64,
+            end_s: 0.64 * (i + 1) as f64,
+            median: wave(i),
+            p90: wave(i) + 10.0,
+        };
+        let event = |i: usize| Event {
+            at_s: 7.0 * i as f64,
+            mark_s: 7.0 * i as f64,
+            end_s: 7.0 * i as f64 + 0.01,
+            height_ns: 5_000.0,
+            samples: 1,
+            slope_ns: 0.0,
+        };
+        let record = Record {
+            watched_s: 5_120.0,
+            interval_s: 0.01,
+            level_ns: 3.0,
+        };
+        let collected = Collected {
+            events: (0..731).map(event).collect(),
+            watched_s: record.watched_s,
+        };
+        Search::new(&[collected], (0..8_000).map(block).collect(), record)
+    }
+
+    #[test]
+    fn sets_are_counted_as_they_are_after_each_mode() {
+        let mut search = found_twice();
+        let first = search.octaves.clone();
+        let mut kinds = Vec::new();
+        while let Some(best) = search.best() {
+            kinds.extend(search.take(best).map(|it| it.0.kind));
+            assert_eq!(search.octaves, per_octave(&search.classes));
+        }
+        assert!(kinds.len() >= 2, "{kinds:?}");
+        assert_ne!(search.octaves, first);
+    }
+
+    #[test]
+    fn sets_that_are_too_small_to_be_searched_are_not_counted() {
+        let mut search = found_twice();
+        search.classes.truncate(1);
+        search.classes[0].events.truncate(2);
+        assert!(per_octave(&search.classes).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use super::{Mode, Point};
 /// Bins across the picture, at most.
 const MOST_BINS: usize = 60;
 
-/// Values that are kept of a bin: of more, the occurrences in between are left out.
+/// Values that are kept of a bin: of more, occurrences in between are left out.
 const MOST_VALUES: usize = 1024;
 
 /// An occurrence is shown as if it lasted so many samples at least, to be seen among others.
@@ -24,51 +24,45 @@ pub(crate) struct Shape {
 /// Lays occurrences over each other as the samples stream by.
 #[derive(Debug)]
 pub(super) struct Shaper {
-    /// Start of the first picture.
-    from_s: f64,
-    period_s: f64,
+    /// Where pictures begin, ascending: each occurrence has its own, for a mode may stray.
+    froms_s: Vec<f64>,
     span_s: f64,
     /// Half an interval keeps rounding from moving a sample into the bin before.
     half_s: f64,
-    /// Every how manieth occurrence is taken.
-    stride: u64,
     bins: Vec<Vec<i64>>,
 }
 
 impl Shaper {
-    /// Begins; absent for a mode that strays by more than the picture shows.
-    pub(super) fn new(mode: &Mode) -> Option<Self> {
+    /// Begins, with where occurrences began; absent where the picture would have a single bin.
+    pub(super) fn new(mode: &Mode, starts_s: &[f64]) -> Option<Self> {
         // Not every series says its interval, but every mode how many of them it lasts.
         let interval_s = mode.duration_s / mode.samples.max(1) as f64;
         let length_s = mode.duration_s.max(SHORTEST * interval_s);
         let span_s = (3.0 * length_s).min(mode.period_s);
         let samples = span_s / interval_s;
-        if mode.stray_s > length_s || !samples.is_finite() || samples < 2.0 {
+        if !samples.is_finite() || samples < 2.0 {
             return None;
         }
         let count = (samples.round() as usize).min(MOST_BINS);
-        let values = mode.occurrences as f64 * samples / count as f64;
+        let values = starts_s.len() as f64 * samples / count as f64;
+        let stride = (values / MOST_VALUES as f64).ceil().max(1.0) as usize;
+        let before_s = length_s.min(span_s / 3.0);
+        let starts = starts_s.iter().step_by(stride);
         Some(Self {
-            from_s: mode.first_s - length_s.min(span_s / 3.0),
-            period_s: mode.period_s,
+            froms_s: starts.map(|start_s| start_s - before_s).collect(),
             span_s,
             half_s: interval_s / 2.0,
-            stride: (values / MOST_VALUES as f64).ceil().max(1.0) as u64,
             bins: vec![Vec::new(); count],
         })
     }
 
     pub(super) fn take(&mut self, point: Point) {
-        let since_s = point.at_ns as f64 / 1e9 + self.half_s - self.from_s;
-        if since_s < 0.0 {
+        let at_s = point.at_ns as f64 / 1e9 + self.half_s;
+        let begun = self.froms_s.partition_point(|from_s| *from_s <= at_s);
+        let Some(from_s) = begun.checked_sub(1).map(|it| self.froms_s[it]) else {
             return;
-        }
-        let occurrence = (since_s / self.period_s).floor();
-        let within = (since_s - occurrence * self.period_s) / self.span_s;
-        let place = (within * self.bins.len() as f64) as usize;
-        if !(occurrence as u64).is_multiple_of(self.stride) {
-            return;
-        }
+        };
+        let place = ((at_s - from_s) / self.span_s * self.bins.len() as f64) as usize;
         if let Some(bin) = self.bins.get_mut(place).filter(|it| it.len() < MOST_VALUES) {
             bin.push(point.value_ns);
         }
@@ -110,32 +104,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_ramp_keeps_its_shape() {
-        let mut shaper = Shaper::new(&ramp(0.0)).unwrap();
+    /// 100 Hz with a ramp of ten samples from 100 ns to 1 us at each of these places.
+    fn drawn(mode: &Mode, starts: &[i64]) -> Option<Shape> {
+        let starts_s: Vec<f64> = starts.iter().map(|it| *it as f64 / 100.0).collect();
+        let mut shaper = Shaper::new(mode, &starts_s)?;
         for index in 0..10_000_i64 {
-            let place = index % 500 - 122;
-            let value_ns = if (1..=10).contains(&place) {
-                100 * place
-            } else {
-                0
-            };
+            let place = starts.iter().map(|start| index - start + 1);
+            let place = place.filter(|it| (1..=10).contains(it)).max();
             shaper.take(Point {
                 at_ns: index * 10_000_000,
-                value_ns,
+                value_ns: 100 * place.unwrap_or(0),
             });
         }
-        let shape = shaper.finish().unwrap();
-        let medians: Vec<i64> = shape.bins.iter().map(|it| it.0).collect();
-        let mut expected = vec![0; 30];
-        (0..10).for_each(|place| expected[10 + place] = 100 * (place as i64 + 1));
-        assert_eq!(medians, expected);
+        shaper.finish()
+    }
+
+    fn expected() -> Vec<(i64, i64)> {
+        let mut expected = vec![(0, 0); 30];
+        (0..10).for_each(|place| {
+            let value = 100 * (place as i64 + 1);
+            expected[10 + place] = (value, value);
+        });
+        expected
+    }
+
+    #[test]
+    fn a_ramp_keeps_its_shape() {
+        let starts: Vec<i64> = (0..20).map(|index| 123 + 500 * index).collect();
+        let shape = drawn(&ramp(0.0), &starts).unwrap();
+        assert_eq!(shape.bins, expected());
         assert!((shape.span_s - 0.3).abs() < 1e-9);
     }
 
     #[test]
-    fn what_strays_beyond_the_picture_has_no_shape() {
-        assert!(Shaper::new(&ramp(0.2)).is_none());
-        assert_eq!(Shaper::new(&ramp(0.0)).unwrap().finish(), None);
+    fn a_ramp_that_strays_keeps_its_shape_too() {
+        // Each comes up to 20 samples, twice its length, beside its place; deviations add up.
+        let mut start = 123;
+        let starts = (0..19).map(|index| {
+            start += 500 + (index * 7919) % 41 - 20;
+            start
+        });
+        let shape = drawn(&ramp(0.2), &starts.collect::<Vec<_>>()).unwrap();
+        assert_eq!(shape.bins, expected());
+    }
+
+    #[test]
+    fn what_never_came_has_no_shape() {
+        assert_eq!(drawn(&ramp(0.0), &[]), None);
+        assert_eq!(drawn(&ramp(0.0), &[20_000]), None);
     }
 }

@@ -188,6 +188,7 @@ mod tests {
             count: 8_640_000,
             span_s: 86_400.0,
             modes: vec![mode(ModeKind::Spike, 5.0, 0.0, 1)],
+            starts_s: Vec::new(),
             notes: Vec::new(),
         };
         assert_eq!(

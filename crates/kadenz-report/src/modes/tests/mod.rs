@@ -225,6 +225,7 @@ fn the_output_keeps_to_its_schema() {
         count,
         span_s,
         modes,
+        ..
     } = search(&recipe);
     assert_eq!(modes.len(), 1);
     let series = SeriesModes {
@@ -234,6 +235,7 @@ fn the_output_keeps_to_its_schema() {
         count,
         span_s,
         modes,
+        starts_s: Vec::new(),
         notes: vec!["x".into()],
     };
     let output = ModesOutput::new(Path::new("night"), &[series]);
@@ -351,4 +353,38 @@ fn a_phase_of_a_quarter_of_its_period_is_one_mode() {
         modes: vec![planted(ModeKind::Phase, 1_200.0, 300.0, 5_000.0)],
         ..Recipe::blog()
     });
+}
+
+#[test]
+fn it_is_known_where_each_occurrence_of_a_mode_that_strays_began() {
+    let mut recipe = Recipe {
+        samples: 1_000_000,
+        modes: vec![planted(ModeKind::Ramp, 20.0, 0.1, 90_000.0)],
+        ..Recipe::blog()
+    };
+    recipe.modes[0].stray = 0.02;
+    let found = search(&recipe);
+    let starts = &found.starts_s[0];
+    assert_eq!(starts.len() as u64, found.modes[0].occurrences);
+    let values: Vec<i64> = recipe.points().map(|it| it.value_ns - 193_000).collect();
+    for start in starts {
+        let first = (start / 0.01).round() as usize;
+        let ramp = &values[first..first + 10];
+        // The first sample is 9 us high, the last 90 us.
+        assert!(ramp[0] > 8_000 && ramp[9] > 89_000, "{start}: {ramp:?}");
+    }
+}
+
+#[test]
+fn of_many_occurrences_a_thousand_starts_are_told_on_the_grid_of_the_mode() {
+    let found = search(&Recipe {
+        samples: 1_000_000,
+        modes: vec![planted(ModeKind::Spike, 2.0, 0.01, 30_000.0)],
+        ..Recipe::blog()
+    });
+    let starts = &found.starts_s[0];
+    assert!((900..=1024).contains(&starts.len()), "{}", starts.len());
+    let off = |it: &f64| ((it - 0.6) / 2.0 - ((it - 0.6) / 2.0).round()).abs();
+    assert!(starts.iter().all(|it| off(it) < 0.005));
+    assert!(starts.last() > Some(&9_900.0));
 }
