@@ -35,10 +35,9 @@ struct Disturbing {
 impl<'a> Maker<'a> {
     pub(super) fn new(recipe: &'a Recipe) -> Self {
         let stream = |number: usize| Random::new(recipe.seed, number as u64);
-        let recurring = |(index, &planted): (usize, &Planted)| Recurring {
-            planted,
-            at_s: planted.first_s,
-            random: stream(1000 + index),
+        let recurring = |(index, &planted): (usize, &Planted)| {
+            let random = stream(1000 + index);
+            Recurring::new(planted, recipe.interval_ns.max(1) as f64 / 1e9, random)
         };
         let disturbing = |(index, &kind): (usize, &Disturbance)| Disturbing {
             kind,
@@ -63,9 +62,12 @@ impl<'a> Maker<'a> {
 
     pub(super) fn point(&mut self, index: u64) -> Option<Point> {
         let recipe = self.recipe;
-        let at_ns = index.cast_signed() * recipe.interval_ns;
+        let interval_ns = recipe.interval_ns.max(1);
+        let at_ns = i64::try_from(index)
+            .unwrap_or(i64::MAX)
+            .saturating_mul(interval_ns);
         let at_s = at_ns as f64 / 1e9;
-        let interval_s = recipe.interval_ns as f64 / 1e9;
+        let interval_s = interval_ns as f64 / 1e9;
         let mut value =
             recipe.level_ns as f64 + recipe.noise.draw(&mut self.noise, &mut self.stretch);
         for mode in &mut self.modes {
@@ -76,7 +78,8 @@ impl<'a> Maker<'a> {
         }
         let lost = self.loss.unit() < recipe.lost;
         let in_gap = recipe.gaps.iter().any(|gap| (gap.0..gap.1).contains(&at_s));
-        let value_ns = (value as i64).div_euclid(recipe.step_ns) * recipe.step_ns;
+        let step_ns = recipe.step_ns.max(1);
+        let value_ns = (value as i64).div_euclid(step_ns).saturating_mul(step_ns);
         (!lost && !in_gap).then_some(Point { at_ns, value_ns })
     }
 }
@@ -119,6 +122,30 @@ fn normal(random: &mut Random) -> f64 {
 }
 
 impl Recurring {
+    /// Begins so that no parameter keeps [`Recurring::adds`] busy for long: a period is one interval at
+    /// least, what came before the record is skipped, and what is no number never comes.
+    fn new(mut planted: Planted, interval_s: f64, random: Random) -> Self {
+        planted.period_s = planted.period_s.max(interval_s);
+        planted.stray = planted.stray.clamp(0.0, 1.0);
+        let is_number = planted.first_s.is_finite() && !planted.stray.is_nan();
+        let length_s = planted.duration_s.max(interval_s);
+        let at_s = if !is_number {
+            f64::INFINITY
+        } else if planted.first_s + length_s < 0.0 {
+            // The remainder is exact, however long ago the first one was.
+            let at_s = planted.first_s.rem_euclid(planted.period_s);
+            at_s - ((at_s + length_s) / planted.period_s).floor() * planted.period_s
+        } else {
+            planted.first_s
+        };
+        let at_s = if at_s.is_nan() { f64::INFINITY } else { at_s };
+        Self {
+            planted,
+            at_s,
+            random,
+        }
+    }
+
     fn adds(&mut self, at_s: f64, interval_s: f64) -> f64 {
         let Planted {
             kind,
@@ -132,7 +159,13 @@ impl Recurring {
         let now = at_s + interval_s / 2.0;
         let length_s = duration_s.max(interval_s);
         while now >= self.at_s + length_s {
-            self.at_s += period_s * (1.0 + stray * (2.0 * self.random.unit() - 1.0));
+            let next_s = self.at_s + period_s * (1.0 + stray * (2.0 * self.random.unit() - 1.0));
+            // Too far from zero for a period to make a difference: there is no next one.
+            self.at_s = if next_s > self.at_s {
+                next_s
+            } else {
+                f64::INFINITY
+            };
         }
         if now < self.at_s {
             return 0.0;

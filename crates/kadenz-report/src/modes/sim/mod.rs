@@ -70,28 +70,28 @@ pub enum Disturbance {
 pub struct Planted {
     /// What an occurrence looks like.
     pub kind: ModeKind,
-    /// From one occurrence to the next.
+    /// From one occurrence to the next; one interval of the samples at least.
     pub period_s: f64,
-    /// First occurrence.
+    /// First occurrence. Where it, or `stray`, is no number, there is none.
     pub first_s: f64,
     /// How long one lasts; one sample at least.
     pub duration_s: f64,
     /// What it adds; at the end of a ramp.
     pub height_ns: f64,
-    /// Each interval strays from the period by up to this share of it, evenly.
+    /// Each interval strays from the period by up to this share of it, evenly; 0 to 1.
     pub stray: f64,
 }
 
 /// How to make a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// Interval of the samples.
+    /// Interval of the samples, 1 ns at least.
     pub interval_ns: i64,
     /// How many.
     pub samples: u64,
     /// The level.
     pub level_ns: i64,
-    /// Resolution of the clock: values are multiples of it.
+    /// Resolution of the clock, 1 ns at least: values are multiples of it.
     pub step_ns: i64,
     /// What every sample differs by.
     pub noise: Noise,
@@ -196,6 +196,56 @@ mod tests {
                 .count(),
             1500
         );
+    }
+
+    #[test]
+    fn no_parameter_makes_it_hang_or_panic() {
+        let odd = [
+            f64::NAN,
+            f64::NEG_INFINITY,
+            f64::MIN,
+            -1e9,
+            -1.0,
+            0.0,
+            1e-300,
+            1e9,
+            f64::MAX,
+            f64::INFINITY,
+        ];
+        let ends = [i64::MIN, -1, 0, 1, i64::MAX];
+        for (index, first) in odd.into_iter().enumerate() {
+            for (other, second) in odd.into_iter().enumerate() {
+                let planted = Planted {
+                    kind: [ModeKind::Ramp, ModeKind::Spike][other % 2],
+                    period_s: second,
+                    first_s: first,
+                    duration_s: odd[(index + other) % odd.len()],
+                    height_ns: second,
+                    stray: odd[(index + 2 * other) % odd.len()],
+                };
+                let recipe = Recipe {
+                    interval_ns: ends[index % 5],
+                    step_ns: ends[other % 5],
+                    level_ns: ends[(index + other) % 5],
+                    samples: 50,
+                    modes: vec![planted],
+                    ..Recipe::blog()
+                };
+                assert_eq!(recipe.points().count(), 50, "{planted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mode_that_began_long_before_the_record_is_in_it() {
+        let mut recipe = Recipe::blog();
+        recipe.samples = 1000;
+        recipe.noise = Noise::Even { width_ns: 0.0 };
+        recipe.modes = vec![recipe.modes[1]];
+        recipe.modes[0].first_s = 1.23 - 5e9;
+        let above = recipe.points().filter(|it| it.value_ns > 193_000);
+        let at: Vec<i64> = above.map(|it| it.at_ns / 10_000_000).collect();
+        assert_eq!(at, [123, 623]);
     }
 
     #[test]
