@@ -88,7 +88,13 @@ pub(super) fn render(page: &Page<'_>) -> String {
 pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
     let data = matrix::data(page, matrix);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    around(page, &[matrix::LINKS], &json, |out| {
+    let recurring = if modes::is_there(page) {
+        modes::LINK
+    } else {
+        ""
+    };
+    let links = [matrix::LINKS, recurring, matrix::LAST_LINKS];
+    around(page, &links, &json, |out| {
         matrix::sections(out, page, matrix);
     })
 }

@@ -271,6 +271,36 @@ fn of_many_devices_each_has_a_row_and_none_a_table() {
     assert!(!page.contains("d7.rtt"));
 }
 
+#[test]
+fn the_terminal_and_the_page_tell_modes_of_the_same_series() {
+    for (devices, told) in [(2, true), (40, false)] {
+        let mut fleet = fleet(devices);
+        for series in &mut fleet.series {
+            let name = series.series.name.clone();
+            series.modes = Some(crate::modes::SeriesModes {
+                series: name,
+                kind: Kind::Latency,
+                source: crate::modes::Source::Samples,
+                count: 1000,
+                span_s: 10.0,
+                modes: Vec::new(),
+                starts_s: Vec::new(),
+                notes: Vec::new(),
+            });
+        }
+        let text = summary(&fleet, Style::plain());
+        let page = crate::html::render(&[fleet]);
+        for (name, told) in [("rtt", true), ("d2.rtt", told)] {
+            assert_eq!(
+                text.contains(&format!("\n{name}: no recurring")),
+                told,
+                "{text}"
+            );
+            assert_eq!(page.contains(&format!("<p>{name}: nothing recurs")), told);
+        }
+    }
+}
+
 /// A fleet whose devices always answer broadcasts in the order of their numbers.
 fn asked_by_broadcasts(devices: u64) -> Summary {
     let mut run = fleet(devices);

@@ -11,6 +11,7 @@ mod tuning;
 
 use super::machine;
 use super::markup::Markup;
+use super::modes;
 use super::page::Page;
 use super::repeat;
 use crate::matrix::Matrix;
@@ -22,7 +23,12 @@ pub(super) use data::of as data;
 pub(super) const LINKS: &str = concat!(
     "<a href=\"#verdict\">Answer</a><a href=\"#cells\">Cells</a>",
     "<a href=\"#bought\">Measures</a><a href=\"#periods\">Periods</a>",
-    "<a href=\"#paper\">The paper</a><a href=\"#warnings\">Warnings</a>",
+    "<a href=\"#paper\">The paper</a>",
+);
+
+/// The rest of them.
+pub(super) const LAST_LINKS: &str = concat!(
+    "<a href=\"#warnings\">Warnings</a>",
     "<a href=\"#host\">Machine</a><a href=\"#repeat\">Repeat</a>",
 );
 
@@ -41,6 +47,7 @@ pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
     bought::section(out, matrix);
     periods::section(out, matrix);
     tables::section(out, matrix);
+    modes::section(out, page);
     machine::warnings(out, page);
     tuning::section(out, matrix);
     machine::host(out, page);

@@ -360,3 +360,25 @@ fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
         "{text}"
     );
 }
+
+#[test]
+fn a_page_of_a_matrix_tells_what_recurs_where_it_was_searched_for() {
+    let mut run = run(both(&[("none", LATE), ("P", STEADY)]));
+    let unasked = crate::html::render(std::slice::from_ref(&run));
+    assert!(unasked.contains("id=\"cells\"") && !unasked.contains("#modes"));
+    let name = run.series[0].series.name.clone();
+    run.series[0].modes = Some(crate::modes::SeriesModes {
+        series: name.clone(),
+        kind: Kind::Lateness,
+        source: crate::modes::Source::Samples,
+        count: 1000,
+        span_s: 10.0,
+        modes: Vec::new(),
+        starts_s: Vec::new(),
+        notes: Vec::new(),
+    });
+    let page = crate::html::render(&[run]);
+    assert!(page.contains("id=\"cells\"") && page.contains("<section id=\"modes\">"));
+    assert!(page.contains("<a href=\"#modes\">"));
+    assert!(page.contains(&format!("{name}: nothing recurs")));
+}
