@@ -17,7 +17,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::counters::Tally;
 use super::mailbox::Mailbox;
 use super::routes::{Route, RouteId, Routes};
-use crate::loss::LossMeter;
+use crate::loss::{Counted, LossMeter};
 use crate::provider::{
     Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
@@ -38,8 +38,6 @@ pub(crate) struct Hub {
     changers: AtomicU64,
     /// Messages on channels whose names LCM does not allow.
     pub(crate) misnamed: Tally,
-    /// What the senders' numbers tell of messages that never came.
-    pub(crate) losses: Lock<LossMeter>,
 }
 
 /// What belongs to the thread that leads.
@@ -47,6 +45,8 @@ pub(crate) struct Hub {
 struct Receiving {
     inlet: Box<dyn Inlet>,
     routes: Routes,
+    /// Where the inlet does not follow the senders' numbers.
+    meter: Option<LossMeter>,
 }
 
 #[derive(Debug)]
@@ -68,10 +68,15 @@ pub(crate) struct Lead<'a> {
 impl Hub {
     pub(crate) fn new(inlet: Box<dyn Inlet>) -> Self {
         let waker = inlet.waker();
-        let routes = Routes::default();
+        let meter = (!inlet.follows_senders()).then(|| LossMeter::new(MOST_SENDERS));
+        let receiving = Receiving {
+            inlet,
+            routes: Routes::default(),
+            meter,
+        };
         Self {
             state: Lock::new(State {
-                receiving: Some(Receiving { inlet, routes }),
+                receiving: Some(receiving),
                 followers: Vec::with_capacity(PLACES),
                 changers: Vec::new(),
                 counters: InletCounters::default(),
@@ -79,7 +84,6 @@ impl Hub {
             waker,
             changers: AtomicU64::new(0),
             misnamed: Tally::default(),
-            losses: Lock::new(LossMeter::new(MOST_SENDERS)),
         }
     }
 
@@ -148,6 +152,16 @@ impl Hub {
             Some(receiving) => receiving.inlet.counters(),
             None => state.counters,
         })
+    }
+
+    /// What the numbers of each sender tell. As [`Hub::set`].
+    pub(crate) fn losses(&self) -> Vec<Counted> {
+        let mut all = Vec::new();
+        self.change(|receiving| match &receiving.meter {
+            Some(meter) => all.extend(meter.counters()),
+            None => receiving.inlet.senders(&mut |counted| all.push(*counted)),
+        });
+        all
     }
 
     fn change<R>(&self, change: impl FnOnce(&mut Receiving) -> R) -> R {
@@ -232,15 +246,20 @@ impl<'a> Lead<'a> {
         collector: Option<&Mailbox>,
         mut visitor: Option<Visitor<'_>>,
     ) -> Result<Received, ReceiveError> {
-        let Some(Receiving { inlet, routes }) = &mut self.receiving else {
+        let Some(Receiving {
+            inlet,
+            routes,
+            meter,
+        }) = &mut self.receiving
+        else {
             return Ok(Received::Nothing);
         };
-        let (misnamed, losses) = (&self.hub.misnamed, &self.hub.losses);
+        let misnamed = &self.hub.misnamed;
         // A thread that receives for others alone has no time of its own to keep.
         let until = collector.and_then(|_| until(wait));
         inlet.receive(wait, &mut |arrival| {
-            if let Some(sequence) = arrival.sequence {
-                losses.with(|meter| meter.note(arrival.sender, sequence, arrival.channel));
+            if let (Some(meter), Some(sequence)) = (meter.as_mut(), arrival.sequence) {
+                meter.note(arrival.sender, sequence, arrival.channel);
             }
             let posted = match &mut visitor {
                 Some(visitor) => routes.post_around(arrival, until, visitor),

@@ -277,12 +277,12 @@ impl Bus {
 
     /// What was lost, doubled or overtaken on the way here, by sender, from the senders' own numbers;
     /// by channel where a sender has used but one. Exact for each sender whose messages all reach
-    /// this program, wanted or not, as over `udpm://`; of unmodified LCM programs too.
+    /// this program, wanted or not, as over `udpm://`; of unmodified LCM programs too. Interrupts the
+    /// thread that receives at the moment; not for a loop.
     #[must_use]
     pub fn losses(&self) -> Vec<Counted> {
         let hub = self.shared.hub.with(|hub| hub.clone());
-        let read = |hub: Arc<Hub>| hub.losses.with(|meter| meter.counters().copied().collect());
-        hub.map(read).unwrap_or_default()
+        hub.map(|hub| hub.losses()).unwrap_or_default()
     }
 
     /// What became of messages before anybody could take them.

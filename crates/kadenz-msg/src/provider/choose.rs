@@ -4,13 +4,21 @@ use std::sync::Arc;
 
 use super::memq::Memq;
 use super::parameters::Address;
+use super::udpm::Udpm;
+use super::zmq::Zmq;
 use super::{Provider, ProviderError};
 
 /// What LCM's programs use without being told otherwise.
 pub const DEFAULT_URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
 /// Schemes that this program was built with.
-pub const SCHEMES: &[&str] = &["memq"];
+pub const SCHEMES: &[&str] = &[
+    "udpm",
+    "memq",
+    "zmq",
+    #[cfg(all(feature = "shm", target_os = "linux"))]
+    "shm",
+];
 
 /// The URL that the environment names in `LCM_DEFAULT_URL`, or LCM's own.
 #[must_use]
@@ -29,6 +37,10 @@ pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
             address.parameters().finish()?;
             Ok(Arc::new(Memq::default()))
         }
+        "udpm" => Ok(Arc::new(Udpm::open(&address)?)),
+        "zmq" => Ok(Arc::new(Zmq::open(&address)?)),
+        #[cfg(all(feature = "shm", target_os = "linux"))]
+        "shm" => Ok(Arc::new(super::shm::Shm::open(&address)?)),
         scheme => Err(ProviderError {
             url: url.to_owned(),
             reason: format!("there is no provider {scheme:?}"),

@@ -9,6 +9,7 @@ pub mod parameters;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
 mod stream;
+pub mod udpm;
 pub mod zmq;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub use kadenz_rt::net::port::Wait;
 use kadenz_rt::tuning::Measure;
 
 use crate::channel::{Channel, Pattern};
+use crate::loss::Counted;
 
 /// What moves messages between the programs that open the same URL.
 pub trait Provider: Send + Sync + fmt::Debug {
@@ -93,6 +95,17 @@ pub trait Inlet: Send + fmt::Debug {
     /// What became of messages before anybody could take them, since the inlet was opened.
     fn counters(&self) -> InletCounters {
         InletCounters::default()
+    }
+
+    /// Whether it follows the senders' numbers itself, since it sees messages that it does not hand
+    /// over; else the bus does.
+    fn follows_senders(&self) -> bool {
+        false
+    }
+
+    /// Shows what the numbers of each sender tell, where the provider follows them.
+    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
+        let _ = see;
     }
 }
 
@@ -213,6 +226,17 @@ pub struct InletCounters {
     pub incomplete: u64,
     /// What came and was no message at all.
     pub malformed: u64,
+    /// Messages that senders numbered and that never came, on whatever channel; of which `overrun` and
+    /// `incomplete` may tell the cause.
+    pub lost: u64,
+    /// Messages that came once more, and were handed over again.
+    pub duplicated: u64,
+    /// Messages that came after later ones of their sender.
+    pub reordered: u64,
+    /// How often senders began to number anew.
+    pub restarted: u64,
+    /// How often the network or the peer was gone and was found again.
+    pub rejoined: u64,
 }
 
 /// What a provider promises; printed by `kadenz msg list --providers` and held by the conformance suite.

@@ -5,6 +5,7 @@ mod ends;
 mod memq;
 mod outside;
 mod promises;
+mod udpm;
 mod zmq;
 
 use std::sync::atomic::{AtomicU32, Ordering};

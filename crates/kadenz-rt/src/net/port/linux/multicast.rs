@@ -15,6 +15,7 @@ pub(super) struct Membership {
     /// Whom the way is asked for.
     group: IpAddr,
     via: Option<Via>,
+    is_lost: bool,
 }
 
 /// The interface by which it takes part.
@@ -47,6 +48,7 @@ impl Membership {
             is_v6,
             group,
             via: None,
+            is_lost: false,
         };
         let joined = membership.join(socket);
         joined.map_err(|errno| match &wish.interface {
@@ -67,20 +69,27 @@ impl Membership {
         if there.is_some() {
             return Standing::Kept;
         }
+        let was_known = self.via.is_some() || self.is_lost;
         if let (Some(via), Some(group)) = (self.via.take(), self.wish.join) {
             // Else a return of the same interface would find the group taken.
             let _ = os::membership(socket, group, via.number, false);
         }
-        match self.join(socket) {
-            Ok(()) => Standing::Regained,
-            Err(_) => Standing::Lost,
+        self.is_lost = self.join(socket).is_err();
+        match self.is_lost {
+            true => Standing::Lost,
+            // A way that cannot be told from another is no other.
+            false if !was_known => Standing::Kept,
+            false => Standing::Regained,
         }
     }
 
     fn join(&mut self, socket: &Socket) -> Result<(), i32> {
         let Some(interface) = &self.wish.interface else {
             if let Some(group) = self.wish.join {
-                os::membership(socket, group, 0, true)?;
+                match os::membership(socket, group, 0, true) {
+                    Ok(()) | Err(libc::EADDRINUSE) => {}
+                    Err(errno) => return Err(errno),
+                }
             }
             self.via = by_route(socket, self.group);
             return Ok(());

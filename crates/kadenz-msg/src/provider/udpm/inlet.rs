@@ -1,0 +1,353 @@
+//! Receiving, on the thread that waits.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime, WallBridge};
+use kadenz_rt::net::port::{
+    Datagram, Inbox, PortOptions, ReceiveError as PortError, Reception, Standing, UdpPort,
+};
+use kadenz_rt::tuning::Measure;
+
+use super::wake::UdpmWake;
+use super::{Options, add};
+use crate::channel::Pattern;
+use crate::loss::{Counted, LossMeter};
+use crate::provider::{
+    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, Scope,
+    SenderId, Sequence, Stamps, Wait, Wake,
+};
+use crate::sync::Lock;
+use crate::wire::{Added, Fragment, Limits, Packet, Reassembly, SELF_TEST};
+
+/// Datagrams that are taken by one call.
+const BATCH: usize = 32;
+/// The longest datagram there is.
+const LONGEST_DATAGRAM: usize = 65_535;
+/// How often the interface is looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often, while it is gone.
+const LOOK_WHILE_LOST: Duration = Duration::from_millis(100);
+/// Senders whose numbers are followed.
+const SENDERS: usize = 1024;
+
+/// Waits at a port of its own until something is wanted; then joins the group.
+#[derive(Debug)]
+pub(super) struct UdpmInlet {
+    options: Options,
+    measures: Arc<Lock<Vec<Measure>>>,
+    idle: UdpPort,
+    joined: Option<UdpPort>,
+    wake: Arc<UdpmWake>,
+    wanted: bool,
+    inbox: Inbox,
+    /// The datagram of the inbox that is next.
+    next: usize,
+    next_look: MonotonicTime,
+    is_lost: bool,
+    made: Making,
+}
+
+/// What makes messages of datagrams.
+#[derive(Debug)]
+struct Making {
+    bridge: WallBridge,
+    reassembly: Reassembly,
+    meter: LossMeter,
+    overrun: u64,
+    malformed: u64,
+    rejoined: u64,
+}
+
+/// What one datagram came to.
+enum Outcome {
+    Nothing,
+    Taken(More),
+}
+
+impl UdpmInlet {
+    pub(super) fn new(
+        options: Options,
+        measures: Arc<Lock<Vec<Measure>>>,
+    ) -> Result<Self, ProviderError> {
+        let idle = idle_port(&options)?;
+        let wake = Arc::new(UdpmWake::new(idle.waker()));
+        let limits = Limits {
+            bytes: options.reassembly,
+            ..Limits::default()
+        };
+        Ok(Self {
+            options,
+            measures,
+            idle,
+            joined: None,
+            wake,
+            wanted: false,
+            inbox: Inbox::new(1, 1),
+            next: 0,
+            next_look: clock::now(),
+            is_lost: false,
+            made: Making {
+                bridge: WallBridge::new(),
+                reassembly: Reassembly::new(limits),
+                meter: LossMeter::new(SENDERS),
+                overrun: 0,
+                malformed: 0,
+                rejoined: 0,
+            },
+        })
+    }
+
+    fn join(&mut self) -> Result<(), ProviderError> {
+        let port = self.options.open_port(&self.options.receiving())?;
+        let measures = port.granted().measures.clone();
+        self.measures.with(|all| add(all, measures));
+        self.inbox = Inbox::new(BATCH, LONGEST_DATAGRAM);
+        self.wake.join(port.waker());
+        // A wake from before is passed on.
+        let woken = self
+            .idle
+            .receive_batch(&mut Inbox::new(1, 1), Wait::Until(clock::now()));
+        if woken == Ok(Reception::Woken) {
+            self.wake.wake();
+        }
+        self.next_look = clock::now() + LOOK_EVERY;
+        self.joined = Some(port);
+        Ok(())
+    }
+
+    /// Forgets what came while nothing was wanted; its numbers count.
+    fn forget_the_past(&mut self) {
+        const MOST: usize = 10_000;
+        for _ in 0..MOST {
+            self.hand_over(&mut |_| More::GoOn);
+            let port = self.joined.as_mut();
+            let taken = port.map(|port| port.receive_batch(&mut self.inbox, Wait::Poll));
+            self.next = 0;
+            if !matches!(taken, Some(Ok(Reception::Datagrams(_)))) {
+                return;
+            }
+        }
+    }
+
+    /// Looks for the interface, where it is time; an error when it has just gone.
+    fn look_for_interface(&mut self, now: MonotonicTime) -> Result<(), ReceiveError> {
+        let Some(port) = self.joined.as_mut().filter(|_| now >= self.next_look) else {
+            return Ok(());
+        };
+        self.made.reassembly.expire(now);
+        let had = !self.is_lost;
+        match port.renew_membership() {
+            Standing::Kept => {}
+            Standing::Regained => self.made.rejoined += 1,
+            Standing::Lost => {
+                self.is_lost = true;
+                self.next_look = now + LOOK_WHILE_LOST;
+                if had {
+                    return Err(ReceiveError::Interface(ErrorKind::NetworkDown));
+                }
+                return Ok(());
+            }
+        }
+        self.is_lost = false;
+        self.next_look = now + LOOK_EVERY;
+        Ok(())
+    }
+
+    /// Hands over what is left in the inbox; how many messages.
+    fn hand_over(&mut self, take: &mut dyn FnMut(Arrival<'_>) -> More) -> usize {
+        let mut count = 0;
+        for mut datagram in self.inbox.datagrams().skip(self.next) {
+            self.next += 1;
+            if let Outcome::Taken(more) = self.made.take(&mut datagram, take) {
+                count += 1;
+                if more == More::Enough {
+                    break;
+                }
+            }
+        }
+        count
+    }
+
+    fn fill_inbox(&mut self, wait: Wait) -> Result<Reception, ReceiveError> {
+        self.next = 0;
+        let port = self.joined.as_mut().unwrap_or(&mut self.idle);
+        match port.receive_batch(&mut self.inbox, wait) {
+            Ok(reception) => Ok(reception),
+            // What the network says of datagrams is of none that was to be received.
+            Err(PortError::Refused | PortError::Unreachable) => Ok(Reception::Interrupted),
+            Err(PortError::InterfaceDown) => Err(ReceiveError::Interface(ErrorKind::NetworkDown)),
+            Err(PortError::Other { errno }) => {
+                let kind = std::io::Error::from_raw_os_error(errno).kind();
+                Err(ReceiveError::Interface(kind))
+            }
+        }
+    }
+}
+
+impl Inlet for UdpmInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        let wanted = !patterns.is_empty();
+        if wanted && self.joined.is_none() {
+            self.join()?;
+        } else if wanted && !self.wanted {
+            self.forget_the_past();
+        }
+        self.wanted = wanted;
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        loop {
+            let count = self.hand_over(take);
+            if count > 0 {
+                return Ok(Received::Messages(count));
+            }
+            let now = clock::now();
+            self.look_for_interface(now)?;
+            let (wait_now, is_last) = match wait {
+                Wait::Poll => (Wait::Poll, true),
+                _ if self.joined.is_none() => (wait, true),
+                Wait::Until(deadline) if deadline <= self.next_look => (wait, true),
+                Wait::Until(_) | Wait::Forever => (Wait::Until(self.next_look), false),
+            };
+            match self.fill_inbox(wait_now)? {
+                Reception::Datagrams(_) if self.joined.is_none() => self.inbox.clear(),
+                Reception::Datagrams(_) => {}
+                Reception::Nothing if is_last => return Ok(Received::Nothing),
+                Reception::Nothing => {}
+                Reception::Woken | Reception::Interrupted => return Ok(Received::Woken),
+            }
+        }
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::clone(&self.wake) as Arc<dyn Wake>
+    }
+
+    fn counters(&self) -> InletCounters {
+        let reassembly = self.made.reassembly.counters();
+        let numbers = self.made.meter.total();
+        InletCounters {
+            overrun: self.made.overrun,
+            incomplete: reassembly.incomplete,
+            malformed: self.made.malformed + reassembly.inconsistent + reassembly.too_long,
+            lost: numbers.lost,
+            duplicated: numbers.duplicated,
+            reordered: numbers.reordered,
+            restarted: numbers.restarted,
+            rejoined: self.made.rejoined,
+        }
+    }
+
+    fn follows_senders(&self) -> bool {
+        true
+    }
+
+    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
+        self.made.meter.counters().for_each(see);
+    }
+}
+
+impl Making {
+    fn take(
+        &mut self,
+        datagram: &mut Datagram<'_>,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Outcome {
+        if let Some(dropped) = datagram.dropped_before {
+            self.overrun = self.overrun.max(dropped);
+        }
+        let sender = sender_of(datagram.from);
+        let kernel = datagram.stamps.software;
+        let kernel = kernel
+            .and_then(|stamp| self.bridge.translate(stamp))
+            .map(|it| it.at);
+        match Packet::parse(datagram.bytes) {
+            Ok(Packet::Short {
+                sequence,
+                channel,
+                payload,
+            }) => {
+                let sequence = numbered(sequence);
+                self.meter.note(sender, sequence, channel);
+                if channel == SELF_TEST {
+                    return Outcome::Nothing;
+                }
+                Outcome::Taken(take(Arrival {
+                    channel,
+                    payload: Payload::Lent(payload),
+                    sender,
+                    sequence: Some(sequence),
+                    stamps: stamps(kernel),
+                }))
+            }
+            Ok(Packet::Fragment(fragment)) => self.take_fragment(sender, &fragment, kernel, take),
+            Err(_) => {
+                self.malformed += 1;
+                Outcome::Nothing
+            }
+        }
+    }
+
+    fn take_fragment(
+        &mut self,
+        sender: SenderId,
+        fragment: &Fragment<'_>,
+        kernel: Option<MonotonicTime>,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Outcome {
+        let added = self.reassembly.add(sender, fragment, clock::now(), kernel);
+        let Added::Complete(whole) = added else {
+            return Outcome::Nothing;
+        };
+        let sequence = numbered(fragment.sequence);
+        let channel = whole.channel.as_str();
+        self.meter.note(sender, sequence, channel);
+        Outcome::Taken(take(Arrival {
+            channel,
+            payload: Payload::Owned(whole.payload),
+            sender,
+            sequence: Some(sequence),
+            stamps: stamps(whole.kernel),
+        }))
+    }
+}
+
+/// A port to wait at while nothing is wanted: what comes to it is thrown away.
+fn idle_port(options: &Options) -> Result<UdpPort, ProviderError> {
+    let anywhere = PortOptions {
+        local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        ..PortOptions::default()
+    };
+    // Where the loopback interface is down, it has no address to listen on.
+    UdpPort::open(&PortOptions::default()).or_else(|_| options.open_port(&anywhere))
+}
+
+fn numbered(number: u32) -> Sequence {
+    let scope = Scope::Sender;
+    Sequence { number, scope }
+}
+
+fn stamps(kernel: Option<MonotonicTime>) -> Stamps {
+    Stamps {
+        published: None,
+        kernel,
+        taken: clock::now(),
+    }
+}
+
+/// A sender is a socket: an address and a port.
+pub(super) fn sender_of(from: SocketAddr) -> SenderId {
+    let ip = match from.ip() {
+        IpAddr::V4(ip) => u128::from(ip.to_bits()),
+        IpAddr::V6(ip) => ip.to_bits(),
+    };
+    SenderId(ip.rotate_left(16) ^ u128::from(from.port()))
+}

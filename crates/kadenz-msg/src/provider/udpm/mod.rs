@@ -1,0 +1,241 @@
+//! `udpm://`: LCM's own, by multicast of UDP datagrams; every LCM program takes part unchanged.
+//!
+//! `udpm://239.255.76.67:7667?ttl=0` is what LCM takes without being told otherwise. Order is as the
+//! network delivers, which on one host and in one switched network is the order of sending. A
+//! receiver that is slow loses what its socket's buffer does not hold, and networks lose; both are
+//! counted, the first by the kernel, all by the senders' numbers. Nobody slows a publisher.
+//!
+//! One thread waits in the call that receives and hands the message to whoever wants it; LCM's
+//! receivers pay for a second thread and a pipe. Every message carries the kernel's stamp. After the
+//! first messages, publishing and receiving allocate nothing.
+//!
+//! | parameter | what it is | without it |
+//! |---|---|---|
+//! | `ttl` | networks that a datagram may pass; 0 keeps it on this host | 0 |
+//! | `iface` | the interface to send and receive by | as the routes lead |
+//! | `recv_buf_size` | room for datagrams that wait to be read | 8MB, as far as allowed |
+//! | `send_buf_size` | room for datagrams that wait to be sent | as the system is set up |
+//! | `send_wait` | how long a long message waits for such room | 100ms |
+//! | `reassembly` | memory for messages of which parts are missing; none may be longer | 16MiB |
+//! | `fragment` | bytes of a long message in a datagram; 1423 keeps it in an Ethernet frame | 65487 |
+//! | `busy_poll` | how long a receiver polls the card before it sleeps | 0 |
+//! | `priority` | `SO_PRIORITY` of what is sent | 0 |
+//! | `dscp` | what switches may prefer it by, 0 to 63 | 0 |
+
+mod inlet;
+mod outlet;
+mod wake;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_rt::net::port::{Multicast, OpenPortError, PortOptions, Stamping, UdpPort};
+use kadenz_rt::tuning::Measure;
+
+use super::parameters::{Address, AddressError};
+use super::{
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError,
+};
+use crate::sync::Lock;
+use crate::wire::{FRAGMENT_BYTES, Fragments, LONGEST_MESSAGE, Limits};
+use inlet::UdpmInlet;
+use outlet::UdpmOutlet;
+
+/// LCM's group.
+const GROUP: IpAddr = IpAddr::V4(Ipv4Addr::new(239, 255, 76, 67));
+/// LCM's port.
+const PORT: u16 = 7667;
+/// What is asked for where the URL says nothing: LCM leaves it at the system's 208 KiB, where three
+/// datagrams of a long message fill it.
+const RECEIVE_BUFFER: usize = 8_000_000;
+
+/// LCM's multicast.
+#[derive(Debug)]
+pub struct Udpm {
+    options: Options,
+    measures: Arc<Lock<Vec<Measure>>>,
+}
+
+/// What a URL says.
+#[derive(Debug, Clone)]
+struct Options {
+    address: Address,
+    group: SocketAddr,
+    ttl: u8,
+    interface: Option<String>,
+    receive_buffer: Option<usize>,
+    send_buffer: Option<usize>,
+    send_wait: Duration,
+    reassembly: usize,
+    fragment: usize,
+    busy_poll: Option<Duration>,
+    priority: Option<u32>,
+    dscp: Option<u8>,
+}
+
+impl Udpm {
+    /// The provider that a URL describes. Opens nothing yet.
+    ///
+    /// ```
+    /// use kadenz_msg::provider::parameters::Address;
+    /// use kadenz_msg::provider::udpm::Udpm;
+    ///
+    /// Udpm::open(&Address::parse("udpm://239.255.76.67:7667?ttl=1&iface=eth0&dscp=46")?)?;
+    /// let error = Udpm::open(&Address::parse("udpm://10.0.0.1:7667")?).unwrap_err();
+    /// assert!(error.to_string().contains("no multicast group"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the address is no multicast group, or a parameter is unknown or cannot be.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        Ok(Self {
+            options: Options::read(address)?,
+            measures: Arc::new(Lock::new(Vec::new())),
+        })
+    }
+
+    fn port(&self, options: &PortOptions) -> Result<UdpPort, ProviderError> {
+        let port = self.options.open_port(options)?;
+        let measures = port.granted().measures.clone();
+        self.measures.with(|all| add(all, measures));
+        Ok(port)
+    }
+}
+
+/// Adds what is not there yet: of many outlets each asks for the same.
+fn add(all: &mut Vec<Measure>, measures: Vec<Measure>) {
+    for measure in measures {
+        if !all.contains(&measure) {
+            all.push(measure);
+        }
+    }
+}
+
+impl Provider for Udpm {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            order: Order::AsDelivered,
+            loss: Loss::Network,
+            back_pressure: BackPressure::None,
+            history: History::None,
+            discovery: Discovery::Multicast,
+            longest_payload: self.options.reassembly.min(LONGEST_MESSAGE) / 1024 * 1023,
+            real_time: true,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        let port = self.port(&self.options.sending())?;
+        let longest = self.guarantees().longest_payload;
+        Ok(Box::new(UdpmOutlet::new(port, &self.options, longest)))
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        let inlet = UdpmInlet::new(self.options.clone(), Arc::clone(&self.measures));
+        Ok(Box::new(inlet?))
+    }
+
+    fn measures(&self) -> Vec<Measure> {
+        self.measures.with(|all| all.clone())
+    }
+}
+
+impl Options {
+    fn read(address: &Address) -> Result<Self, AddressError> {
+        let group = address.socket_address(GROUP, PORT)?;
+        let remedy =
+            "give one of 224.0.0.0 to 239.255.255.255, or of ff00::/8; LCM's is 239.255.76.67";
+        if !group.ip().is_multicast() {
+            return Err(address.wrong(format!("{} is no multicast group", group.ip()), remedy));
+        }
+        let mut given = address.parameters();
+        let limits = Limits::default();
+        let shortest = Fragments::SHORTEST_BUDGET as u64;
+        let options = Self {
+            address: address.clone(),
+            group,
+            ttl: small(given.number("ttl", 0..=255)?).unwrap_or(0),
+            interface: given.text("iface").map(str::to_owned),
+            receive_buffer: given.bytes("recv_buf_size")?.filter(|bytes| *bytes > 0),
+            send_buffer: given.bytes("send_buf_size")?.filter(|bytes| *bytes > 0),
+            send_wait: given
+                .span("send_wait")?
+                .unwrap_or(Duration::from_millis(100)),
+            reassembly: given.bytes("reassembly")?.unwrap_or(limits.bytes),
+            fragment: given
+                .number("fragment", shortest..=FRAGMENT_BYTES as u64)?
+                .map_or(FRAGMENT_BYTES, |bytes| bytes as usize),
+            busy_poll: given.span("busy_poll")?,
+            priority: given.number("priority", 0..=15)?.map(|it| it as u32),
+            dscp: small(given.number("dscp", 0..=63)?),
+        };
+        given.finish()?;
+        Ok(options)
+    }
+
+    fn multicast(&self, join: Option<IpAddr>) -> Multicast {
+        Multicast {
+            join,
+            interface: self.interface.clone(),
+            hops: self.ttl,
+            loopback: true,
+        }
+    }
+
+    fn sending(&self) -> PortOptions {
+        let any: IpAddr = if self.group.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            std::net::Ipv6Addr::UNSPECIFIED.into()
+        };
+        PortOptions {
+            local: SocketAddr::new(any, 0),
+            multicast: Some(self.multicast(None)),
+            send_buffer: self.send_buffer,
+            priority: self.priority,
+            type_of_service: self.dscp.map(|dscp| dscp << 2),
+            ..PortOptions::default()
+        }
+    }
+
+    fn receiving(&self) -> PortOptions {
+        PortOptions {
+            local: self.group,
+            share_address: true,
+            multicast: Some(self.multicast(Some(self.group.ip()))),
+            wakers_may_be_late: true,
+            receive_buffer: Some(self.receive_buffer.unwrap_or(RECEIVE_BUFFER)),
+            busy_poll: self.busy_poll,
+            receive_stamps: Stamping::Software,
+            ..PortOptions::default()
+        }
+    }
+
+    fn open_port(&self, options: &PortOptions) -> Result<UdpPort, ProviderError> {
+        UdpPort::open(options).map_err(|error| {
+            let doctor = format!(
+                "`kadenz msg doctor {}` examines the network",
+                self.address.as_str()
+            );
+            let reason = match &error {
+                OpenPortError::Address { .. } => {
+                    format!("{error}, or listen where the others share it")
+                }
+                _ => error.to_string(),
+            };
+            self.address.failed(reason, doctor)
+        })
+    }
+}
+
+/// A number whose range was checked.
+fn small(number: Option<u64>) -> Option<u8> {
+    number.and_then(|number| u8::try_from(number).ok())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Publishing.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::port::{SendError, Standing, UdpPort};
+
+use super::Options;
+use crate::channel::Channel;
+use crate::provider::{Outlet, PublishError};
+use crate::wire::{self, Fragments};
+
+/// An interface that is gone is looked for no more often.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A socket of its own, so that its numbers count what one publisher sends.
+#[derive(Debug)]
+pub(super) struct UdpmOutlet {
+    port: UdpPort,
+    group: SocketAddr,
+    sequence: u32,
+    fragment: usize,
+    longest: usize,
+    send_wait: Duration,
+    next_look: MonotonicTime,
+    buffer: Vec<u8>,
+}
+
+impl UdpmOutlet {
+    pub(super) fn new(port: UdpPort, options: &Options, longest: usize) -> Self {
+        Self {
+            port,
+            group: options.group,
+            sequence: 0,
+            fragment: options.fragment,
+            longest,
+            send_wait: options.send_wait,
+            next_look: MonotonicTime::default(),
+            buffer: Vec::new(),
+        }
+    }
+
+    fn send(&mut self, header: &wire::Header, payload: &[u8]) -> Result<(), SendError> {
+        let parts = [header.bytes(), payload];
+        match self.port.send_parts(parts, self.group) {
+            Ok(_) => Ok(()),
+            Err(error) if is_of_the_interface(error) && self.interface_is_back() => {
+                self.port.send_parts(parts, self.group).map(drop)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn interface_is_back(&mut self) -> bool {
+        let now = clock::now();
+        if now < self.next_look {
+            return false;
+        }
+        self.next_look = now + LOOK_EVERY;
+        self.port.renew_membership() == Standing::Regained
+    }
+
+    /// Sends the fragments, and waits for room between them until `send_wait` is over.
+    fn send_long(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        let fragments = Fragments::new(self.sequence, channel, payload, self.fragment);
+        let fragments = fragments.map_err(|it| too_long(channel, it.length, it.longest))?;
+        let deadline = clock::now() + self.send_wait;
+        for (header, part) in fragments {
+            loop {
+                let error = match self.send(&header, part) {
+                    Ok(()) => break,
+                    Err(error) => error,
+                };
+                let left = deadline.remaining(clock::now());
+                let waits = error == SendError::BufferFull && !left.is_zero();
+                if !(waits && self.port.wait_for_room(left)) {
+                    return Err(refused(channel, error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Outlet for UdpmOutlet {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        if payload.len() > self.longest {
+            return Err(too_long(channel, payload.len(), self.longest));
+        }
+        if wire::fits_short(channel, payload.len()) {
+            let header = wire::short_header(self.sequence, channel);
+            let sent = self.send(&header, payload);
+            // What was not sent is not numbered: nobody is to miss it.
+            sent.map_err(|error| refused(channel, error))?;
+            self.sequence = self.sequence.wrapping_add(1);
+            return Ok(());
+        }
+        let sent = self.send_long(channel, payload);
+        self.sequence = self.sequence.wrapping_add(1);
+        sent
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        if length > self.longest {
+            return Err(too_long(channel, length, self.longest));
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if buffer.len() < length {
+            buffer.resize(length, 0);
+        }
+        let filled = fill(&mut buffer[..length]);
+        let sent = if filled {
+            self.publish(channel, &buffer[..length])
+        } else {
+            Ok(())
+        };
+        self.buffer = buffer;
+        sent.map(|()| filled)
+    }
+}
+
+fn too_long(channel: &Channel, length: usize, longest: usize) -> PublishError {
+    PublishError::TooLong {
+        channel: *channel,
+        length,
+        longest,
+    }
+}
+
+fn is_of_the_interface(error: SendError) -> bool {
+    match error {
+        SendError::InterfaceDown | SendError::Unreachable => true,
+        SendError::Other { errno } => {
+            let kind = std::io::Error::from_raw_os_error(errno).kind();
+            matches!(kind, ErrorKind::AddrNotAvailable | ErrorKind::NetworkDown)
+        }
+        _ => false,
+    }
+}
+
+fn refused(channel: &Channel, error: SendError) -> PublishError {
+    let channel = *channel;
+    let reason = match error {
+        SendError::BufferFull => {
+            let reason = "the socket's send buffer is full of what has not left yet";
+            return PublishError::Full { channel, reason };
+        }
+        SendError::QueueFull => {
+            let reason = "the interface's queue is full";
+            return PublishError::Full { channel, reason };
+        }
+        SendError::NoPeer | SendError::Refused => ErrorKind::ConnectionRefused,
+        SendError::TooLong => ErrorKind::InvalidInput,
+        SendError::Unreachable => ErrorKind::NetworkUnreachable,
+        SendError::Forbidden => ErrorKind::PermissionDenied,
+        SendError::InterfaceDown => ErrorKind::NetworkDown,
+        SendError::Other { errno } => std::io::Error::from_raw_os_error(errno).kind(),
+    };
+    PublishError::Refused { channel, reason }
+}
