@@ -1,1 +1,53 @@
 //! The `.lcm` language: its text, what it describes, fingerprints, and messages known only at run time.
+//!
+//! A [`Types`] holds what some `.lcm` files describe. It knows each type's fingerprint as `lcm-gen`
+//! computes it, prints a type with all that it refers to as a text of its own, and decodes and encodes
+//! messages as [`Value`]s. What two versions of a type have to say to each other, [`change`] knows.
+//!
+//! ```
+//! use kadenz_msg::types::{Types, Value};
+//!
+//! let types = Types::from_text("
+//!     package robot;
+//!     // Where the robot is.
+//!     struct pose_t {
+//!         double position[3];   // m
+//!         int32_t n;
+//!         float ranges[n];
+//!     }")?;
+//! assert_eq!(types.fingerprint("robot.pose_t").unwrap().to_string(), "0xc415bed6a56269ad");
+//!
+//! let json = serde_json::json!({"position": [1.0, 2.0, 3.5], "n": 2, "ranges": [0.5, "NaN"]});
+//! let value = types.value_from_json("robot.pose_t", &json)?;
+//! let bytes = types.encode(&value)?;
+//! let again = types.decode(&bytes)?;
+//! assert_eq!(again.get("position[2]")?, Value::Double(3.5));
+//! assert_eq!(again.to_json(), json);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Real-time safety: none of this is for a real-time path: it allocates. What `kadenz msg gen` writes is.
+
+pub mod change;
+mod check;
+mod fingerprint;
+mod lexer;
+mod library;
+mod model;
+mod parser;
+mod print;
+mod problem;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use library::Types;
+pub use model::{
+    Constant, ConstantValue, Definition, Dimension, Enum, EnumValue, Member, MemberType,
+    PrimitiveType, Struct, TypeName,
+};
+pub use problem::{Position, Problem, TypesError};
+pub use value::{
+    Array, Elements, EnumNumber, JsonError, MOST_VALUE_DEPTH, Path, PathError, Record, Step, Value,
+    ValueError,
+};

@@ -1,0 +1,315 @@
+//! What two versions of a type have to say to each other.
+//!
+//! LCM has no versions: a message is understood by who has the same fingerprint, and by no one else.
+//! What is in a fingerprint (names, types, order and dimensions of members, of nested types too) breaks
+//! both ways; what is not (comments, constants, names of types) does not, but may mislead.
+
+mod compare;
+
+use std::fmt;
+
+use serde_json::{Value as Json, json};
+
+use super::TypeName;
+use crate::message::Fingerprint;
+
+pub use compare::{changes, changes_of};
+
+/// What became of a type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypeChange {
+    /// Its name.
+    pub name: TypeName,
+    /// Its fingerprint before, if it was there.
+    pub old: Option<Fingerprint>,
+    /// Its fingerprint now, if it is there.
+    pub new: Option<Fingerprint>,
+    /// What changed in it itself, member by member.
+    pub changes: Vec<Change>,
+    /// The types it is made of whose own changes change its fingerprint.
+    pub through: Vec<TypeName>,
+}
+
+impl TypeChange {
+    /// Whether programs with the old and programs with the new description no longer understand each
+    /// other's messages of this type.
+    #[must_use]
+    pub fn breaks(&self) -> bool {
+        self.old != self.new
+    }
+
+    /// The same for scripts.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let print = |it: Option<Fingerprint>| it.map(|it| it.to_string());
+        let through = self.through.iter().map(ToString::to_string);
+        let changes = self.changes.iter().map(|it| {
+            json!({
+                "kind": it.kind(),
+                "member": it.member(),
+                "breaks": it.breaks(),
+                "text": it.to_string(),
+            })
+        });
+        json!({
+            "name": self.name.to_string(),
+            "old_fingerprint": print(self.old),
+            "new_fingerprint": print(self.new),
+            "breaks": self.breaks(),
+            "changes": changes.collect::<Vec<_>>(),
+            "through": through.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A change within a type, or of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// The type is new.
+    TypeAdded,
+    /// The type is gone.
+    TypeRemoved,
+    /// A struct has become an enum, or an enum a struct.
+    KindChanged,
+    /// A member is new.
+    MemberAdded {
+        /// Its name.
+        name: String,
+        /// Its type.
+        of: String,
+    },
+    /// A member is gone.
+    MemberRemoved {
+        /// Its name.
+        name: String,
+        /// Its type.
+        of: String,
+    },
+    /// A member of the same type stands at the same place under another name.
+    MemberRenamed {
+        /// Its name before.
+        from: String,
+        /// Its name now.
+        to: String,
+    },
+    /// A member is of another type.
+    MemberRetyped {
+        /// Its name.
+        name: String,
+        /// Its type before.
+        from: String,
+        /// Its type now.
+        to: String,
+        /// Whether the type's name alone is another, which a fingerprint does not tell.
+        breaks: bool,
+    },
+    /// A member has other dimensions.
+    DimensionsChanged {
+        /// Its name.
+        name: String,
+        /// Its type before.
+        from: String,
+        /// Its type now.
+        to: String,
+        /// Whether they differ in how a number is written alone: 3 and 0x3 have other fingerprints.
+        same_size: bool,
+    },
+    /// The members that are in both stand in another order.
+    MembersReordered {
+        /// The order before.
+        from: Vec<String>,
+        /// The order now.
+        to: Vec<String>,
+    },
+    /// A constant has another value; where it is an array's length, the array's change stands as well.
+    ConstantChanged {
+        /// Its name.
+        name: String,
+        /// Its value before.
+        from: String,
+        /// Its value now.
+        to: String,
+    },
+    /// A constant is new.
+    ConstantAdded {
+        /// Its name.
+        name: String,
+    },
+    /// A constant is gone.
+    ConstantRemoved {
+        /// Its name.
+        name: String,
+    },
+    /// A value of an enum is new.
+    ValueAdded {
+        /// Its name.
+        name: String,
+        /// What is sent.
+        number: i32,
+    },
+    /// A value of an enum is gone.
+    ValueRemoved {
+        /// Its name.
+        name: String,
+        /// What was sent.
+        number: i32,
+    },
+    /// A value of an enum is sent as another number.
+    ValueChanged {
+        /// Its name.
+        name: String,
+        /// What was sent.
+        from: i32,
+        /// What is sent.
+        to: i32,
+    },
+    /// A comment changed.
+    DocumentationChanged {
+        /// Of what; empty for the type itself.
+        of: String,
+    },
+}
+
+impl Change {
+    /// Whether it changes the fingerprint, so that old and new programs do not understand each other.
+    #[must_use]
+    pub fn breaks(&self) -> bool {
+        match self {
+            Self::KindChanged
+            | Self::MemberAdded { .. }
+            | Self::MemberRemoved { .. }
+            | Self::MemberRenamed { .. }
+            | Self::DimensionsChanged { .. }
+            | Self::MembersReordered { .. } => true,
+            Self::MemberRetyped { breaks, .. } => *breaks,
+            _ => false,
+        }
+    }
+
+    /// Whether messages are still decoded, but mean something else to the other side.
+    #[must_use]
+    pub fn misleads(&self) -> bool {
+        matches!(
+            self,
+            Self::ConstantChanged { .. } | Self::ValueRemoved { .. } | Self::ValueChanged { .. }
+        )
+    }
+
+    /// What kind of change it is, for scripts.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::TypeAdded => "type_added",
+            Self::TypeRemoved => "type_removed",
+            Self::KindChanged => "kind_changed",
+            Self::MemberAdded { .. } => "member_added",
+            Self::MemberRemoved { .. } => "member_removed",
+            Self::MemberRenamed { .. } => "member_renamed",
+            Self::MemberRetyped { .. } => "member_retyped",
+            Self::DimensionsChanged { .. } => "dimensions_changed",
+            Self::MembersReordered { .. } => "members_reordered",
+            Self::ConstantChanged { .. } => "constant_changed",
+            Self::ConstantAdded { .. } => "constant_added",
+            Self::ConstantRemoved { .. } => "constant_removed",
+            Self::ValueAdded { .. } => "value_added",
+            Self::ValueRemoved { .. } => "value_removed",
+            Self::ValueChanged { .. } => "value_changed",
+            Self::DocumentationChanged { .. } => "documentation_changed",
+        }
+    }
+
+    /// The member, constant or value it is about; the name before where that changed.
+    #[must_use]
+    pub fn member(&self) -> Option<&str> {
+        match self {
+            Self::TypeAdded
+            | Self::TypeRemoved
+            | Self::KindChanged
+            | Self::MembersReordered { .. } => None,
+            Self::MemberRenamed { from, .. } => Some(from),
+            Self::DocumentationChanged { of } => {
+                Some(of).filter(|it| !it.is_empty()).map(|it| &**it)
+            }
+            Self::MemberAdded { name, .. }
+            | Self::MemberRemoved { name, .. }
+            | Self::MemberRetyped { name, .. }
+            | Self::DimensionsChanged { name, .. }
+            | Self::ConstantChanged { name, .. }
+            | Self::ConstantAdded { name }
+            | Self::ConstantRemoved { name }
+            | Self::ValueAdded { name, .. }
+            | Self::ValueRemoved { name, .. }
+            | Self::ValueChanged { name, .. } => Some(name),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TypeAdded => write!(out, "the type is new: programs without it cannot decode it"),
+            Self::TypeRemoved => {
+                write!(out, "the type is gone: programs with it hear nothing more")
+            }
+            Self::KindChanged => write!(out, "a struct and an enum are two things"),
+            Self::MemberAdded { name, of } => write!(out, "member {name} ({of}) is new"),
+            Self::MemberRemoved { name, of } => write!(out, "member {name} ({of}) is gone"),
+            Self::MemberRenamed { from, to } => write!(out, "member {from} is now called {to}"),
+            Self::MemberRetyped {
+                name,
+                from,
+                to,
+                breaks,
+            } => {
+                write!(out, "member {name} was {from} and is {to}")?;
+                let renamed = ", the same under another name: messages stay as they were";
+                out.write_str(if *breaks { "" } else { renamed })
+            }
+            Self::DimensionsChanged {
+                name,
+                from,
+                to,
+                same_size,
+            } => {
+                write!(out, "member {name} was {from} and is {to}")?;
+                let text =
+                    ": the same size, but the fingerprint is of the text; write it as before";
+                out.write_str(if *same_size { text } else { "" })
+            }
+            Self::MembersReordered { from, to } => {
+                write!(
+                    out,
+                    "the order was {} and is {}",
+                    from.join(", "),
+                    to.join(", ")
+                )
+            }
+            Self::ConstantChanged { name, from, to } => write!(
+                out,
+                "constant {name} was {from} and is {to}: messages are decoded, but programs disagree on its meaning"
+            ),
+            Self::ConstantAdded { name } => write!(out, "constant {name} is new"),
+            Self::ConstantRemoved { name } => write!(out, "constant {name} is gone"),
+            Self::ValueAdded { name, number } => {
+                write!(
+                    out,
+                    "value {name} = {number} is new: old programs do not know it"
+                )
+            }
+            Self::ValueRemoved { name, number } => {
+                write!(
+                    out,
+                    "value {name} = {number} is gone: old programs still send it"
+                )
+            }
+            Self::ValueChanged { name, from, to } => write!(
+                out,
+                "value {name} was {from} and is {to}: messages are decoded, and mean something else"
+            ),
+            Self::DocumentationChanged { of } if of.is_empty() => {
+                write!(out, "its comment changed")
+            }
+            Self::DocumentationChanged { of } => write!(out, "the comment of {of} changed"),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! That types which refer to each other make sense together.
+
+use std::collections::BTreeMap;
+
+use super::model::{Definition, Dimension, Member, MemberType, TypeName};
+use super::problem::Problem;
+
+/// How deep structs may always hold structs. Messages that are deeper by their variable arrays are
+/// bounded where they are decoded.
+pub(super) const MOST_DEPTH: usize = 100;
+
+/// How many bytes a value of each type takes at least, or why there is no such value.
+pub(super) fn least_bytes(
+    definitions: &BTreeMap<TypeName, Definition>,
+) -> Result<BTreeMap<TypeName, usize>, (TypeName, Problem)> {
+    let mut walk = Walk {
+        definitions,
+        known: BTreeMap::new(),
+        path: Vec::new(),
+    };
+    for name in definitions.keys() {
+        let found = walk.visit(name);
+        found.map_err(|problem| (name.clone(), problem))?;
+    }
+    let known = walk.known.into_iter();
+    Ok(known.map(|(name, it)| (name.clone(), it.bytes)).collect())
+}
+
+#[derive(Clone, Copy, Default)]
+struct Least {
+    bytes: usize,
+    /// How many structs it holds within each other.
+    depth: usize,
+}
+
+struct Walk<'a> {
+    definitions: &'a BTreeMap<TypeName, Definition>,
+    known: BTreeMap<&'a TypeName, Least>,
+    path: Vec<&'a TypeName>,
+}
+
+impl<'a> Walk<'a> {
+    fn visit(&mut self, name: &'a TypeName) -> Result<Least, Problem> {
+        if let Some(known) = self.known.get(name) {
+            return Ok(*known);
+        }
+        if let Some(from) = self.path.iter().position(|it| *it == name) {
+            return Err(self.endless(name, from));
+        }
+        if self.path.len() >= MOST_DEPTH {
+            return Err(self.too_deep());
+        }
+        let Some(definition) = self.definitions.get(name) else {
+            return Ok(Least::default());
+        };
+        self.path.push(name);
+        let mut least = Least::default();
+        match definition {
+            Definition::Enum(_) => least.bytes = 4,
+            Definition::Struct(it) => {
+                for member in &it.members {
+                    let part = self.member(member)?;
+                    least.bytes = least.bytes.saturating_add(part.bytes);
+                    least.depth = least.depth.max(part.depth);
+                }
+            }
+        }
+        least.depth += 1;
+        if self.path.len() + least.depth > MOST_DEPTH + 1 {
+            return Err(self.too_deep());
+        }
+        self.path.pop();
+        self.known.insert(name, least);
+        Ok(least)
+    }
+
+    fn member(&mut self, member: &'a Member) -> Result<Least, Problem> {
+        // A variable array may be empty, and so holds nothing of necessity.
+        if member.is_variable() {
+            return Ok(Least::default());
+        }
+        let one = match &member.of {
+            MemberType::Primitive(it) => Least {
+                bytes: it.least_bytes(),
+                depth: 0,
+            },
+            MemberType::Named(name) => self.visit(name)?,
+        };
+        let count = member
+            .dimensions
+            .iter()
+            .fold(1_usize, |count, it| match it {
+                Dimension::Fixed { size, .. } => count.saturating_mul(*size),
+                Dimension::Variable { .. } => count,
+            });
+        Ok(Least {
+            bytes: one.bytes.saturating_mul(count),
+            depth: one.depth,
+        })
+    }
+
+    fn endless(&self, name: &TypeName, from: usize) -> Problem {
+        let way = self.path[from..].iter().map(ToString::to_string);
+        let way: Vec<String> = way.chain([name.to_string()]).collect();
+        Problem::Endless {
+            name: name.to_string(),
+            way: way.join(" > "),
+        }
+    }
+
+    fn too_deep(&self) -> Problem {
+        Problem::TooDeep {
+            name: self
+                .path
+                .first()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            most: MOST_DEPTH,
+        }
+    }
+}

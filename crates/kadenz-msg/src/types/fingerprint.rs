@@ -1,0 +1,208 @@
+//! Fingerprints as lcm-gen computes them (`lcmgen.c`, and the `_get_hash_recursive` of what it writes).
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::model::{Definition, Enum, Member, MemberType, Struct, TypeName};
+use super::problem::Problem;
+use crate::message::Fingerprint;
+
+/// How many steps the fingerprint of one type may take. Recursive types that all refer to each other
+/// take as many as they have subsets: 10 of them 5120.
+const MOST_STEPS: usize = 10_000;
+
+/// How many types may lie between a type and what it is made of.
+const MOST_PARENTS: usize = 256;
+
+/// The fingerprint of every type.
+pub(super) fn all(
+    definitions: &BTreeMap<TypeName, Definition>,
+) -> Result<BTreeMap<TypeName, Fingerprint>, (TypeName, Problem)> {
+    let mut hasher = Hasher::new(definitions);
+    let mut fingerprints = BTreeMap::new();
+    for (index, name) in definitions.keys().enumerate() {
+        hasher.steps = 0;
+        hasher.parents = Set::none(definitions.len());
+        let hash = hasher.of(index, 0);
+        let hash = hash.map_err(|stopped| (name.clone(), stopped.problem(name)))?;
+        fingerprints.insert(name.clone(), Fingerprint(hash));
+    }
+    Ok(fingerprints)
+}
+
+enum Stopped {
+    Deep,
+    Tangled,
+}
+
+impl Stopped {
+    fn problem(&self, name: &TypeName) -> Problem {
+        let name = name.to_string();
+        match self {
+            Self::Deep => Problem::TooDeep {
+                name,
+                most: MOST_PARENTS,
+            },
+            Self::Tangled => Problem::Tangled {
+                name,
+                most: MOST_STEPS,
+            },
+        }
+    }
+}
+
+/// Types by their index, a bit each.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn none(of: usize) -> Self {
+        Self(vec![0; of.div_ceil(64)])
+    }
+
+    fn has(&self, index: usize) -> bool {
+        self.0[index / 64] >> (index % 64) & 1 == 1
+    }
+
+    fn flip(&mut self, index: usize) {
+        self.0[index / 64] ^= 1 << (index % 64);
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        let words = self.0.iter().zip(&other.0);
+        Self(words.map(|(one, two)| one & two).collect())
+    }
+}
+
+/// What is hashed of a type.
+struct Part {
+    /// Of an enum all, of a struct what its members say themselves.
+    base: u64,
+    is_enum: bool,
+    /// The types of its members.
+    parts: Vec<usize>,
+    /// What it is made of, directly or not, once that has been asked for.
+    reached: Option<Rc<Set>>,
+}
+
+struct Hasher {
+    parts: Vec<Part>,
+    /// By the type and those of its parents that it is made of: on these alone its hash depends.
+    known: BTreeMap<(usize, Set), u64>,
+    parents: Set,
+    steps: usize,
+}
+
+impl Hasher {
+    fn new(definitions: &BTreeMap<TypeName, Definition>) -> Self {
+        let names = definitions.keys().enumerate();
+        let indices: BTreeMap<&TypeName, usize> =
+            names.map(|(index, name)| (name, index)).collect();
+        let parts = definitions.values().map(|definition| Part {
+            base: match definition {
+                Definition::Struct(it) => base(it),
+                Definition::Enum(it) => of_enum(it),
+            },
+            is_enum: matches!(definition, Definition::Enum(_)),
+            parts: definition
+                .parts()
+                .filter_map(|it| indices.get(it).copied())
+                .collect(),
+            reached: None,
+        });
+        Self {
+            parts: parts.collect(),
+            known: BTreeMap::new(),
+            parents: Set::none(definitions.len()),
+            steps: 0,
+        }
+    }
+
+    fn of(&mut self, index: usize, depth: usize) -> Result<u64, Stopped> {
+        if self.parts[index].is_enum {
+            return Ok(self.parts[index].base);
+        }
+        if self.parents.has(index) {
+            return Ok(0);
+        }
+        if depth >= MOST_PARENTS {
+            return Err(Stopped::Deep);
+        }
+        let reached = self.reach(index);
+        let key = (index, self.parents.and(&reached));
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return Err(Stopped::Tangled);
+        }
+        self.parents.flip(index);
+        let mut hash = self.parts[index].base;
+        for place in 0..self.parts[index].parts.len() {
+            let part = self.parts[index].parts[place];
+            hash = hash.wrapping_add(self.of(part, depth + 1)?);
+        }
+        self.parents.flip(index);
+        let hash = hash.rotate_left(1);
+        self.known.insert(key, hash);
+        Ok(hash)
+    }
+
+    fn reach(&mut self, index: usize) -> Rc<Set> {
+        if let Some(known) = &self.parts[index].reached {
+            return Rc::clone(known);
+        }
+        let mut reached = Set::none(self.parts.len());
+        let mut open = vec![index];
+        while let Some(next) = open.pop() {
+            for part in &self.parts[next].parts {
+                if !reached.has(*part) {
+                    reached.flip(*part);
+                    open.push(*part);
+                }
+            }
+        }
+        let reached = Rc::new(reached);
+        self.parts[index].reached = Some(Rc::clone(&reached));
+        reached
+    }
+}
+
+/// The hash of a struct's own members. Its name is not in it, so that a type may be renamed.
+fn base(it: &Struct) -> u64 {
+    it.members.iter().fold(0x1234_5678, member).cast_unsigned()
+}
+
+fn member(hash: i64, member: &Member) -> i64 {
+    let mut hash = text(hash, &member.name);
+    if let MemberType::Primitive(primitive) = &member.of {
+        hash = text(hash, primitive.name());
+    }
+    hash = length(hash, member.dimensions.len());
+    for dimension in &member.dimensions {
+        hash = update(hash, i8::from(dimension.stated_by().is_some()));
+        hash = text(hash, dimension.text());
+    }
+    hash
+}
+
+/// An enum's hash is its short name's, so that values may be added.
+fn of_enum(it: &Enum) -> u64 {
+    text(0x8765_4321, &it.name.short).cast_unsigned()
+}
+
+fn text(hash: i64, text: &str) -> i64 {
+    let hash = length(hash, text.len());
+    text.bytes()
+        .fold(hash, |hash, byte| update(hash, byte.cast_signed()))
+}
+
+/// A length goes through a `char`, and so wraps.
+fn length(hash: i64, length: usize) -> i64 {
+    update(hash, length.to_le_bytes()[0].cast_signed())
+}
+
+fn update(hash: i64, character: i8) -> i64 {
+    ((hash << 8) ^ (hash >> 55)).wrapping_add(i64::from(character))
+}

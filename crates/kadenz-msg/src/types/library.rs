@@ -1,0 +1,274 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::model::{Definition, TypeName};
+use super::parser::parse;
+use super::problem::{Position, Problem, TypesError};
+use super::{check, fingerprint, print};
+use crate::message::Fingerprint;
+
+/// What some `.lcm` texts describe, each type's name resolved.
+///
+/// Allocates; not for a real-time path.
+#[derive(Debug, Clone, Default)]
+pub struct Types {
+    definitions: BTreeMap<TypeName, Definition>,
+    fingerprints: BTreeMap<TypeName, Fingerprint>,
+    by_fingerprint: BTreeMap<Fingerprint, Vec<TypeName>>,
+    least_bytes: BTreeMap<TypeName, usize>,
+}
+
+impl Types {
+    /// The types of one text, which needs no other.
+    ///
+    /// # Errors
+    /// Where lcm-gen would refuse the text, where a type has no description, or where there is no
+    /// finite value of one.
+    pub fn from_text(text: &str) -> Result<Self, TypesError> {
+        Self::from_texts([("the text", text)])
+    }
+
+    /// The types of several texts, which may refer to each other, each with what it is called in
+    /// errors. Each text begins without a package.
+    ///
+    /// # Errors
+    /// As [`Types::from_text`], and where two describe the same type.
+    pub fn from_texts<'a>(
+        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, TypesError> {
+        let mut gathered = Gathered::default();
+        for (called, text) in texts {
+            gathered.add(called, text)?;
+        }
+        gathered.resolve()
+    }
+
+    /// The types of files, and of all files that end in `.lcm` in folders and the folders in them.
+    ///
+    /// # Errors
+    /// As [`Types::from_texts`], where one cannot be read, and where a folder holds none.
+    pub fn from_files<P: AsRef<Path>>(
+        paths: impl IntoIterator<Item = P>,
+    ) -> Result<Self, TypesError> {
+        let mut gathered = Gathered::default();
+        let mut seen = BTreeSet::new();
+        for path in paths {
+            for file in files_at(path.as_ref())? {
+                // A file may be named itself and lie in a folder that is named.
+                if !seen.insert(fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
+                    continue;
+                }
+                let bytes = fs::read(&file).map_err(unreadable(&file))?;
+                // A comment may be of another encoding; names are ASCII.
+                let text = String::from_utf8_lossy(&bytes);
+                gathered.add(&file.display().to_string(), &text)?;
+            }
+        }
+        gathered.resolve()
+    }
+
+    /// The types of all files that end in `.lcm` in a folder and the folders in it.
+    ///
+    /// # Errors
+    /// As [`Types::from_files`].
+    pub fn from_folder(folder: impl AsRef<Path>) -> Result<Self, TypesError> {
+        Self::from_files([folder])
+    }
+
+    /// All types, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Definition> {
+        self.definitions.values()
+    }
+
+    /// How many types there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.definitions.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.definitions.is_empty()
+    }
+
+    /// A type by its full name, as `package.type`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Definition> {
+        self.definition(&TypeName::new(name))
+    }
+
+    pub(super) fn definition(&self, name: &TypeName) -> Option<&Definition> {
+        self.definitions.get(name)
+    }
+
+    /// The fingerprint of a type, as lcm-gen computes it.
+    #[must_use]
+    pub fn fingerprint(&self, name: &str) -> Option<Fingerprint> {
+        self.fingerprint_of(&TypeName::new(name))
+    }
+
+    /// The same by a name that is in two parts already.
+    #[must_use]
+    pub fn fingerprint_of(&self, name: &TypeName) -> Option<Fingerprint> {
+        self.fingerprints.get(name).copied()
+    }
+
+    /// The types of a fingerprint, by name: several where they differ in name alone, which LCM does
+    /// not tell apart.
+    pub fn by_fingerprint(&self, fingerprint: Fingerprint) -> impl Iterator<Item = &Definition> {
+        let names = self.by_fingerprint.get(&fingerprint);
+        names
+            .into_iter()
+            .flatten()
+            .filter_map(|name| self.definitions.get(name))
+    }
+
+    /// How many bytes a value takes at least, without a fingerprint.
+    #[must_use]
+    pub fn least_bytes(&self, name: &TypeName) -> usize {
+        self.least_bytes.get(name).copied().unwrap_or(0)
+    }
+
+    /// A type and all that it is made of: itself first, then in the order in which they are met.
+    /// Empty where there is no such type.
+    #[must_use]
+    pub fn closure(&self, name: &str) -> Vec<&Definition> {
+        let mut closure: Vec<&Definition> = self.get(name).into_iter().collect();
+        let mut seen: BTreeSet<&TypeName> = closure.iter().map(|it| it.name()).collect();
+        let mut next = 0;
+        while let Some(definition) = closure.get(next).copied() {
+            let parts = definition.parts().filter(|it| seen.insert(it));
+            let parts: Vec<_> = parts.filter_map(|it| self.definitions.get(it)).collect();
+            closure.extend(parts);
+            next += 1;
+        }
+        closure
+    }
+
+    /// The text of a type's closure: what another program needs to decode its messages. lcm-gen reads
+    /// it, and gives it the same fingerprints.
+    #[must_use]
+    pub fn text_of(&self, name: &str) -> Option<String> {
+        let closure = self.closure(name);
+        (!closure.is_empty()).then(|| print::text(closure))
+    }
+
+    /// The text of all types.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        print::text(self.iter())
+    }
+}
+
+/// Texts that have been parsed one by one.
+#[derive(Default)]
+struct Gathered {
+    definitions: BTreeMap<TypeName, Definition>,
+    places: BTreeMap<TypeName, (String, Position)>,
+    references: Vec<(TypeName, String, Position)>,
+}
+
+impl Gathered {
+    fn add(&mut self, called: &str, text: &str) -> Result<(), TypesError> {
+        let parsed = parse(text).map_err(|(at, problem)| text_error(called, at, problem))?;
+        for (definition, at) in parsed.definitions {
+            let name = definition.name().clone();
+            if let Some((file, first)) = self.places.get(&name) {
+                let problem = Problem::DuplicateType {
+                    name: name.to_string(),
+                    first: format!("{file}:{first}"),
+                };
+                return Err(text_error(called, at, problem));
+            }
+            self.places.insert(name.clone(), (called.to_owned(), at));
+            self.definitions.insert(name, definition);
+        }
+        for (name, at) in parsed.references {
+            self.references.push((name, called.to_owned(), at));
+        }
+        Ok(())
+    }
+
+    fn resolve(self) -> Result<Types, TypesError> {
+        for (name, file, at) in &self.references {
+            if !self.definitions.contains_key(name) {
+                let problem = Problem::UnknownType {
+                    name: name.to_string(),
+                    hint: self.hint(name),
+                };
+                return Err(text_error(file, *at, problem));
+            }
+        }
+        let least_bytes = check::least_bytes(&self.definitions).map_err(|it| self.placed(it))?;
+        let fingerprints = fingerprint::all(&self.definitions).map_err(|it| self.placed(it))?;
+        let mut by_fingerprint: BTreeMap<Fingerprint, Vec<TypeName>> = BTreeMap::new();
+        for (name, fingerprint) in &fingerprints {
+            let names = by_fingerprint.entry(*fingerprint).or_default();
+            names.push(name.clone());
+        }
+        Ok(Types {
+            definitions: self.definitions,
+            fingerprints,
+            by_fingerprint,
+            least_bytes,
+        })
+    }
+
+    /// A type of the same short name in another package.
+    fn hint(&self, name: &TypeName) -> String {
+        let mut names = self.definitions.keys();
+        let other = names.find(|it| it.short == name.short);
+        other.map_or_else(String::new, |it| format!(" (there is {it})"))
+    }
+
+    fn placed(&self, (name, problem): (TypeName, Problem)) -> TypesError {
+        let start = (String::new(), Position { line: 1, column: 1 });
+        let (file, at) = self.places.get(&name).unwrap_or(&start);
+        text_error(file, *at, problem)
+    }
+}
+
+fn text_error(file: &str, at: Position, problem: Problem) -> TypesError {
+    TypesError::Text {
+        file: file.to_owned(),
+        at,
+        problem,
+    }
+}
+
+fn unreadable(path: &Path) -> impl Fn(std::io::Error) -> TypesError {
+    let path = path.to_owned();
+    move |source| TypesError::Read {
+        path: path.clone(),
+        source,
+    }
+}
+
+/// The file itself, or the `.lcm` files of a folder, sorted.
+fn files_at(path: &Path) -> Result<Vec<PathBuf>, TypesError> {
+    if !fs::metadata(path).map_err(unreadable(path))?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    let mut open = vec![path.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).map_err(unreadable(&folder))? {
+            let entry = entry.map_err(unreadable(&folder))?;
+            // A link to a folder is not followed: it may lead back.
+            if entry.file_type().is_ok_and(|it| it.is_dir()) {
+                open.push(entry.path());
+            } else if entry.path().extension().is_some_and(|it| it == "lcm") {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    match files.is_empty() {
+        true => Err(TypesError::NoFiles {
+            path: path.to_owned(),
+        }),
+        false => Ok(files),
+    }
+}

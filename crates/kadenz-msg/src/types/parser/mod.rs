@@ -1,0 +1,213 @@
+//! Descriptions out of words: a recursive descent, as lcm-gen's.
+
+mod constant;
+mod enumeration;
+mod member;
+
+use std::sync::Arc;
+
+use super::lexer::{Comment, Token, tokens};
+use super::model::{Definition, PrimitiveType, Struct, TypeName};
+use super::problem::{Position, Problem};
+
+/// What a text describes.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    /// The types, and where their names stand.
+    pub(super) definitions: Vec<(Definition, Position)>,
+    /// The types that are named, by whom, and where.
+    pub(super) references: Vec<(TypeName, Position)>,
+}
+
+pub(super) type Result<T> = std::result::Result<T, (Position, Problem)>;
+
+/// Parses a whole text. A text begins without a package.
+pub(super) fn parse(text: &str) -> Result<Parsed> {
+    let mut parser = Parser {
+        tokens: tokens(text)?,
+        next: 0,
+        package: String::new(),
+        parsed: Parsed::default(),
+    };
+    while !parser.peek().text.is_empty() {
+        parser.entity()?;
+    }
+    Ok(parser.parsed)
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    next: usize,
+    package: String,
+    parsed: Parsed,
+}
+
+impl Parser {
+    fn entity(&mut self) -> Result<()> {
+        let token = self.take();
+        match token.text.as_str() {
+            "package" => self.package_statement(),
+            "struct" => self.structure(&token.comments),
+            "enum" => self.enumeration(&token.comments),
+            ";" if self.next > 1 => Err((token.at, Problem::SemicolonAfterBrace)),
+            _ => Err(expected("'package', 'struct' or 'enum'", &token)),
+        }
+    }
+
+    fn package_statement(&mut self) -> Result<()> {
+        let token = self.take();
+        check_name(&token, true)?;
+        self.package = token.text;
+        self.require(";", "';' after the package's name")?;
+        self.trailing(self.line_before());
+        Ok(())
+    }
+
+    /// A struct, after its word.
+    fn structure(&mut self, comments: &[Comment]) -> Result<()> {
+        let (name, at) = self.new_type()?;
+        self.require("{", "'{' after the struct's name")?;
+        let mut doc = doc(comments);
+        append(&mut doc, &self.trailing(self.line_before()));
+        let mut structure = Struct {
+            name,
+            doc,
+            constants: Vec::new(),
+            members: Vec::new(),
+        };
+        while self.peek().text != "}" {
+            match self.peek().text.as_str() {
+                "const" => self.constants(&mut structure)?,
+                "struct" => return Err((self.peek().at, Problem::Inline { what: "struct" })),
+                "enum" => return Err((self.peek().at, Problem::Inline { what: "enum" })),
+                "" => return Err(expected("a member or '}'", self.peek())),
+                _ => self.members(&mut structure)?,
+            }
+        }
+        self.take();
+        let definition = Definition::Struct(Arc::new(structure));
+        self.parsed.definitions.push((definition, at));
+        Ok(())
+    }
+
+    /// The name of a struct or enum that begins.
+    fn new_type(&mut self) -> Result<(TypeName, Position)> {
+        let token = self.take();
+        check_name(&token, true)?;
+        if PrimitiveType::named(&token.text).is_some() {
+            let name = token.text;
+            return Err((token.at, Problem::Reserved { name }));
+        }
+        Ok((TypeName::within(&self.package, &token.text), token.at))
+    }
+
+    fn peek(&self) -> &Token {
+        let last = self.tokens.len() - 1;
+        &self.tokens[self.next.min(last)]
+    }
+
+    fn take(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.next += 1;
+        token
+    }
+
+    fn take_if(&mut self, text: &str) -> bool {
+        let found = self.peek().text == text;
+        self.next += usize::from(found);
+        found
+    }
+
+    fn require(&mut self, text: &str, what: &'static str) -> Result<()> {
+        match self.take_if(text) {
+            true => Ok(()),
+            false => Err(expected(what, self.peek())),
+        }
+    }
+
+    /// The line of the word that was taken last.
+    fn line_before(&self) -> usize {
+        let before = self.next.saturating_sub(1);
+        self.tokens.get(before).map_or(0, |it| it.at.line)
+    }
+
+    /// The comments on the line of what was taken last: they are about that, not about what follows.
+    fn trailing(&mut self, line: usize) -> String {
+        let last = self.tokens.len() - 1;
+        let next = &mut self.tokens[self.next.min(last)];
+        let here = next.comments.iter().take_while(|it| it.line == line);
+        let count = here.count();
+        let trailing: Vec<Comment> = next.comments.drain(..count).collect();
+        doc(&trailing)
+    }
+}
+
+fn expected(expected: &'static str, token: &Token) -> (Position, Problem) {
+    let found = match token.text.as_str() {
+        "" => "the end of the text".to_owned(),
+        text => format!("'{text}'"),
+    };
+    (token.at, Problem::Expected { expected, found })
+}
+
+/// That a word is a name; with points where it may have a package.
+fn check_name(token: &Token, points: bool) -> Result<()> {
+    let name = token.text.clone();
+    if name.is_empty() {
+        return Err(expected("a name", token));
+    }
+    let good = match points {
+        true => name.split('.').all(is_name),
+        false => is_name(&name),
+    };
+    if !good {
+        return Err((token.at, Problem::BadName { name }));
+    }
+    if matches!(name.as_str(), "struct" | "enum" | "const" | "package") {
+        return Err((token.at, Problem::Reserved { name }));
+    }
+    Ok(())
+}
+
+fn is_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    let first = characters.next();
+    first.is_some_and(|it| it.is_ascii_alphabetic() || it == '_')
+        && characters.all(|it| it.is_ascii_alphanumeric() || it == '_')
+}
+
+/// Comments as documentation: their lines, without empty ones around.
+fn doc(comments: &[Comment]) -> String {
+    let lines: Vec<&str> = comments
+        .iter()
+        .flat_map(|it| it.lines.iter().map(String::as_str))
+        .collect();
+    let filled = |line: &&str| !line.is_empty();
+    let from = lines.iter().position(filled).unwrap_or(lines.len());
+    let to = lines.iter().rposition(filled).map_or(from, |it| it + 1);
+    lines.get(from..to).unwrap_or_default().join("\n")
+}
+
+fn append(doc: &mut String, more: &str) {
+    if !doc.is_empty() && !more.is_empty() {
+        doc.push('\n');
+    }
+    doc.push_str(more);
+}
+
+/// A whole number as C's `strtoll` reads it with base 0: decimal, `0x` hexadecimal, `0` octal.
+fn integer(text: &str) -> Option<i128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (radix, digits) = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(digits) => (16, digits),
+        None if digits.len() > 1 && digits.starts_with('0') => (8, digits),
+        None => (10, digits),
+    };
+    let first = digits.chars().next()?;
+    let magnitude = i128::from_str_radix(digits, radix).ok()?;
+    let sign = if negative { -1 } else { 1 };
+    first.is_ascii_hexdigit().then_some(sign * magnitude)
+}

@@ -1,0 +1,220 @@
+//! What can be wrong with a `.lcm` text.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in it, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Why descriptions cannot be used, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum TypesError {
+    /// A text is wrong.
+    #[error("{file}:{at}: {problem}")]
+    Text {
+        /// The file, or what the text was called.
+        file: String,
+        /// Where in it.
+        at: Position,
+        /// What is wrong.
+        problem: Problem,
+    },
+    /// A file or a folder cannot be read.
+    #[error("{path}: {source}; give .lcm files, or a folder that holds some")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A folder holds no description.
+    #[error("{path} holds no file that ends in .lcm")]
+    NoFiles {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// Something else should stand there.
+    #[error("expected {expected}, found {found}")]
+    Expected {
+        /// What should.
+        expected: &'static str,
+        /// What does.
+        found: String,
+    },
+    /// A comment has no end.
+    #[error("this comment has no end; close it with */")]
+    OpenComment,
+    /// A brace or a comment touches a word, which lcm-gen reads as one word.
+    #[error("put a space beside {what}: lcm-gen reads it and what touches it as one word")]
+    Glued {
+        /// The brace or the comment's beginning.
+        what: &'static str,
+    },
+    /// lcm-gen takes no semicolon after a closing brace.
+    #[error("no ';' after '}}': lcm-gen refuses it; take it away")]
+    SemicolonAfterBrace,
+    /// What is no name.
+    #[error(
+        "'{name}' is no name: a name begins with a letter or '_' and goes on with those and digits"
+    )]
+    BadName {
+        /// What was written.
+        name: String,
+    },
+    /// A word of the language as a name.
+    #[error("'{name}' is a word of the language; choose another name")]
+    Reserved {
+        /// The word.
+        name: String,
+    },
+    /// Unsigned types do not exist.
+    #[error("there is no {name} in LCM, whose Java has no unsigned types; use {instead}")]
+    Unsigned {
+        /// What was written.
+        name: String,
+        /// What to write.
+        instead: &'static str,
+    },
+    /// A type of another language.
+    #[error("there is no {name} in LCM; use {instead}")]
+    Foreign {
+        /// What was written.
+        name: String,
+        /// What to write.
+        instead: &'static str,
+    },
+    /// A struct or enum within a struct.
+    #[error(
+        "a {what} within a struct is not possible in LCM; describe it before, and name it here"
+    )]
+    Inline {
+        /// `struct` or `enum`.
+        what: &'static str,
+    },
+    /// A name twice in a struct or enum.
+    #[error("'{name}' stands twice in {within}; rename one")]
+    DuplicateName {
+        /// The name.
+        name: String,
+        /// The struct's or enum's name.
+        within: String,
+    },
+    /// Two names of one value.
+    #[error("{first} and {second} have the same value {number}; an enum's values differ")]
+    DuplicateValue {
+        /// The earlier name.
+        first: String,
+        /// The later name.
+        second: String,
+        /// The value.
+        number: i32,
+    },
+    /// A type that was described before.
+    #[error("{name} is described twice, here and in {first}; remove one, or give one file only")]
+    DuplicateType {
+        /// The type.
+        name: String,
+        /// Where else.
+        first: String,
+    },
+    /// A constant of a type that has none.
+    #[error(
+        "no constants of type {name}: only int8_t, int16_t, int32_t, int64_t, float and double"
+    )]
+    NoConstants {
+        /// The type.
+        name: String,
+    },
+    /// A value that its type does not have.
+    #[error("{text} is no value of {of}{hint}")]
+    BadValue {
+        /// What was written.
+        text: String,
+        /// The type.
+        of: &'static str,
+        /// What to write instead; may be empty.
+        hint: &'static str,
+    },
+    /// An array of no elements.
+    #[error("an array has 1 to 2147483647 elements, not {text}")]
+    BadSize {
+        /// What was written.
+        text: String,
+    },
+    /// An array without a length.
+    #[error(
+        "a length must stand between the brackets: a number, a constant, or an earlier integer member"
+    )]
+    NoSize,
+    /// A length that is not known there.
+    #[error(
+        "'{name}' is neither a constant nor a member above; the member that states an array's length stands before it"
+    )]
+    UnknownSize {
+        /// What was written.
+        name: String,
+    },
+    /// A length that is no integer.
+    #[error(
+        "'{name}' states an array's length but is {of}; make it one int8_t, int16_t, int32_t or int64_t"
+    )]
+    SizeIsNoInteger {
+        /// The member or constant.
+        name: String,
+        /// What it is.
+        of: String,
+    },
+    /// A type without a description.
+    #[error(
+        "no description of {name}{hint}; give its file as well, or write its package before it"
+    )]
+    UnknownType {
+        /// The type.
+        name: String,
+        /// A type that may be meant.
+        hint: String,
+    },
+    /// A struct that is made of itself without end.
+    #[error("{name} holds itself without end ({way}); let it hold a variable array of itself")]
+    Endless {
+        /// The struct.
+        name: String,
+        /// Through which structs.
+        way: String,
+    },
+    /// Structs within structs within structs.
+    #[error("{name} nests structs more than {most} deep, which no message here may")]
+    TooDeep {
+        /// The outermost.
+        name: String,
+        /// How deep they may be.
+        most: usize,
+    },
+    /// Recursive types that refer to each other in too many ways.
+    #[error(
+        "the fingerprint of {name} takes more than {most} steps: too many of its types refer to each other; split them"
+    )]
+    Tangled {
+        /// The type.
+        name: String,
+        /// How many steps are allowed.
+        most: usize,
+    },
+}

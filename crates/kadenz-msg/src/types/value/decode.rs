@@ -1,0 +1,292 @@
+//! Messages to values. Whatever the bytes say, memory is taken in proportion to how many there are.
+
+use std::sync::Arc;
+
+use super::super::{
+    Definition, Dimension, Member, MemberType, PrimitiveType, Struct, TypeName, Types,
+};
+use super::path::Trail;
+use super::{Array, Elements, EnumNumber, Record, Value, ValueError};
+use crate::codec::{DecodeError, Primitive, Reader};
+use crate::message::Fingerprint;
+
+/// How deep structs may hold structs in a message that is decoded into a [`Value`].
+pub const MOST_VALUE_DEPTH: usize = 128;
+
+/// How many elements that take no bytes a message may have besides one for each of its bytes.
+const FREE_ELEMENTS: usize = 1024;
+
+impl Types {
+    /// Decodes a message whose fingerprint names its type: the first by name where several have it.
+    ///
+    /// Memory is taken in proportion to the bytes that are there, whatever they say.
+    ///
+    /// # Errors
+    /// Where no type has the fingerprint, or the bytes are no message of it.
+    pub fn decode(&self, bytes: &[u8]) -> Result<Value, ValueError> {
+        let found = fingerprint(bytes)?;
+        let Some(definition) = self.by_fingerprint(found).next() else {
+            return Err(ValueError::UnknownFingerprint { found });
+        };
+        self.decode_definition(definition, bytes)
+    }
+
+    /// Decodes a message of a type.
+    ///
+    /// # Errors
+    /// Where there is no such type, the message carries another fingerprint, or its bytes do not
+    /// follow the description.
+    pub fn decode_as(&self, name: &str, bytes: &[u8]) -> Result<Value, ValueError> {
+        let definition = self.required(name)?;
+        let name = definition.name();
+        let found = fingerprint(bytes)?;
+        match self.fingerprint_of(name) {
+            Some(expected) if expected != found => Err(ValueError::OtherType {
+                found,
+                expected,
+                name: name.clone(),
+            }),
+            _ => self.decode_definition(definition, bytes),
+        }
+    }
+
+    pub(super) fn required(&self, name: &str) -> Result<&Definition, ValueError> {
+        self.get(name).ok_or_else(|| ValueError::UnknownType {
+            name: TypeName::new(name),
+        })
+    }
+
+    fn decode_definition(&self, of: &Definition, bytes: &[u8]) -> Result<Value, ValueError> {
+        let mut decoder = Decoder {
+            types: self,
+            reader: Reader::new(bytes.get(8..).unwrap_or_default()),
+            trail: Trail::default(),
+            depth: 0,
+            length: bytes.len(),
+            free: bytes.len().saturating_add(FREE_ELEMENTS),
+        };
+        let value = decoder.definition(of)?;
+        match decoder.reader.left() {
+            0 => Ok(value),
+            left => Err(ValueError::TooLong { left }),
+        }
+    }
+}
+
+fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, ValueError> {
+    let found = Reader::new(bytes).u64("the fingerprint");
+    found.map(Fingerprint).map_err(|cause| ValueError::Decode {
+        path: "the message".to_owned(),
+        cause,
+    })
+}
+
+struct Decoder<'a> {
+    types: &'a Types,
+    reader: Reader<'a>,
+    trail: Trail<'a>,
+    depth: usize,
+    length: usize,
+    /// How many more elements may take no bytes.
+    free: usize,
+}
+
+impl<'a> Decoder<'a> {
+    fn definition(&mut self, of: &'a Definition) -> Result<Value, ValueError> {
+        match of {
+            Definition::Struct(of) => self.record(of).map(Value::Struct),
+            Definition::Enum(of) => {
+                let (of, number) = (Arc::clone(of), self.primitive()?);
+                Ok(Value::Enum(EnumNumber { of, number }))
+            }
+        }
+    }
+
+    fn record(&mut self, of: &'a Arc<Struct>) -> Result<Record, ValueError> {
+        if self.depth >= MOST_VALUE_DEPTH {
+            let (path, most) = (self.trail.path(), MOST_VALUE_DEPTH);
+            return Err(ValueError::TooDeep { path, most });
+        }
+        self.depth += 1;
+        let mut members = Vec::with_capacity(of.members.len());
+        for member in &of.members {
+            self.trail.enter(&member.name);
+            let value = self.member(member, of, &members)?;
+            members.push(value);
+            self.trail.leave();
+        }
+        self.depth -= 1;
+        let of = Arc::clone(of);
+        Ok(Record { of, members })
+    }
+
+    fn member(
+        &mut self,
+        member: &'a Member,
+        of: &Struct,
+        before: &[Value],
+    ) -> Result<Value, ValueError> {
+        if !member.dimensions.is_empty() {
+            return self.array(member, of, before).map(Value::Array);
+        }
+        match &member.of {
+            MemberType::Primitive(of) => self.one(*of),
+            MemberType::Named(name) => {
+                let definition = self.named(name)?;
+                self.definition(definition)
+            }
+        }
+    }
+
+    fn one(&mut self, of: PrimitiveType) -> Result<Value, ValueError> {
+        Ok(match of {
+            PrimitiveType::Int8 => Value::Int8(self.primitive()?),
+            PrimitiveType::Int16 => Value::Int16(self.primitive()?),
+            PrimitiveType::Int32 => Value::Int32(self.primitive()?),
+            PrimitiveType::Int64 => Value::Int64(self.primitive()?),
+            PrimitiveType::Byte => Value::Byte(self.primitive()?),
+            PrimitiveType::Float => Value::Float(self.primitive()?),
+            PrimitiveType::Double => Value::Double(self.primitive()?),
+            PrimitiveType::Boolean => Value::Boolean(self.primitive()?),
+            PrimitiveType::String => Value::String(self.string()?),
+        })
+    }
+
+    fn array(
+        &mut self,
+        member: &'a Member,
+        of: &Struct,
+        before: &[Value],
+    ) -> Result<Array, ValueError> {
+        let shape = member
+            .dimensions
+            .iter()
+            .map(|dimension| self.length(dimension, of, before))
+            .collect::<Result<Vec<usize>, _>>()?;
+        let count = self.count(&shape, self.least(member))?;
+        let elements = match &member.of {
+            MemberType::Primitive(of) => self.elements(*of, count)?,
+            MemberType::Named(name) => match self.named(name)? {
+                Definition::Enum(of) => Elements::Enum(Arc::clone(of), self.vector(count)?),
+                Definition::Struct(of) => {
+                    Elements::Struct(Arc::clone(of), self.records(of, count)?)
+                }
+            },
+        };
+        Ok(Array { shape, elements })
+    }
+
+    fn length(
+        &self,
+        dimension: &Dimension,
+        of: &Struct,
+        before: &[Value],
+    ) -> Result<usize, ValueError> {
+        match dimension {
+            Dimension::Fixed { size, .. } => Ok(*size),
+            Dimension::Variable { member } => {
+                let value = of.index(member).and_then(|it| before.get(it));
+                let stated = value.and_then(Value::integer).unwrap_or(0);
+                Reader::length("it", stated).map_err(|cause| self.failed(cause))
+            }
+        }
+    }
+
+    fn least(&self, member: &Member) -> usize {
+        match &member.of {
+            MemberType::Primitive(of) => of.least_bytes(),
+            MemberType::Named(name) => match self.types.definition(name) {
+                Some(Definition::Enum(_)) => 4,
+                _ => self.types.least_bytes(name),
+            },
+        }
+    }
+
+    /// How many elements there are: no more than there can be.
+    fn count(&mut self, shape: &[usize], least: usize) -> Result<usize, ValueError> {
+        if shape.contains(&0) {
+            return Ok(0);
+        }
+        let count = shape
+            .iter()
+            .fold(1_usize, |count, it| count.saturating_mul(*it));
+        let possible = match self.reader.left().checked_div(least) {
+            Some(possible) => possible,
+            None => self.free,
+        };
+        if count > possible {
+            return Err(ValueError::TooMany {
+                path: self.trail.path(),
+                count,
+                length: self.length,
+            });
+        }
+        if least == 0 {
+            self.free -= count;
+        }
+        Ok(count)
+    }
+
+    fn elements(&mut self, of: PrimitiveType, count: usize) -> Result<Elements, ValueError> {
+        Ok(match of {
+            PrimitiveType::Int8 => Elements::Int8(self.vector(count)?),
+            PrimitiveType::Int16 => Elements::Int16(self.vector(count)?),
+            PrimitiveType::Int32 => Elements::Int32(self.vector(count)?),
+            PrimitiveType::Int64 => Elements::Int64(self.vector(count)?),
+            PrimitiveType::Byte => Elements::Byte(self.vector(count)?),
+            PrimitiveType::Float => Elements::Float(self.vector(count)?),
+            PrimitiveType::Double => Elements::Double(self.vector(count)?),
+            PrimitiveType::Boolean => Elements::Boolean(self.vector(count)?),
+            PrimitiveType::String => {
+                let mut strings = Vec::with_capacity(count);
+                for index in 0..count {
+                    self.trail.enter_index(index);
+                    strings.push(self.string()?);
+                    self.trail.leave();
+                }
+                Elements::String(strings)
+            }
+        })
+    }
+
+    fn records(&mut self, of: &'a Arc<Struct>, count: usize) -> Result<Vec<Record>, ValueError> {
+        let mut records = Vec::with_capacity(count);
+        for index in 0..count {
+            self.trail.enter_index(index);
+            records.push(self.record(of)?);
+            self.trail.leave();
+        }
+        Ok(records)
+    }
+
+    fn vector<T: Primitive>(&mut self, count: usize) -> Result<Vec<T>, ValueError> {
+        let mut values = Vec::new();
+        let read = self.reader.vector("it", count, &mut values);
+        read.map_err(|cause| self.failed(cause))?;
+        Ok(values)
+    }
+
+    fn primitive<T: Primitive>(&mut self) -> Result<T, ValueError> {
+        let read = self.reader.value("it");
+        read.map_err(|cause| self.failed(cause))
+    }
+
+    fn string(&mut self) -> Result<String, ValueError> {
+        let mut text = String::new();
+        let read = self.reader.string("it", &mut text);
+        read.map_err(|cause| self.failed(cause))?;
+        Ok(text)
+    }
+
+    fn named(&self, name: &TypeName) -> Result<&'a Definition, ValueError> {
+        let definition = self.types.definition(name);
+        definition.ok_or_else(|| ValueError::UnknownType { name: name.clone() })
+    }
+
+    fn failed(&self, cause: DecodeError) -> ValueError {
+        ValueError::Decode {
+            path: self.trail.path(),
+            cause,
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Members and elements by path, as `pose.position[2]`.
+
+use std::fmt;
+use std::rc::Rc;
+use std::str::FromStr;
+
+use super::numbers::indices;
+use super::{Array, Record, Value, join, named};
+
+/// The way to a member or an element, parsed once for many messages.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Path {
+    steps: Vec<Step>,
+}
+
+/// A step of a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// To a member.
+    Member(String),
+    /// To an element, or a row, of an array; from 0.
+    Index(usize),
+}
+
+/// Why a path leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// It is no path.
+    #[error("'{text}' is no path; write one as pose.position[2]")]
+    Malformed {
+        /// What was given.
+        text: String,
+    },
+    /// There is no such member.
+    #[error("{path} has no member {member}; it has {members}")]
+    NoMember {
+        /// What it was sought in.
+        path: String,
+        /// What was sought.
+        member: String,
+        /// What there is.
+        members: String,
+    },
+    /// There are fewer elements.
+    #[error("{path} has no element {index}: it has {length}")]
+    NoElement {
+        /// The array.
+        path: String,
+        /// What was sought.
+        index: usize,
+        /// How many there are.
+        length: usize,
+    },
+    /// Something without elements was given an index.
+    #[error("{path} is no array, so it has no element {index}")]
+    NoArray {
+        /// What was given an index.
+        path: String,
+        /// The index.
+        index: usize,
+    },
+}
+
+impl Path {
+    /// Its steps.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.steps.iter().enumerate() {
+            match step {
+                Step::Member(name) if at == 0 => formatter.write_str(name)?,
+                Step::Member(name) => write!(formatter, ".{name}")?,
+                Step::Index(index) => write!(formatter, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Path {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        let malformed = || PathError::Malformed {
+            text: text.to_owned(),
+        };
+        let mut steps = Vec::new();
+        for (at, part) in text.split('.').enumerate() {
+            let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+            // Only a message that is itself an array would begin with an index, and none is.
+            if name.is_empty() || (at > 0 && name.contains(char::is_whitespace)) {
+                return Err(malformed());
+            }
+            steps.push(Step::Member(name.to_owned()));
+            while let Some(inner) = rest.strip_prefix('[') {
+                let (index, after) = inner.split_once(']').ok_or_else(malformed)?;
+                steps.push(Step::Index(index.parse().map_err(|_| malformed())?));
+                rest = after;
+            }
+            if !rest.is_empty() {
+                return Err(malformed());
+            }
+        }
+        Ok(Self { steps })
+    }
+}
+
+impl Value {
+    /// What a path leads to, as a value of its own: an array where it leads to a row of one.
+    ///
+    /// # Errors
+    /// Where it leads nowhere.
+    pub fn get(&self, path: &str) -> Result<Self, PathError> {
+        self.at(&path.parse()?)
+    }
+
+    /// The same by a path that has been parsed. Copies what it leads to, and nothing else.
+    ///
+    /// # Errors
+    /// Where it leads nowhere.
+    pub fn at(&self, path: &Path) -> Result<Self, PathError> {
+        let mut here = Here::Value(self);
+        let mut walked = String::new();
+        for step in &path.steps {
+            here = here.step(step, &mut walked)?;
+        }
+        here.into_value().ok_or(PathError::Malformed {
+            text: path.to_string(),
+        })
+    }
+
+    /// The number a path leads to, if it leads to one; a boolean is 0 or 1. For plots.
+    #[must_use]
+    pub fn number_at(&self, path: &Path) -> Option<f64> {
+        let mut here = Here::Value(self);
+        let mut walked = String::new();
+        for step in &path.steps {
+            here = here.step(step, &mut walked).ok()?;
+        }
+        match here {
+            Here::Value(value) => value.number(),
+            Here::Part { array, from, depth } if depth == array.shape.len() => {
+                array.elements.number(from)
+            }
+            Here::Part { .. } => None,
+        }
+    }
+}
+
+/// Where a walk along a path has come to.
+enum Here<'a> {
+    Value(&'a Value),
+    /// What is left of an array behind its first indices.
+    Part {
+        array: &'a Array,
+        /// The first element.
+        from: usize,
+        /// How many indices have been given.
+        depth: usize,
+    },
+}
+
+impl<'a> Here<'a> {
+    fn step(self, step: &Step, walked: &mut String) -> Result<Self, PathError> {
+        match step {
+            Step::Index(index) => {
+                let next = self.index(*index, walked)?;
+                walked.push_str(&format!("[{index}]"));
+                Ok(next)
+            }
+            Step::Member(name) => {
+                let record = self.record();
+                let found = record.and_then(|it| it.member(name));
+                let Some(found) = found else {
+                    return Err(no_member(walked, name, record));
+                };
+                *walked = join(walked, name);
+                Ok(Self::Value(found))
+            }
+        }
+    }
+
+    fn record(&self) -> Option<&'a Record> {
+        match self {
+            Self::Value(Value::Struct(record)) => Some(record),
+            Self::Part { array, from, depth } if *depth == array.shape.len() => {
+                match &array.elements {
+                    super::Elements::Struct(_, records) => records.get(*from),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn index(self, index: usize, walked: &str) -> Result<Self, PathError> {
+        let (array, from, depth) = match self {
+            Self::Value(Value::Array(array)) => (array, 0, 0),
+            Self::Part { array, from, depth } => (array, from, depth),
+            Self::Value(_) => return Err(no_array(walked, index)),
+        };
+        let Some(length) = array.shape.get(depth).copied() else {
+            return Err(no_array(walked, index));
+        };
+        if index >= length {
+            let path = named(walked);
+            return Err(PathError::NoElement {
+                path,
+                index,
+                length,
+            });
+        }
+        let row = row(array, depth + 1);
+        Ok(Self::Part {
+            array,
+            from: from.saturating_add(index.saturating_mul(row)),
+            depth: depth + 1,
+        })
+    }
+
+    fn into_value(self) -> Option<Value> {
+        match self {
+            Self::Value(value) => Some(value.clone()),
+            Self::Part { array, from, depth } if depth == array.shape.len() => {
+                array.elements.get(from)
+            }
+            Self::Part { array, from, depth } => Some(Value::Array(Array {
+                shape: array.shape.get(depth..)?.to_vec(),
+                elements: array
+                    .elements
+                    .part(from..from.checked_add(row(array, depth))?)?,
+            })),
+        }
+    }
+}
+
+/// How many elements lie behind so many indices.
+fn row(array: &Array, depth: usize) -> usize {
+    let rest = array.shape.get(depth..).unwrap_or_default();
+    rest.iter().fold(1, |count, it| count.saturating_mul(*it))
+}
+
+fn no_array(walked: &str, index: usize) -> PathError {
+    let path = named(walked);
+    PathError::NoArray { path, index }
+}
+
+fn no_member(walked: &str, member: &str, record: Option<&Record>) -> PathError {
+    let names = record.map(|it| it.of.members.iter().map(|it| it.name.as_str()));
+    let members: Vec<&str> = names.into_iter().flatten().collect();
+    PathError::NoMember {
+        path: named(walked),
+        member: member.to_owned(),
+        members: match members.is_empty() {
+            true => "none".to_owned(),
+            false => members.join(", "),
+        },
+    }
+}
+
+/// The way to what is being read or written, put into words only where something is wrong.
+#[derive(Debug, Default)]
+pub(super) struct Trail<'a> {
+    steps: Vec<Mark<'a>>,
+}
+
+#[derive(Debug)]
+enum Mark<'a> {
+    Member(&'a str),
+    Index(usize),
+    /// The element of an array by its place, and how long the array is in each direction.
+    Place(usize, Rc<[usize]>),
+}
+
+impl<'a> Trail<'a> {
+    pub(super) fn enter(&mut self, member: &'a str) {
+        self.steps.push(Mark::Member(member));
+    }
+
+    pub(super) fn enter_index(&mut self, index: usize) {
+        self.steps.push(Mark::Index(index));
+    }
+
+    pub(super) fn enter_place(&mut self, place: usize, shape: &Rc<[usize]>) {
+        self.steps.push(Mark::Place(place, Rc::clone(shape)));
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.steps.pop();
+    }
+
+    pub(super) fn path(&self) -> String {
+        let path = self.steps.iter().fold(String::new(), |path, it| match it {
+            Mark::Member(name) => join(&path, name),
+            Mark::Index(index) => format!("{path}[{index}]"),
+            Mark::Place(place, shape) => format!("{path}{}", indices(*place, shape)),
+        });
+        named(&path)
+    }
+}

@@ -1,0 +1,129 @@
+//! The value a message begins with: zeros, empty strings, empty variable arrays.
+
+use std::sync::Arc;
+
+use super::super::{
+    Definition, Dimension, Member, MemberType, PrimitiveType, Struct, TypeName, Types,
+};
+use super::{Array, Elements, EnumNumber, Record, Value, ValueError};
+
+/// How large LCM lets a message be.
+const MOST_BYTES: usize = 1 << 28;
+
+/// How many elements that take no bytes a value may begin with.
+const MOST_FREE: usize = 1 << 16;
+
+impl Types {
+    /// A value of a type: zeros, `false`, empty strings, variable arrays without elements; an enum has
+    /// its first value.
+    ///
+    /// # Errors
+    /// Where there is no such type, or a value takes more bytes than LCM lets a message have.
+    pub fn default_value(&self, name: &str) -> Result<Value, ValueError> {
+        let definition = self.required(name)?;
+        let name = definition.name().clone();
+        let bytes = self.least_bytes(&name);
+        let mut start = Start {
+            types: self,
+            free: MOST_FREE,
+        };
+        let value = match bytes <= MOST_BYTES {
+            true => start.definition(definition),
+            false => None,
+        };
+        value.ok_or(ValueError::TooLarge { name, bytes })
+    }
+}
+
+struct Start<'a> {
+    types: &'a Types,
+    free: usize,
+}
+
+impl Start<'_> {
+    fn definition(&mut self, of: &Definition) -> Option<Value> {
+        match of {
+            Definition::Struct(of) => self.record(of).map(Value::Struct),
+            Definition::Enum(of) => Some(Value::Enum(EnumNumber {
+                number: of.values.first().map_or(0, |it| it.number),
+                of: Arc::clone(of),
+            })),
+        }
+    }
+
+    fn record(&mut self, of: &Arc<Struct>) -> Option<Record> {
+        let members = of.members.iter().map(|it| self.member(it));
+        Some(Record {
+            members: members.collect::<Option<_>>()?,
+            of: Arc::clone(of),
+        })
+    }
+
+    fn member(&mut self, member: &Member) -> Option<Value> {
+        if member.dimensions.is_empty() {
+            return match &member.of {
+                MemberType::Primitive(of) => Some(one(*of)),
+                MemberType::Named(name) => self.definition(self.types.definition(name)?),
+            };
+        }
+        let length = |it: &Dimension| match it {
+            Dimension::Fixed { size, .. } => *size,
+            Dimension::Variable { .. } => 0,
+        };
+        let shape: Vec<usize> = member.dimensions.iter().map(length).collect();
+        let count = match shape.contains(&0) {
+            true => 0,
+            false => shape.iter().try_fold(1_usize, |n, it| n.checked_mul(*it))?,
+        };
+        let elements = match &member.of {
+            MemberType::Primitive(of) => zeros(*of, count),
+            MemberType::Named(name) => self.named(name, count)?,
+        };
+        Some(Value::Array(Array { shape, elements }))
+    }
+
+    fn named(&mut self, name: &TypeName, count: usize) -> Option<Elements> {
+        match self.types.definition(name)? {
+            Definition::Enum(of) => {
+                let first = of.values.first().map_or(0, |it| it.number);
+                Some(Elements::Enum(Arc::clone(of), vec![first; count]))
+            }
+            Definition::Struct(of) => {
+                if self.types.least_bytes(name) == 0 {
+                    self.free = self.free.checked_sub(count)?;
+                }
+                let records = (0..count).map(|_| self.record(of));
+                let records = records.collect::<Option<Vec<_>>>()?;
+                Some(Elements::Struct(Arc::clone(of), records))
+            }
+        }
+    }
+}
+
+fn one(of: PrimitiveType) -> Value {
+    match of {
+        PrimitiveType::Int8 => Value::Int8(0),
+        PrimitiveType::Int16 => Value::Int16(0),
+        PrimitiveType::Int32 => Value::Int32(0),
+        PrimitiveType::Int64 => Value::Int64(0),
+        PrimitiveType::Byte => Value::Byte(0),
+        PrimitiveType::Float => Value::Float(0.0),
+        PrimitiveType::Double => Value::Double(0.0),
+        PrimitiveType::String => Value::String(String::new()),
+        PrimitiveType::Boolean => Value::Boolean(false),
+    }
+}
+
+fn zeros(of: PrimitiveType, count: usize) -> Elements {
+    match of {
+        PrimitiveType::Int8 => Elements::Int8(vec![0; count]),
+        PrimitiveType::Int16 => Elements::Int16(vec![0; count]),
+        PrimitiveType::Int32 => Elements::Int32(vec![0; count]),
+        PrimitiveType::Int64 => Elements::Int64(vec![0; count]),
+        PrimitiveType::Byte => Elements::Byte(vec![0; count]),
+        PrimitiveType::Float => Elements::Float(vec![0.0; count]),
+        PrimitiveType::Double => Elements::Double(vec![0.0; count]),
+        PrimitiveType::String => Elements::String(vec![String::new(); count]),
+        PrimitiveType::Boolean => Elements::Boolean(vec![false; count]),
+    }
+}
