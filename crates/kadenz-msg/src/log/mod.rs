@@ -31,6 +31,7 @@ mod format;
 mod info;
 pub mod mcap;
 pub mod merge;
+pub mod play;
 pub mod record;
 pub mod rosbag1;
 pub mod rosbag2;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::file::FileProvider;
 use super::memq::Memq;
 use super::parameters::Address;
 use super::udpm::Udpm;
@@ -15,6 +16,7 @@ pub const DEFAULT_URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 pub const SCHEMES: &[&str] = &[
     "udpm",
     "memq",
+    "file",
     "zmq",
     #[cfg(all(feature = "shm", target_os = "linux"))]
     "shm",
@@ -37,6 +39,7 @@ pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
             address.parameters().finish()?;
             Ok(Arc::new(Memq::default()))
         }
+        "file" => Ok(Arc::new(FileProvider::open(&address)?)),
         "udpm" => Ok(Arc::new(Udpm::open(&address)?)),
         "zmq" => Ok(Arc::new(Zmq::open(&address)?)),
         #[cfg(all(feature = "shm", target_os = "linux"))]

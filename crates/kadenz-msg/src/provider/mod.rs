@@ -4,6 +4,7 @@
 //! thread at a time, so that neither needs a lock of its own.
 
 mod choose;
+pub mod file;
 pub mod memq;
 pub mod parameters;
 #[cfg(all(feature = "shm", target_os = "linux"))]

@@ -1,0 +1,227 @@
+//! Playing: a log's messages again, at the times of a beat of their own.
+//!
+//! A [`Player`] only computes: it says which message is due when, and is tested in virtual time.
+//! [`play`] sleeps and hands over. Due times are absolute, so that no delay adds up: a message that
+//! was late makes none of the next ones late.
+
+mod options;
+mod random;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+use kadenz_rt::clock::{MonotonicTime, WallTime};
+
+pub use options::PlayOptions;
+use random::Random;
+pub use timing::{SleepClock, Timing, VirtualTime};
+
+use super::{Entry, LogError, LogReader};
+
+/// Says which message of a log is due when.
+///
+/// ```
+/// use kadenz_msg::log::play::{PlayOptions, Player, Timing as _, VirtualTime, play};
+/// # use kadenz_msg::log::{self, Entry, LogWriter as _};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("log");
+/// # let mut writer = log::create(&path, log::Format::EventLog)?;
+/// # let channel = std::sync::Arc::new(log::LoggedChannel::lcm("POSE"));
+/// # for n in 0..3 {
+/// #     let log_time = kadenz_rt::clock::WallTime::from_unix_ns(n * 1_000_000);
+/// #     writer.write(&Entry { log_time, channel: channel.clone(), ..Entry::default() })?;
+/// # }
+/// # writer.finish()?;
+/// let options = PlayOptions { speed: 2.0, ..PlayOptions::default() };
+/// let mut player = Player::new(log::open(&path)?, options)?;
+/// let mut time = VirtualTime::default();
+/// let mut count = 0;
+/// play(&mut player, &mut time, &mut || false, &mut |_played| count += 1)?;
+/// assert_eq!((count, time.now().as_ns()), (3, 1_000_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Player {
+    reader: Box<dyn LogReader>,
+    options: PlayOptions,
+    random: Random,
+    head: Entry,
+    /// Whether `head` is the next message.
+    has_head: bool,
+    due: MonotonicTime,
+    /// Which time of the log is played at which time.
+    anchor: Option<(WallTime, MonotonicTime)>,
+    rounds: u64,
+    /// How many messages this round has given; a round without any is the last.
+    given: u64,
+    lost: u64,
+}
+
+impl Player {
+    /// Plays from the begin that the options name.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn new(mut reader: Box<dyn LogReader>, options: PlayOptions) -> Result<Self, LogError> {
+        if let Some(from) = options.from {
+            reader.seek(from)?;
+        }
+        Ok(Self {
+            reader,
+            random: Random::new(options.seed),
+            options,
+            head: Entry::default(),
+            has_head: false,
+            due: MonotonicTime::from_ns(0),
+            anchor: None,
+            rounds: 0,
+            given: 0,
+            lost: 0,
+        })
+    }
+
+    /// When the next message is due; `None` at the end. The first one asked for is due at `now`.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn next_due(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>, LogError> {
+        while !self.has_head {
+            if !self.reader.read(&mut self.head)? || self.is_behind_the_end() {
+                if !self.begin_again()? {
+                    return Ok(None);
+                }
+                continue;
+            }
+            self.has_head = self.is_wanted();
+            if self.has_head {
+                self.due = self.due_of_head(now);
+            }
+        }
+        Ok(Some(self.due))
+    }
+
+    /// The message that is due next; to be asked for after [`Player::next_due`] has named its time.
+    pub fn take(&mut self) -> Option<&mut Entry> {
+        let had = std::mem::take(&mut self.has_head);
+        self.given += u64::from(had);
+        had.then_some(&mut self.head)
+    }
+
+    /// Goes on after a pause: the next message is due at `now`, and all others accordingly.
+    pub fn go_on_at(&mut self, now: MonotonicTime) {
+        if self.has_head {
+            self.anchor = Some((self.head.log_time, now));
+            self.due = now;
+        } else {
+            self.anchor = None;
+        }
+    }
+
+    /// How many messages were left out on purpose, by [`PlayOptions::loss`].
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// How much of the log has been read, and how much there is, in bytes.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        self.reader.progress()
+    }
+
+    fn is_behind_the_end(&self) -> bool {
+        let until = self.options.until;
+        until.is_some_and(|until| self.head.log_time >= until)
+    }
+
+    fn begin_again(&mut self) -> Result<bool, LogError> {
+        if !self.options.looped || self.given == 0 {
+            return Ok(false);
+        }
+        self.given = 0;
+        self.rounds += 1;
+        let begin = WallTime::from_unix_ns(i64::MIN);
+        self.reader.seek(self.options.from.unwrap_or(begin))?;
+        // The next round begins when the last message of this one was due.
+        self.anchor = None;
+        Ok(true)
+    }
+
+    fn is_wanted(&mut self) -> bool {
+        if !self.options.wants(&self.head.channel.name) {
+            return false;
+        }
+        let lost = self.options.loss > 0.0 && self.random.fraction() < self.options.loss;
+        self.lost += u64::from(lost);
+        // A loop of which everything is lost still has had its messages.
+        self.given += u64::from(lost);
+        !lost
+    }
+
+    fn due_of_head(&mut self, now: MonotonicTime) -> MonotonicTime {
+        let begin = if self.rounds == 0 { now } else { self.due };
+        let (origin, start) = *self.anchor.get_or_insert((self.head.log_time, begin));
+        let speed = self.options.speed;
+        if speed <= 0.0 {
+            return start;
+        }
+        let passed_ns = self
+            .head
+            .log_time
+            .as_unix_ns()
+            .saturating_sub(origin.as_unix_ns());
+        // Exact where the speed is 1: a float has no room for the nanoseconds of a year.
+        let scaled_ns = if speed == 1.0 {
+            passed_ns
+        } else {
+            (passed_ns as f64 / speed) as i64
+        };
+        let jitter_ns = self.options.jitter.as_nanos() as f64 * self.random.fraction();
+        let due = start.offset_by_ns(scaled_ns.saturating_add(jitter_ns as i64));
+        // Neither jitter nor a log out of order makes a message overtake the one before.
+        due.max(if self.given == 0 { start } else { self.due })
+    }
+}
+
+/// A message that is played.
+#[derive(Debug)]
+pub struct Played<'a> {
+    /// The message; its payload may be taken by a swap.
+    pub entry: &'a mut Entry,
+    /// How much later than due it is handed over, in nanoseconds.
+    pub lateness_ns: i64,
+}
+
+/// Plays to the end, or until `stop` says so, which is asked at least every 50 ms. Returns how many
+/// messages were handed over.
+///
+/// # Errors
+/// Where the log cannot be read.
+pub fn play(
+    player: &mut Player,
+    time: &mut dyn Timing,
+    stop: &mut dyn FnMut() -> bool,
+    hand_over: &mut dyn FnMut(Played<'_>),
+) -> Result<u64, LogError> {
+    let mut count = 0;
+    while let Some(due) = player.next_due(time.now())? {
+        loop {
+            if stop() {
+                return Ok(count);
+            }
+            let slice = time.now() + LONGEST_SLEEP;
+            time.sleep_until(due.min(slice));
+            if due <= slice {
+                break;
+            }
+        }
+        let lateness_ns = time.now().since(due);
+        if let Some(entry) = player.take() {
+            hand_over(Played { entry, lateness_ns });
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// After how long a sleep looks whether it is to end.
+const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_millis(50);

@@ -1,0 +1,145 @@
+use std::io::Cursor;
+use std::time::Duration;
+
+use super::*;
+use crate::channel::Pattern;
+use crate::log::{LogWriter as _, LoggedChannel, SmallDisk, event};
+
+const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
+const MS: i64 = 1_000_000;
+
+/// Ten messages, 10 ms apart, on A and B by turns.
+fn log() -> Box<dyn LogReader> {
+    let disk = SmallDisk::with_room(u64::MAX);
+    let mut writer = Box::new(event::EventWriter::new(Box::new(disk.clone())));
+    for n in 0..10 {
+        let entry = Entry {
+            channel: LoggedChannel::lcm(["A", "B"][n as usize % 2]).into(),
+            log_time: WallTime::from_unix_ns(BEGIN_NS + n * 10 * MS),
+            ..Entry::default()
+        };
+        writer.write(&entry).unwrap();
+    }
+    writer.finish().unwrap();
+    Box::new(event::EventReader::open(Cursor::new(disk.contents())).unwrap())
+}
+
+/// Number and time, in ms, of each message.
+fn played(options: PlayOptions, most: usize) -> Vec<(u32, f64)> {
+    let mut player = Player::new(log(), options).unwrap();
+    let mut time = VirtualTime::default();
+    let mut all = Vec::new();
+    while let Some(due) = player.next_due(time.now()).unwrap() {
+        if all.len() == most {
+            break;
+        }
+        time.sleep_until(due);
+        let entry = player.take().unwrap();
+        all.push((entry.sequence, due.as_ns() as f64 / 1e6));
+    }
+    all
+}
+
+#[test]
+fn messages_come_at_the_times_of_the_log_over_the_speed() {
+    for (speed, step) in [(1.0, 10.0), (2.0, 5.0), (0.1, 100.0), (0.0, 0.0)] {
+        let options = PlayOptions {
+            speed,
+            ..PlayOptions::default()
+        };
+        let expected: Vec<(u32, f64)> = (0..10).map(|n| (n, f64::from(n) * step)).collect();
+        assert_eq!(played(options, 99), expected, "{speed}");
+    }
+}
+
+#[test]
+fn a_message_that_was_late_makes_none_of_the_next_ones_late() {
+    let mut player = Player::new(log(), PlayOptions::default()).unwrap();
+    let mut time = VirtualTime::default();
+    let mut late = Vec::new();
+    let mut taken = 0;
+    while let Some(due) = player.next_due(time.now()).unwrap() {
+        time.sleep_until(due);
+        late.push(time.now().since(due) / MS);
+        let _ = player.take();
+        taken += 1;
+        if taken == 3 {
+            time.pass_ns(25 * MS);
+        }
+    }
+    assert_eq!(late, [0, 0, 0, 15, 5, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_part_of_the_log_and_some_of_its_channels() {
+    let at = |n: i64| Some(WallTime::from_unix_ns(BEGIN_NS + n * 10 * MS));
+    let options = PlayOptions {
+        from: at(3),
+        until: at(8),
+        channels: vec![Pattern::new("B").unwrap()],
+        ..PlayOptions::default()
+    };
+    let inverted = PlayOptions {
+        inverted: true,
+        ..options.clone()
+    };
+    assert_eq!(played(options, 99), [(3, 0.0), (5, 20.0), (7, 40.0)]);
+    assert_eq!(played(inverted, 99), [(4, 0.0), (6, 20.0)]);
+}
+
+#[test]
+fn a_loop_goes_on_where_the_round_before_has_ended() {
+    let options = PlayOptions {
+        looped: true,
+        ..PlayOptions::default()
+    };
+    let all = played(options.clone(), 25);
+    assert_eq!(all[10], (0, 90.0));
+    assert_eq!(all[24], (4, 220.0));
+    let nothing = PlayOptions {
+        channels: vec![Pattern::new("C").unwrap()],
+        ..options
+    };
+    assert!(played(nothing, 25).is_empty());
+}
+
+#[test]
+fn jitter_and_loss_are_the_same_for_a_seed_and_keep_the_order() {
+    let options = |seed| PlayOptions {
+        jitter: Duration::from_millis(30),
+        loss: 0.3,
+        looped: true,
+        seed,
+        ..PlayOptions::default()
+    };
+    let all = played(options(7), 1000);
+    assert_eq!(all, played(options(7), 1000));
+    assert_ne!(all, played(options(8), 1000));
+    assert!(all.windows(2).all(|two| two[0].1 <= two[1].1));
+    let mut player = Player::new(
+        log(),
+        PlayOptions {
+            looped: false,
+            ..options(7)
+        },
+    )
+    .unwrap();
+    let mut count = 0;
+    let mut time = VirtualTime::default();
+    play(&mut player, &mut time, &mut || false, &mut |_| count += 1).unwrap();
+    assert_eq!(count + player.lost(), 10);
+    assert!(player.lost() > 0);
+}
+
+#[test]
+fn after_a_pause_the_next_message_is_due_at_once_and_the_others_accordingly() {
+    let mut player = Player::new(log(), PlayOptions::default()).unwrap();
+    let at = MonotonicTime::from_ns;
+    assert_eq!(player.next_due(at(0)).unwrap(), Some(at(0)));
+    let _ = player.take();
+    assert_eq!(player.next_due(at(0)).unwrap(), Some(at(10_000_000)));
+    player.go_on_at(at(5_000_000_000));
+    assert_eq!(player.next_due(at(9)).unwrap(), Some(at(5_000_000_000)));
+    let _ = player.take();
+    assert_eq!(player.next_due(at(9)).unwrap(), Some(at(5_010_000_000)));
+}

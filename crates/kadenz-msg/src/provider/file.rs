@@ -1,0 +1,183 @@
+//! `file://path?mode=r|w|a&speed=&start_timestamp=&loop=`: a log as a bus.
+//!
+//! Reading, it delivers what the log holds at the times of the log, over `speed`; 0 and below means as
+//! fast as the subscriber takes it, and `start_timestamp` begins at so many microseconds since 1970.
+//! Order is kept and nothing is lost, as it waits for its subscriber; a message that is late makes
+//! none of the next ones late. At the end of the log nothing comes any more, unless `loop=yes`.
+//!
+//! Writing, what is published goes into LCM's event log, or into MCAP where the name ends in `.mcap`,
+//! under a lock and through the kernel's cache: not for a real-time path, which [`Recorder`] is for.
+//! `mode=a` goes on behind an event log's last event.
+//!
+//! [`Recorder`]: crate::log::record::Recorder
+
+mod inlet;
+mod outlet;
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use inlet::FileInlet;
+use kadenz_rt::clock::WallTime;
+use outlet::{FileOutlet, Shared};
+
+use super::parameters::Address;
+use super::{
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError,
+};
+use crate::log::play::{PlayOptions, Player};
+use crate::log::{self, Format, LogError, LogWriter, event};
+
+/// A log as a bus.
+#[derive(Debug)]
+pub struct FileProvider {
+    address: Address,
+    path: PathBuf,
+    role: Role,
+}
+
+enum Role {
+    Reads(PlayOptions),
+    Writes(Arc<Shared>),
+}
+
+impl fmt::Debug for Role {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Reads(_) => "Reads",
+            Self::Writes(_) => "Writes",
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    Read,
+    Write,
+    Append,
+}
+
+impl FileProvider {
+    /// The log that a URL names; it is opened for writing right away, for reading by each inlet.
+    ///
+    /// # Errors
+    /// Where the URL says something else, or the file cannot be made.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        let mut parameters = address.parameters();
+        let modes = [("r", Mode::Read), ("w", Mode::Write), ("a", Mode::Append)];
+        let mode = parameters.choice("mode", &modes)?.unwrap_or(Mode::Read);
+        let speed = parameters.text("speed").map(str::parse::<f64>).transpose();
+        let speed = speed.ok().filter(|it| it.is_none_or(f64::is_finite));
+        let speed = speed.ok_or_else(|| {
+            address.failed(
+                "the speed is no number",
+                "give 1, 0.5 or the like; 0 for no pauses",
+            )
+        })?;
+        let start_us = parameters.number("start_timestamp", 0..=i64::MAX as u64 / 1000)?;
+        let looped = parameters.switch("loop")?.unwrap_or(false);
+        parameters.finish()?;
+        let path = PathBuf::from(address.location());
+        if path.as_os_str().is_empty() {
+            return Err(address.failed("it names no file", "write file:///path/to/log"));
+        }
+        let role = match mode {
+            Mode::Read => Role::Reads(PlayOptions {
+                speed: speed.unwrap_or(1.0).max(0.0),
+                from: start_us.map(|us| WallTime::from_unix_ns(us as i64 * 1000)),
+                looped,
+                ..PlayOptions::default()
+            }),
+            Mode::Write => Role::Writes(Shared::over(create(&path), address)?),
+            Mode::Append => Role::Writes(Shared::over(append(&path), address)?),
+        };
+        let address = address.clone();
+        Ok(Self {
+            address,
+            path,
+            role,
+        })
+    }
+}
+
+fn create(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
+    let is_mcap = path.extension().is_some_and(|it| it == "mcap");
+    let format = if is_mcap {
+        Format::Mcap
+    } else {
+        Format::EventLog
+    };
+    log::create(path, format)
+}
+
+fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
+    let length = std::fs::metadata(path).map_or(0, |facts| facts.len());
+    if length == 0 {
+        return create(path);
+    }
+    let mut reader = log::open(path)?;
+    let info = log::survey(reader.as_mut())?;
+    if info.format != Format::EventLog {
+        return Err(LogError::Unsupported {
+            what: format!("a {} to append to", info.format),
+            remedy: "write a new file, and put them together by `kadenz log merge`",
+        });
+    }
+    let file = File::options()
+        .append(true)
+        .open(path)
+        .map_err(|source| LogError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+    let events = i64::try_from(info.messages).unwrap_or(i64::MAX);
+    Ok(Box::new(event::EventWriter::behind(
+        Box::new(file),
+        events,
+        length,
+    )))
+}
+
+impl Provider for FileProvider {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            order: Order::Kept,
+            loss: Loss::None,
+            back_pressure: BackPressure::None,
+            history: History::Everything,
+            discovery: Discovery::File,
+            longest_payload: i32::MAX as usize,
+            real_time: false,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        match &self.role {
+            Role::Writes(shared) => Ok(Box::new(FileOutlet::new(Arc::clone(shared)))),
+            Role::Reads(_) => Err(self
+                .address
+                .failed("it is read", "write by ?mode=w or ?mode=a")),
+        }
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        let options = match &self.role {
+            Role::Reads(options) => options.clone(),
+            Role::Writes(_) => return Ok(Box::new(FileInlet::silent(&self.path))),
+        };
+        let failed = |error: LogError| {
+            let remedy = "`kadenz log info` says what is in a log";
+            self.address.failed(error.to_string(), remedy)
+        };
+        let reader = log::open(&self.path).map_err(failed)?;
+        let player = Player::new(reader, options).map_err(failed)?;
+        Ok(Box::new(FileInlet::playing(&self.path, player)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

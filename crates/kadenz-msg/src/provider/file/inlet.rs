@@ -1,0 +1,184 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::sleep::Sleeper;
+
+use super::outlet::lock;
+use crate::channel::Pattern;
+use crate::log::LogError;
+use crate::log::play::Player;
+use crate::provider::{
+    Arrival, Inlet, More, Payload, ProviderError, ReceiveError, Received, SenderId, Stamps, Wait,
+    Wake,
+};
+
+pub(super) struct FileInlet {
+    path: PathBuf,
+    /// None where the log is written and nothing is to be received.
+    player: Option<Player>,
+    wanted: Vec<Pattern>,
+    bell: Arc<Bell>,
+    sleeper: Option<Box<dyn Sleeper>>,
+}
+
+impl fmt::Debug for FileInlet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "FileInlet({})", self.path.display())
+    }
+}
+
+/// The most messages of one batch.
+const BATCH: usize = 64;
+
+/// The last stretch before a message is slept by a sleeper, which is more exact than a lock's wait.
+const LAST_STRETCH: Duration = Duration::from_micros(500);
+
+impl FileInlet {
+    pub(super) fn silent(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            player: None,
+            wanted: Vec::new(),
+            bell: Arc::default(),
+            sleeper: None,
+        }
+    }
+
+    pub(super) fn playing(path: &Path, player: Player) -> Self {
+        use kadenz_rt::sleep::{SleeperKind, SleeperOptions, open};
+        let sleeper = open(SleeperKind::recommended(), SleeperOptions::default());
+        Self {
+            player: Some(player),
+            sleeper: sleeper.ok(),
+            ..Self::silent(path)
+        }
+    }
+
+    fn next_due(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>, ReceiveError> {
+        let Some(player) = &mut self.player else {
+            return Ok(None);
+        };
+        player
+            .next_due(now)
+            .map_err(|error| ReceiveError::Disconnected {
+                peer: self.path.display().to_string(),
+                reason: match error {
+                    LogError::Io(error) | LogError::File { source: error, .. } => error.kind(),
+                    _ => std::io::ErrorKind::InvalidData,
+                },
+            })
+    }
+
+    /// Hands over what is due; the last message's answer, where one was handed over.
+    fn hand_over(
+        &mut self,
+        now: MonotonicTime,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Option<More> {
+        let entry = self.player.as_mut().and_then(Player::take)?;
+        let channel = Arc::clone(&entry.channel);
+        if !self.wanted.iter().any(|it| it.matches(&channel.name)) {
+            return None;
+        }
+        Some(take(Arrival {
+            channel: &channel.name,
+            sender: SenderId::default(),
+            sequence: None,
+            stamps: Stamps {
+                published: Some(entry.publish_time),
+                kernel: None,
+                taken: now,
+            },
+            payload: Payload::Owned(&mut entry.payload),
+        }))
+    }
+}
+
+impl Inlet for FileInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        self.wanted = patterns.to_vec();
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        let mut count = 0;
+        loop {
+            let now = clock::now();
+            let due = match self.next_due(now)? {
+                Some(due) => due,
+                None if count > 0 => return Ok(Received::Messages(count)),
+                None if self.player.is_some() => return Ok(Received::Ended),
+                None => MonotonicTime::from_ns(u64::MAX),
+            };
+            if due <= now {
+                let more = self.hand_over(now, take);
+                count += usize::from(more.is_some());
+                if more == Some(More::Enough) || count == BATCH {
+                    return Ok(Received::Messages(count));
+                }
+                continue;
+            }
+            if count > 0 {
+                return Ok(Received::Messages(count));
+            }
+            let until = match wait {
+                Wait::Poll => now,
+                Wait::Until(deadline) => deadline,
+                Wait::Forever => MonotonicTime::from_ns(u64::MAX),
+            };
+            if self.bell.wait_until(due.min(until) - LAST_STRETCH) {
+                return Ok(Received::Woken);
+            }
+            if let Some(sleeper) = self.sleeper.as_mut().filter(|_| until > now) {
+                sleeper.sleep_until(due.min(until));
+            }
+            if until < due && clock::now() >= until {
+                return Ok(Received::Nothing);
+            }
+        }
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::clone(&self.bell) as Arc<dyn Wake>
+    }
+}
+
+/// Ends a wait from another thread.
+#[derive(Debug, Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    ringing: Condvar,
+}
+
+impl Bell {
+    /// Waits until it is rung, which it says, or until a time.
+    fn wait_until(&self, deadline: MonotonicTime) -> bool {
+        let mut rung = lock(&self.rung);
+        loop {
+            if std::mem::take(&mut *rung) {
+                return true;
+            }
+            let left = deadline.remaining(clock::now());
+            if left.is_zero() {
+                return false;
+            }
+            let left = left.min(Duration::from_secs(3600));
+            let waited = self.ringing.wait_timeout(rung, left);
+            (rung, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Wake for Bell {
+    fn wake(&self) {
+        *lock(&self.rung) = true;
+        self.ringing.notify_one();
+    }
+}
