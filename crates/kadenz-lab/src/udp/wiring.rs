@@ -10,6 +10,10 @@ use crate::testbed::wire::{Chain, Payload, Tag};
 
 /// By so many bytes an IPv6 header (RFC 8200, section 3) is longer than IPv4's.
 const LONGER_HEADER: u64 = 20;
+/// Ethernet's maximum transmission unit (RFC 894), by which the arithmetic cuts packets.
+const MTU: u64 = 1500;
+/// Headers of IPv4 (RFC 791) and UDP (RFC 768).
+const HEADERS: u64 = 28;
 /// The largest payload that is one frame over IPv6: fragments of it are other than IPv4's.
 const ONE_FRAME: u64 = 1452;
 
@@ -59,7 +63,8 @@ impl Wiring {
     /// are on the wire.
     ///
     /// Where nobody told it, nothing is on the wire over the loopback, and one link is assumed where a
-    /// wired interface knows its speed. Absent where even that is not known. Not real-time safe.
+    /// wired interface knows its speed. Absent where even that is not known, and where the interface has
+    /// an MTU by which a packet is cut into other frames than by Ethernet's. Not real-time safe.
     #[must_use]
     pub fn path(
         &self,
@@ -76,12 +81,45 @@ impl Wiring {
         }
         let (chain, told_by) = self.told.clone().or_else(|| assumed(interface?))?;
         let payload = as_over_ipv4(payload_bytes, device)?;
+        if !is_cut_as_usual(payload_bytes, device, interface.and_then(|it| it.mtu_bytes)) {
+            return None;
+        }
         Some(WirePath {
             links_bit_s: chain.links().iter().map(bits).collect(),
             told_by,
             round_trip_ns: chain.round_trip(payload, Tag::None).as_ns(),
         })
     }
+}
+
+impl Wiring {
+    /// The path to all devices, each with the interface to it, as [`Wiring::path`]; absent where they do
+    /// not all have the same: their round trips then have no common time on the wire.
+    #[must_use]
+    pub fn path_to_all<'i>(
+        &self,
+        payload_bytes: u64,
+        devices: impl IntoIterator<Item = (IpAddr, Option<&'i Interface>)>,
+    ) -> Option<WirePath> {
+        let mut paths = devices
+            .into_iter()
+            .map(|(device, interface)| self.path(payload_bytes, device, interface));
+        let first = paths.next()??;
+        paths
+            .all(|path| path.as_ref() == Some(&first))
+            .then_some(first)
+    }
+}
+
+/// Whether a packet is cut into the same frames by this MTU as by Ethernet's: where it fits into one by
+/// both. What is not known is taken for Ethernet's.
+fn is_cut_as_usual(payload_bytes: u64, device: IpAddr, mtu_bytes: Option<u32>) -> bool {
+    let mtu_bytes = mtu_bytes.map_or(MTU, u64::from);
+    let headers = match device {
+        IpAddr::V4(_) => HEADERS,
+        IpAddr::V6(_) => HEADERS + LONGER_HEADER,
+    };
+    mtu_bytes == MTU || payload_bytes.saturating_add(headers) <= MTU.min(mtu_bytes)
 }
 
 fn bits(link: &LinkSpeed) -> u64 {
@@ -154,6 +192,44 @@ mod tests {
         assert_eq!(of("virtual", Some(10)), None);
         assert_eq!(of("wireless", Some(300)), None);
         assert_eq!(Wiring::default().path(200, ROBOT, None), None);
+    }
+
+    #[test]
+    fn an_mtu_by_which_other_frames_are_cut_has_no_path() {
+        let wiring = Wiring::told(chain(&["100M"]), ToldBy::User);
+        let v6 = IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 5));
+        let is_there = |bytes, device, mtu| {
+            let interface = Interface {
+                mtu_bytes: mtu,
+                ..interface("wired", Some(100))
+            };
+            wiring.path(bytes, device, Some(&interface)).is_some()
+        };
+        for mtu in [None, Some(1500)] {
+            assert!(is_there(1472, ROBOT, mtu) && is_there(9000, ROBOT, mtu));
+        }
+        assert!(is_there(1472, ROBOT, Some(9000)), "one frame in any case");
+        assert!(!is_there(1473, ROBOT, Some(9000)), "one instead of two");
+        assert!(is_there(1252, ROBOT, Some(1280)) && !is_there(1253, ROBOT, Some(1280)));
+        assert!(is_there(1232, v6, Some(1280)) && !is_there(1233, v6, Some(1280)));
+    }
+
+    #[test]
+    fn devices_by_different_paths_have_none_together() {
+        let (fast, slow) = (
+            interface("wired", Some(1000)),
+            interface("wired", Some(100)),
+        );
+        let other = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 6));
+        let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let of = |devices: &[(IpAddr, Option<&Interface>)]| {
+            Wiring::default().path_to_all(200, devices.iter().copied())
+        };
+        assert!(of(&[(ROBOT, Some(&fast)), (other, Some(&fast))]).is_some());
+        assert_eq!(of(&[(ROBOT, Some(&fast)), (other, Some(&slow))]), None);
+        assert_eq!(of(&[(ROBOT, Some(&fast)), (other, None)]), None);
+        assert_eq!(of(&[(ROBOT, Some(&fast)), (own, None)]), None);
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

@@ -369,6 +369,8 @@ impl ProbeOptions {
             deadline: None,
             clock: ClockKind::Monotonic,
         })?;
+        // What holds, not what was said: who repeats the run must wait as long.
+        let timeout = Span(plan.timeout_with(measuring.deadline));
         let parameters = &mut measuring.session.parameters;
         let mut set = |name: &str, value: serde_json::Value| {
             parameters.insert(name.to_owned(), value);
@@ -387,7 +389,7 @@ impl ProbeOptions {
         set("payload", self.payload.to_string().into());
         set("count", plan.count.into());
         set("warm_up", plan.warm_up.into());
-        set("timeout", self.timeout.to_string().into());
+        set("timeout", timeout.to_string().into());
         set("loop", format!("{:?}", plan.looping).to_lowercase().into());
         let receiving = match plan.receiving {
             Receiving::Blocking => "block",

@@ -1,12 +1,13 @@
 //! The measurement as an experiment: run folder in, completed run out.
 
+use std::net::IpAddr;
 use std::sync::mpsc::{self, SyncSender};
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
 use kadenz_record::run::network::{Broadcasts, Interface, LATENESS, LostHere, Network, WirePath};
-use kadenz_rt::clock;
+use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::host::Root;
 use kadenz_rt::net::counters::Snapshot;
 use kadenz_rt::net::interface;
@@ -79,9 +80,8 @@ impl Prepared {
         port: UdpPort,
         run: &mut RunWriter,
     ) -> Result<Self, ExperimentError> {
-        // An answer that keeps the deadline is not lost.
         let plan = &ProbePlan {
-            timeout: plan.timeout.max(measuring.deadline.unwrap_or_default()),
+            timeout: plan.timeout_with(measuring.deadline),
             ..plan.clone()
         };
         let series = Series::create(measuring, run, plan, &port)?;
@@ -139,7 +139,7 @@ impl Prepared {
         let here = before.lost_since(&mut receiver);
         let network = Network {
             payload_bytes: u32::try_from(plan.payload_bytes).unwrap_or(u32::MAX),
-            path: path(&plan, before.interface.as_ref()),
+            path: before.path(&plan),
             testbed: plan.wiring.testbed().cloned(),
             interface: before.interface,
             here: Some(here),
@@ -225,14 +225,9 @@ pub(super) fn one_after_the_other(
     while let Some(intended) = sender.next_beat(plan, station.start) {
         sender.await_beat(intended, station);
         let departed = sender.depart(intended, station);
-        let until = match plan.looping {
-            Loop::Closed => {
-                intended.max(departed.at) + plan.interval.as_duration().min(plan.timeout)
-            }
-            Loop::Open => intended + listens_for(plan),
-        };
+        let until = listens_until(plan, intended, departed.at);
         let asks_until = match plan.receiving {
-            Receiving::Spinning => departed.at + receiver.spins_for,
+            Receiving::Spinning => until.min(departed.at + receiver.spins_for),
             Receiving::Blocking | Receiving::BusyPoll => until,
         };
         // Its books are kept when there is time: while an answer may come there is none.
@@ -250,6 +245,19 @@ pub(super) fn one_after_the_other(
     }
     sender.over();
     receiver.run(station.clock);
+}
+
+/// Until when the thread that has sent listens for answers: not into the next beat, and to nothing
+/// that would be too late.
+pub(super) fn listens_until(
+    plan: &ProbePlan,
+    intended: MonotonicTime,
+    departed: MonotonicTime,
+) -> MonotonicTime {
+    match plan.looping {
+        Loop::Closed => intended.max(departed) + plan.interval.as_duration().min(plan.timeout),
+        Loop::Open => (intended + listens_for(plan)).min(departed + plan.timeout),
+    }
 }
 
 /// How long after a beat its thread may still listen, if it is to keep the next.
@@ -351,21 +359,39 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
     warnings
 }
 
-/// The interface on the way, and what it had lost before.
+/// The interfaces on the way, and what the first had lost before.
 struct Surroundings {
+    /// To the first device.
     interface: Option<Interface>,
+    /// To all others that are reached by another one.
+    others: Vec<(IpAddr, Option<Interface>)>,
     counters: Snapshot,
 }
 
 impl Surroundings {
     fn look(plan: &ProbePlan) -> Self {
-        let first = plan.devices.first().map(|device| device.address.ip());
-        let route = first.and_then(|address| interface::route_to(address).ok());
-        let name = route.and_then(|route| route.interface);
+        let mut addresses = plan.devices.iter().map(|device| device.address.ip());
+        let name = addresses.next().and_then(interface_to);
+        let others = addresses.filter_map(|address| {
+            let other = interface_to(address);
+            (other != name).then(|| (address, other.map(described)))
+        });
         Self {
+            others: others.collect(),
             counters: Snapshot::read(&Root::system(), name.as_deref()),
             interface: name.map(described),
         }
+    }
+
+    /// The path that all devices of the plan have.
+    fn path(&self, plan: &ProbePlan) -> Option<WirePath> {
+        let devices = plan.devices.iter().map(|device| {
+            let address = device.address.ip();
+            let other = self.others.iter().find(|(it, _)| *it == address);
+            let interface = other.map_or(&self.interface, |(_, interface)| interface);
+            (address, interface.as_ref())
+        });
+        plan.wiring.path_to_all(plan.payload_bytes as u64, devices)
     }
 
     fn lost_since(&self, receiver: &mut Receiver) -> LostHere {
@@ -380,10 +406,9 @@ impl Surroundings {
     }
 }
 
-fn path(plan: &ProbePlan, interface: Option<&Interface>) -> Option<WirePath> {
-    let device = plan.devices.first()?.address.ip();
-    plan.wiring
-        .path(plan.payload_bytes as u64, device, interface)
+/// The name of the interface that packets to an address leave by.
+fn interface_to(address: IpAddr) -> Option<String> {
+    interface::route_to(address).ok()?.interface
 }
 
 fn described(name: String) -> Interface {

@@ -81,7 +81,8 @@ pub struct ProbePlan {
     pub warm_up: u32,
     /// UDP payload of a packet in bytes.
     pub payload_bytes: usize,
-    /// An answer that takes longer is late, and its packet lost.
+    /// An answer that takes longer is late, and its packet lost; but none that keeps the deadline is
+    /// ([`ProbePlan::timeout_with`]).
     pub timeout: Duration,
     /// Open or closed loop.
     pub looping: Loop,
@@ -110,6 +111,12 @@ pub struct ProbePlan {
 const LONGEST_SPIN: Duration = Duration::from_millis(1);
 
 impl ProbePlan {
+    /// How long an answer is waited for under a deadline: one that keeps it is not lost.
+    #[must_use]
+    pub fn timeout_with(&self, deadline: Option<Duration>) -> Duration {
+        self.timeout.max(deadline.unwrap_or_default())
+    }
+
     /// How long [`Receiving::Spinning`] asks for the answers to a packet: a fifth of the interval, a
     /// millisecond at most. Nothing where there is one CPU only: whoever answers may need it. Not
     /// real-time safe: the system is asked for its CPUs.

@@ -23,6 +23,16 @@ const MOST_THAT_WAIT: usize = 1 << 14;
 /// call that receives.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Datagrams that one call takes from so many devices. One more than can wait after a beat, so that a
+/// call that took them all does not look as if it had left some.
+pub(super) fn slots_for(devices: usize) -> usize {
+    if devices > 1 {
+        SLOTS.max(devices.saturating_add(1))
+    } else {
+        1
+    }
+}
+
 /// The receiving side.
 pub(super) struct Receiver {
     port: UdpPort,
@@ -62,11 +72,10 @@ impl Receiver {
         let stamped = granted.receive_stamps.is_some() && granted.transmit_stamps.is_some();
         let each = plan.destination == Destination::Each;
         let devices = plan.devices.len();
-        let slots = if devices > 1 { SLOTS.max(devices) } else { 1 };
         let densities = (CameBy::of_port(&port), Densities::new(devices));
         Self {
             port,
-            inbox: Inbox::new(slots, plan.payload_bytes + 1),
+            inbox: Inbox::new(slots_for(devices), plan.payload_bytes + 1),
             announced,
             books,
             recorders,

@@ -10,7 +10,7 @@ use kadenz_udp::wire::{self, Probe, RunId, Sequence, Stamp, Token, Unfit};
 use super::departures::{Announcer, Departure};
 use super::plan::{Destination, ProbePlan};
 use crate::crew::Station;
-use crate::udp::rehearsal::{BEFORE_THE_BEAT, Rehearsal};
+use crate::udp::rehearsal::{BEFORE_THE_BEAT, Rehearsal, has_time};
 
 /// The sending side.
 pub(super) struct Sender {
@@ -127,9 +127,10 @@ impl Sender {
         (self.next < self.beats).then(|| beat.next())
     }
 
-    /// Sleeps until a beat, and rehearses shortly before it where the plan wants that.
+    /// Sleeps until a beat, and rehearses shortly before it where the plan wants that and there is time.
     pub(super) fn await_beat(&mut self, intended: MonotonicTime, station: &mut Station<'_>) {
-        if let Some(rehearsal) = &mut self.rehearsal {
+        let now = station.clock.now();
+        if let Some(rehearsal) = self.rehearsal.as_mut().filter(|_| has_time(now, intended)) {
             station.sleeper.sleep_until(intended - BEFORE_THE_BEAT);
             rehearsal.play();
             // Its number and stamp are written anew when it leaves.

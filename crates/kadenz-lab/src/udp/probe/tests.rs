@@ -14,10 +14,10 @@ use kadenz_udp::wire::RunId;
 
 use super::books::Books;
 use super::departures::departures;
-use super::experiment::one_after_the_other;
+use super::experiment::{listens_until, one_after_the_other};
 use super::one_way::one_way;
 use super::plan::{Destination, Device, Loop, ProbePlan, Receiving};
-use super::receiver::Receiver;
+use super::receiver::{Receiver, slots_for};
 use super::recorders::Series;
 use super::sender::Sender;
 use crate::crew::Station;
@@ -147,4 +147,43 @@ fn sending_receiving_and_echoing_allocate_nothing() {
         let (allocated, answered) = echoing.join().unwrap();
         assert_eq!((allocated, answered > 0), (0, true), "{receiving:?}");
     }
+}
+
+#[test]
+fn a_lost_packet_is_awaited_for_its_timeout_and_not_into_the_next_beat() {
+    let device = EchoDevice::open(&EchoPlan::default()).unwrap();
+    let millis = Duration::from_millis;
+    let beat = clock::now();
+    let departed = beat + Duration::from_micros(50);
+    let until = |looping, timeout| {
+        let plan = ProbePlan {
+            interval: Interval::try_from(millis(100)).unwrap(),
+            timeout,
+            ..plan(&device, looping, Receiving::Spinning)
+        };
+        listens_until(&plan, beat, departed)
+    };
+    for looping in [Loop::Open, Loop::Closed] {
+        assert_eq!(until(looping, millis(5)), departed + millis(5));
+    }
+    let before_the_next = beat + millis(100) - Duration::from_micros(200);
+    assert_eq!(until(Loop::Open, millis(500)), before_the_next);
+    assert_eq!(until(Loop::Closed, millis(500)), departed + millis(100));
+}
+
+#[test]
+fn a_call_that_takes_all_answers_to_a_broadcast_has_room_to_spare() {
+    assert_eq!(slots_for(1), 1);
+    for devices in [2, 40, 63, 64, 65, 1000] {
+        assert!(slots_for(devices) > devices);
+    }
+}
+
+#[test]
+fn an_answer_that_keeps_the_deadline_is_not_lost() {
+    let device = EchoDevice::open(&EchoPlan::default()).unwrap();
+    let plan = plan(&device, Loop::Open, Receiving::Blocking);
+    assert_eq!(plan.timeout_with(None), Duration::from_millis(500));
+    let deadline = Some(Duration::from_secs(2));
+    assert_eq!(plan.timeout_with(deadline), Duration::from_secs(2));
 }
