@@ -8,12 +8,12 @@ use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch}
 use super::Inside;
 use crate::testbed::Picos;
 use crate::testbed::model::{self, Asking, Cast, RoundTrip};
-use crate::testbed::topology::{Role, Topology};
+use crate::testbed::topology::{Role, Topology, Traffic};
 use crate::testbed::wire::{Payload, Tag};
 
 /// Beats that are modelled at most.
 const BEATS: u32 = 1000;
-/// Frames of questions that are modelled at most: well below a second.
+/// Frames of questions and of other traffic that are modelled at most: well below a second.
 const FRAMES: usize = 100_000;
 
 /// What is asked of which devices.
@@ -60,13 +60,13 @@ impl Inside {
     fn modelled(&self, questions: &Questions) -> Option<Modelled> {
         let topology = self.asked(&questions.devices)?;
         let payload = Payload::new(questions.payload_bytes).ok()?;
-        let frames = payload.frames(Tag::None).count() * questions.devices.len();
-        let beats = u32::try_from(FRAMES / frames.max(1)).unwrap_or(BEATS);
         let interval_ns = u64::try_from(questions.interval.as_nanos()).ok()?;
+        let interval = Picos::from_ns(interval_ns);
+        let asked = payload.frames(Tag::None).count() * questions.devices.len();
         let asking = Asking {
             payload,
-            interval: Picos::from_ns(interval_ns),
-            count: beats.clamp(1, BEATS),
+            interval,
+            count: beats(asked, interval, &topology.traffic)?,
             cast: questions.cast,
         };
         summed(&model::run(&topology, &asking).ok()?.round_trips)
@@ -87,6 +87,21 @@ impl Inside {
         }
         Some(topology)
     }
+}
+
+/// How many beats can be modelled, of so many frames each and the traffic meanwhile; absent where not
+/// even one can.
+fn beats(asked: usize, interval: Picos, traffic: &[Traffic]) -> Option<u32> {
+    let others = traffic.iter().map(|it| {
+        let frames = f64::from(it.packets) * it.payload.frames(Tag::None).count() as f64;
+        // As the bursts come: each kind has its first at the start, and the next a picosecond later at
+        // the earliest.
+        let apart = it.interval.as_ps().max(1) as f64;
+        (frames, frames * interval.as_ps() as f64 / apart)
+    });
+    let (first, each) = others.fold((0.0, asked as f64), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let beats = (FRAMES as f64 - first) / each.max(1.0);
+    (beats >= 1.0).then(|| beats.min(f64::from(BEATS)) as u32)
 }
 
 fn summed(round_trips: &[RoundTrip]) -> Option<Modelled> {
@@ -175,6 +190,39 @@ mod tests {
         };
         let facts = inside.facts(&questions);
         assert_eq!((facts.model, facts.run.as_str()), (None, ""));
+    }
+
+    #[test]
+    fn other_traffic_bounds_how_much_is_modelled() {
+        let quiet = Topology::parse(ready("cross-traffic").unwrap()).unwrap();
+        let of = |interval, packets| {
+            let mut topology = quiet.clone();
+            for traffic in &mut topology.traffic {
+                (traffic.interval, traffic.packets) = (interval, packets);
+            }
+            let device = topology.with_role(Role::Device).next().unwrap();
+            let questions = Questions {
+                devices: vec![address(&topology, device).into()],
+                payload_bytes: 200,
+                interval: Duration::from_secs(3600),
+                cast: Cast::Each,
+            };
+            let host = topology.with_role(Role::Controller).next().unwrap();
+            let folder = "out/bed".into();
+            let inside = Inside {
+                topology,
+                host,
+                folder,
+            };
+            inside.facts(&questions).model
+        };
+        let hour = Picos::from_ns(3_600_000_000_000);
+        assert_eq!(of(hour, 1).unwrap().round_trips, 1000);
+        // A hundred an hour: 1000 beats would be more frames than are modelled.
+        let some = of(Picos::from_ns(3_600_000_000), 1).unwrap().round_trips;
+        assert!((1..1000).contains(&some), "{some}");
+        assert_eq!(of(Picos::from_ns(1000), 1), None, "an hour is 3.6 billion");
+        assert_eq!(of(hour, u32::MAX), None);
     }
 
     #[test]
