@@ -3,6 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Series of a testbed's own run: how much later than its topology says frames were handed to their
+/// receivers.
+pub const WIRE_ERROR: &str = "wire-error";
+
 /// The testbed around a run: networks of one machine, joined by switches that are a program.
 ///
 /// How late the testbed itself was stands in a run of its own, which lies beside this one while both

@@ -59,7 +59,8 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
 
 const BESIDE: &str = concat!(
     "<thead><tr><th scope=\"col\"></th><th scope=\"col\">Median</th><th scope=\"col\">99 %</th>",
-    "<th scope=\"col\">Largest</th><th scope=\"col\">Of so many</th></tr></thead><tbody>",
+    "<th scope=\"col\">Largest</th><th scope=\"col\">Of so many</th>",
+    "<th scope=\"col\">Lost</th></tr></thead><tbody>",
 );
 const LINKS: &str = concat!(
     "<thead><tr><th scope=\"col\">Link</th><th scope=\"col\">To</th>",
@@ -80,7 +81,9 @@ fn beside(out: &mut Markup, row: &Beside) {
     for ns in [row.p50_ns, row.p99_ns, row.max_ns] {
         out.element("td", ns.map_or_else(|| "—".to_owned(), span));
     }
-    out.element("td", count(row.count)).tag("</tr>");
+    out.element("td", count(row.count));
+    let lost = row.lost.map_or_else(|| "—".to_owned(), count);
+    out.element("td", lost).tag("</tr>");
 }
 
 /// Links of one speed that end at the same place, as one: forty devices are one row.
@@ -139,7 +142,8 @@ mod tests {
         assert!(page.contains("<section id=\"testbed\">") && page.contains(LINK));
         assert!(page.contains("joint-1 to joint-40 (40)</th><td>s1"));
         assert!(page.contains("<td>89.32\u{a0}µs</td>"));
-        assert!(page.contains("<td>11.4\u{a0}µs</td><td>90\u{a0}µs</td><td>2,000</td>"));
+        assert!(page.contains("<td>11.4\u{a0}µs</td><td>90\u{a0}µs</td><td>2,000</td><td>—</td>"));
+        assert!(page.contains("<td>89.32\u{a0}µs</td><td>1,000</td><td>0</td>"));
     }
 
     #[test]

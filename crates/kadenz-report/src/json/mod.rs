@@ -23,7 +23,7 @@ pub use parts::{
     WarningOutput,
 };
 pub use round_trips::{HostOutput, RoundTripOutput, RoundTripsOutput};
-pub use testbed::{TestbedLinkOutput, TestbedOutput, TimesOutput};
+pub use testbed::{ErrorOutput, ModelOutput, TestbedLinkOutput, TestbedOutput, TimesOutput};
 
 use crate::modes::RecurringOutput;
 use crate::summary::{SeriesSummary, Summary};

@@ -22,10 +22,10 @@ pub struct TestbedOutput {
     /// All links.
     pub links: Vec<TestbedLinkOutput>,
     /// Round trips by the model, with ideal hosts; `null` where it could not be asked.
-    pub model: Option<TimesOutput>,
+    pub model: Option<ModelOutput>,
     /// How much later than the topology says frames were delivered; `null` where the testbed's own
     /// run is not beside the run's folder.
-    pub error: Option<TimesOutput>,
+    pub error: Option<ErrorOutput>,
 }
 
 /// A link.
@@ -35,6 +35,26 @@ pub struct TestbedLinkOutput {
     pub between: [String; 2],
     /// What it carries in bits a second.
     pub bit_s: u64,
+}
+
+/// Round trips by the model: `count` came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelOutput {
+    /// Of those that came.
+    #[serde(flatten)]
+    pub times: TimesOutput,
+    /// How many more had no answer.
+    pub lost: u64,
+}
+
+/// The testbed's own error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorOutput {
+    /// Of the frames that it delivered.
+    #[serde(flatten)]
+    pub times: TimesOutput,
+    /// Whether its run is complete; else it still stands, or was killed.
+    pub complete: bool,
 }
 
 /// Times of many round trips or frames.
@@ -72,12 +92,14 @@ impl TestbedOutput {
             hosts,
             switches: switches.into_iter().map(|switch| switch.name).collect(),
             links: links.collect(),
-            model: model.as_ref().map(testbed::by_model).map(TimesOutput::new),
-            error: summary
-                .testbed_error
-                .as_ref()
-                .map(testbed::own_error)
-                .map(TimesOutput::new),
+            model: model.as_ref().map(|model| ModelOutput {
+                times: TimesOutput::new(testbed::by_model(model)),
+                lost: model.lost,
+            }),
+            error: summary.testbed_error.as_ref().map(|error| ErrorOutput {
+                times: TimesOutput::new(testbed::own_error(error)),
+                complete: error.complete,
+            }),
         })
     }
 }

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
+use kadenz_record::run::testbed::WIRE_ERROR;
+
 use super::{SeriesSummary, Summary, SummaryOptions};
 use crate::statistics::Percent;
 
@@ -10,7 +12,10 @@ use crate::statistics::Percent;
 /// run tells. A round trip has two such frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestbedError {
-    /// Frames delivered while the testbed stood.
+    /// Whether the testbed's run is complete. Else it still stands, or was killed, and more frames may
+    /// have been delivered than it tells of.
+    pub complete: bool,
+    /// Frames delivered while the testbed stood, as far as its run tells.
     pub frames: u64,
     /// Median.
     pub p50_ns: Option<i64>,
@@ -29,23 +34,40 @@ pub(super) fn error(run: &Summary) -> Option<TestbedError> {
         ..SummaryOptions::default()
     };
     let own = Summary::read(folder, options).ok()?;
-    own.series.first().map(TestbedError::of)
+    let complete = own.run.complete;
+    let series = own.named(WIRE_ERROR)?;
+    Some(TestbedError::of(series, complete))
 }
 
-/// The folder of this name beside the run's. A run may come from anyone: it names no other place.
+/// The folder of this name beside the run's. A run may come from anyone: it names no other place, and
+/// not its own.
 fn beside(run: &Path, name: &str) -> Option<PathBuf> {
     let mut parts = Path::new(name).components();
     let plain = matches!(parts.next(), Some(Component::Normal(part)) if part == OsStr::new(name));
     if !plain {
         return None;
     }
-    let run = std::path::absolute(run).ok()?;
-    Some(run.parent()?.join(name))
+    let run = by_name(run)?;
+    let is_own = run.file_name() == Some(OsStr::new(name));
+    (!is_own).then(|| run.with_file_name(name))
+}
+
+/// The path of a folder that ends in its name: `..` and this folder have one, too.
+fn by_name(run: &Path) -> Option<PathBuf> {
+    let named = matches!(run.components().next_back(), Some(Component::Normal(_)));
+    let path = if named {
+        std::path::absolute(run)
+    } else {
+        // Nothing, as in "this folder", is no path to the system.
+        std::fs::canonicalize(Path::new(".").join(run))
+    };
+    path.ok()
 }
 
 impl TestbedError {
-    fn of(series: &SeriesSummary) -> Self {
+    fn of(series: &SeriesSummary, complete: bool) -> Self {
         Self {
+            complete,
             frames: series.count,
             p50_ns: series.percentile(Percent::P50),
             p99_ns: series.percentile(Percent::P99),
@@ -69,6 +91,10 @@ mod tests {
 
     /// A run with a series of these values, in the testbed of that name.
     fn write(folder: &Path, values: &[i64], testbed: Option<&str>) {
+        write_series(folder, WIRE_ERROR, values, testbed);
+    }
+
+    fn write_series(folder: &Path, name: &str, values: &[i64], testbed: Option<&str>) {
         let network = testbed.map(|run| Network {
             testbed: Some(Testbed {
                 run: run.to_owned(),
@@ -82,7 +108,7 @@ mod tests {
         };
         let mut writer = RunWriter::create(folder, run).unwrap();
         let series = Series {
-            name: "wire-error".into(),
+            name: name.into(),
             ..Series::default()
         };
         let mut recorder = writer.series(SeriesSpec { series, raw: false }).unwrap();
@@ -107,6 +133,7 @@ mod tests {
             (error.frames, error.p50_ns, error.max_ns),
             (100, Some(1000), Some(1000))
         );
+        assert!(error.complete);
         std::fs::remove_dir_all(at("bed")).unwrap();
         let alone = Summary::of_run(at("run")).unwrap();
         assert_eq!(alone.testbed_error, None, "it was left behind");
@@ -129,5 +156,52 @@ mod tests {
         }
         let found = beside(Path::new("/runs/one"), "bed");
         assert_eq!(found.as_deref(), Some(Path::new("/runs/bed")));
+        assert_eq!(beside(Path::new("/runs/bed"), "bed"), None, "its own");
+    }
+
+    #[test]
+    fn a_folder_without_a_name_has_its_own_beside() {
+        let here = std::env::current_dir().unwrap();
+        let parent = here.parent().unwrap();
+        for (run, wanted) in [
+            ("", parent),
+            (".", parent),
+            ("./", parent),
+            ("..", parent.parent().unwrap()),
+            ("src/..", parent),
+            ("src/.", &here),
+            ("src", &here),
+        ] {
+            let found = beside(Path::new(run), "bed");
+            assert_eq!(found, Some(wanted.join("bed")), "{run:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_no_testbed_tells_of_no_error() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        write_series(&at("bed"), "hiccup", &[1000; 100], None);
+        write(&at("run"), &[5], Some("bed"));
+        write(&at("own"), &[5], Some("own"));
+        for name in ["run", "own"] {
+            let summary = Summary::of_run(at(name)).unwrap();
+            assert_eq!(summary.testbed_error, None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_testbed_that_still_stands_is_not_complete() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        write(&at("bed"), &[1000; 100], None);
+        write(&at("run"), &[5], Some("bed"));
+        let path = at("bed").join("run.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let still = text.replace("\"complete\": true", "\"complete\": false");
+        assert_ne!(still, text);
+        std::fs::write(&path, still).unwrap();
+        let error = Summary::of_run(at("run")).unwrap().testbed_error.unwrap();
+        assert!(!error.complete);
     }
 }

@@ -180,7 +180,7 @@ fn mbit_s(told: &Broadcasts, answers: usize, span_ns: i64) -> Option<f64> {
 
 fn at_once(told: &Broadcasts, network: &Network) -> Option<String> {
     let waiting = told.most_at_once;
-    let bytes = waiting * u64::from(network.payload_bytes);
+    let bytes = waiting.saturating_mul(network.payload_bytes.into());
     let noun = if waiting == 1 { "answer" } else { "answers" };
     (waiting > 0).then(|| {
         format!(
@@ -281,6 +281,21 @@ mod tests {
             let found = Likeness::of(concordance, orders, devices);
             assert_eq!(found, likeness, "{concordance} {orders} {devices}");
         }
+    }
+
+    #[test]
+    fn as_many_as_there_are_numbers_may_have_waited() {
+        let told = Broadcasts {
+            most_at_once: u64::MAX,
+            ..Broadcasts::default()
+        };
+        let network = Network {
+            payload_bytes: 2,
+            ..Network::default()
+        };
+        assert!(
+            at_once(&told, &network).is_some_and(|it| it.contains("18,446,744,073,709,551,615 B"))
+        );
     }
 
     #[test]

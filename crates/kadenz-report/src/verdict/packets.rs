@@ -13,12 +13,12 @@ pub fn total(network: &Network) -> Flow {
         ..Flow::default()
     };
     for flow in &network.flows {
-        total.sent += flow.sent;
-        total.answered += flow.answered;
-        total.lost += flow.lost;
-        total.duplicates += flow.duplicates;
-        total.reordered += flow.reordered;
-        total.late += flow.late;
+        total.sent = total.sent.saturating_add(flow.sent);
+        total.answered = total.answered.saturating_add(flow.answered);
+        total.lost = total.lost.saturating_add(flow.lost);
+        total.duplicates = total.duplicates.saturating_add(flow.duplicates);
+        total.reordered = total.reordered.saturating_add(flow.reordered);
+        total.late = total.late.saturating_add(flow.late);
         total.longest_loss = total.longest_loss.max(flow.longest_loss);
     }
     total
@@ -154,6 +154,27 @@ mod tests {
             ),
             "{answer}"
         );
+    }
+
+    #[test]
+    fn counts_from_end_to_end_are_borne() {
+        let flow = Flow {
+            sent: u64::MAX,
+            answered: u64::MAX,
+            lost: u64::MAX,
+            duplicates: u64::MAX,
+            reordered: u64::MAX,
+            late: u64::MAX,
+            longest_loss: u64::MAX,
+            ..Flow::default()
+        };
+        let network = Network {
+            flows: vec![flow.clone(), flow],
+            payload_bytes: u32::MAX,
+            ..Network::default()
+        };
+        assert_eq!(total(&network).sent, u64::MAX);
+        assert!(answer(&network).starts_with("Of 18,446,744,073,709,551,615 packets"));
     }
 
     #[test]

@@ -13,8 +13,10 @@ use crate::summary::{Summary, TestbedError};
 pub struct Beside {
     /// In words.
     pub name: &'static str,
-    /// How many round trips or frames it rests on.
+    /// How many round trips or frames it rests on: those that came.
     pub count: u64,
+    /// How many did not, where that is told here.
+    pub lost: Option<u64>,
     /// Median, in nanoseconds.
     pub p50_ns: Option<i64>,
     /// 99 %.
@@ -33,6 +35,7 @@ pub fn side_by_side(summary: &Summary) -> Vec<Beside> {
     let measured = summary.named(RTT).map(|rtt| Beside {
         name: "round trips as measured",
         count: rtt.count,
+        lost: None,
         p50_ns: rtt.percentile(Percent::P50),
         p99_ns: rtt.percentile(Percent::P99),
         max_ns: rtt.max_ns,
@@ -46,7 +49,8 @@ pub(crate) fn by_model(model: &Modelled) -> Beside {
     let signed = |ns| Some(i64::try_from(ns).unwrap_or(i64::MAX));
     Beside {
         name: "by the model, with ideal hosts",
-        count: model.round_trips,
+        count: model.round_trips.saturating_sub(model.lost),
+        lost: Some(model.lost),
         p50_ns: signed(model.p50_ns),
         p99_ns: signed(model.p99_ns),
         max_ns: signed(model.max_ns),
@@ -55,8 +59,13 @@ pub(crate) fn by_model(model: &Modelled) -> Beside {
 
 pub(crate) fn own_error(error: &TestbedError) -> Beside {
     Beside {
-        name: "the testbed's own error, a frame",
+        name: if error.complete {
+            "the testbed's own error, a frame"
+        } else {
+            "the testbed's own error, a frame so far"
+        },
         count: error.frames,
+        lost: None,
         p50_ns: error.p50_ns,
         p99_ns: error.p99_ns,
         max_ns: error.max_ns,
@@ -89,6 +98,13 @@ pub fn words(summary: &Summary) -> Option<String> {
             " With ideal hosts a round trip takes {} there by the model",
             span(model.p50_ns as f64)
         );
+        if model.lost > 0 {
+            text += &format!(
+                ", and {} of {} are lost",
+                thousands(model.lost),
+                thousands(model.round_trips)
+            );
+        }
         text += &median.map_or_else(
             || ".".to_owned(),
             |ns| format!("; measured were {} in the median.", span(ns as f64)),
@@ -111,9 +127,17 @@ fn of_these(count: usize, one: &str, more: &str) -> String {
 
 fn delivered(error: &TestbedError) -> String {
     let shown = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| span(ns as f64));
+    let (whose, rest) = if error.complete {
+        ("The testbed", "")
+    } else {
+        (
+            "Until its run was last written the testbed",
+            " Its run is not complete: it still stands, or was killed.",
+        )
+    };
     format!(
-        " The testbed delivered {} frames, in the median {}, in 99 % {}, at most {} later than its \
-         topology says; a round trip has two of them.",
+        " {whose} delivered {} frames, in the median {}, in 99 % {}, at most {} later than its \
+         topology says; a round trip has two of them.{rest}",
         thousands(error.frames),
         shown(error.p50_ns),
         shown(error.p99_ns),
@@ -170,6 +194,7 @@ pub(crate) mod tests {
             ..Network::default()
         });
         run.testbed_error = Some(TestbedError {
+            complete: true,
             frames: 2000,
             p50_ns: Some(1800),
             p99_ns: Some(11_400),
@@ -187,6 +212,40 @@ pub(crate) mod tests {
              The testbed delivered 2,000 frames, in the median 1.8 us, in 99 % 11.4 us, at most 90 us \
              later than its topology says; a round trip has two of them."
         );
+    }
+
+    #[test]
+    fn a_testbed_that_still_stands_has_not_told_all() {
+        let mut standing = in_a_testbed(1);
+        standing.testbed_error.as_mut().unwrap().complete = false;
+        let text = words(&standing).unwrap_or_default();
+        assert!(
+            text.contains(" Until its run was last written the testbed delivered 2,000 frames"),
+            "{text}"
+        );
+        assert!(text.ends_with("it still stands, or was killed."), "{text}");
+        assert!(side_by_side(&standing)[2].name.ends_with("so far"));
+    }
+
+    #[test]
+    fn what_the_model_loses_is_told_and_is_no_round_trip() {
+        let mut lossy = in_a_testbed(1);
+        let network = lossy.run.network.as_mut().unwrap();
+        network
+            .testbed
+            .as_mut()
+            .unwrap()
+            .model
+            .as_mut()
+            .unwrap()
+            .lost = 3;
+        let text = words(&lossy).unwrap_or_default();
+        assert!(
+            text.contains("89.3 us there by the model, and 3 of 1,000 are lost; measured"),
+            "{text}"
+        );
+        let model = side_by_side(&lossy)[1];
+        assert_eq!((model.count, model.lost), (997, Some(3)));
     }
 
     #[test]

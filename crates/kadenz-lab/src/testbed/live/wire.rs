@@ -25,7 +25,7 @@ use crate::testbed::traffic::Bursts;
 use crate::testbed::wire::{EthernetFrame, Tag};
 
 /// The series of how late frames were handed to their receivers.
-pub const SERIES: &str = "wire-error";
+pub use kadenz_record::run::testbed::WIRE_ERROR as SERIES;
 
 /// Above every program on the hosts: a late wire delays all of them.
 const PRIORITY: u8 = 90;
