@@ -320,3 +320,25 @@ fn a_check_without_a_network_says_why() {
     assert!(without("short", &[]), "300 ms are too short");
     assert!(!without("unasked", &["--no-network"]), "nobody asked");
 }
+
+#[test]
+fn a_path_without_a_device_is_refused() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    for also in [&[][..], &["--no-network"]] {
+        let mut words = vec![
+            "check",
+            "--path",
+            "100M,1G",
+            "--duration",
+            "100ms",
+            "--out",
+            text(&out),
+        ];
+        words.extend(also);
+        let said = run(&words);
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains("--peer"), "{}", said.err);
+        assert!(!out.exists());
+    }
+}

@@ -159,6 +159,11 @@ impl Options {
     }
 
     fn network(&self) -> anyhow::Result<Option<NetworkPlan>> {
+        anyhow::ensure!(
+            self.peer.is_some() || self.path.named().is_none(),
+            "`--path` names the links to a device; say with `--peer` which, or leave it out: nothing is on \
+             the wire of the loopback"
+        );
         if self.no_network {
             return Ok(None);
         }

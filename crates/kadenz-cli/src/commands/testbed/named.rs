@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use kadenz_lab::testbed::topology::{READY, Topology, limits, ready};
 
 /// The text of a topology.
-pub(super) fn text(named: &str) -> anyhow::Result<String> {
+fn text(named: &str) -> anyhow::Result<String> {
     if let Some(text) = ready(named) {
         return Ok(text.to_owned());
     }
@@ -28,5 +28,13 @@ pub(super) fn text(named: &str) -> anyhow::Result<String> {
 
 /// The topology, checked.
 pub(super) fn topology(named: &str) -> anyhow::Result<Topology> {
-    Topology::parse(&text(named)?).with_context(|| format!("{named} is no topology"))
+    Ok(with_text(named)?.1)
+}
+
+/// The topology with its text, which is read once: a file that changes meanwhile must not stand beside a
+/// run that was taken in another.
+pub(super) fn with_text(named: &str) -> anyhow::Result<(String, Topology)> {
+    let text = text(named)?;
+    let topology = Topology::parse(&text).with_context(|| format!("{named} is no topology"))?;
+    Ok((text, topology))
 }

@@ -97,11 +97,11 @@ pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
 
 pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
     // What is wrong is said, also where the text alone is wanted.
-    let topology = named::topology(&options.topology)?;
+    let (text, topology) = named::with_text(&options.topology)?;
     if options.json {
         output::json(&told(&topology))?;
     } else {
-        output::say(&named::text(&options.topology)?);
+        output::say(&text);
     }
     Ok(Outcome::Kept)
 }

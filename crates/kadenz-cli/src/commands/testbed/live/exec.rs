@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::Args;
+use kadenz_lab::testbed::inside;
 use kadenz_rt::net::namespace::Namespace;
 
 use crate::output::{self, Outcome};
@@ -36,13 +37,37 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let record = super::standing()?;
     let host = super::host(&record, &options.host)?;
     Namespace::of_process(record.pid, host.descriptor)?.enter()?;
-    let error = Command::new(&options.program[0])
-        .args(&options.program[1..])
-        .exec();
+    let error = command(&options.program).exec();
     let program = options.program[0].to_string_lossy();
     output::note(&format!("kadenz: cannot execute `{program}`: {error}"));
     Ok(Outcome::Program(match error.kind() {
         ErrorKind::NotFound => 127,
         _ => 126,
     }))
+}
+
+/// The program without what `kadenz testbed run` may have told this one of another host: it would take
+/// that host's links for its own.
+fn command(words: &[OsString]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command
+        .args(&words[1..])
+        .env_remove(inside::FOLDER)
+        .env_remove(inside::HOST);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_knows_nothing_of_the_testbed_around_this_one() {
+        let command = command(&["ping".into(), "-c".into()]);
+        for name in [inside::FOLDER, inside::HOST] {
+            let removed = (std::ffi::OsStr::new(name), None);
+            assert!(command.get_envs().any(|it| it == removed), "{name}");
+        }
+        assert_eq!(command.get_args().collect::<Vec<_>>(), ["-c"]);
+    }
 }

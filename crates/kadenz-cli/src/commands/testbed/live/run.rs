@@ -52,7 +52,7 @@ pub(crate) struct Options {
 }
 
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let topology = named::topology(&options.topology)?;
+    let (text, topology) = named::with_text(&options.topology)?;
     let host = host(options, &topology)?;
     let out = options
         .out
@@ -61,7 +61,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     // Ctrl-C reaches the program by itself; the testbed ends when that has ended.
     let stop = interrupt::stop_on_interrupt()?;
     let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
-    super::keep_topology(&out, &named::text(&options.topology)?)?;
+    super::keep_topology(&out, &text)?;
     testbed.start_programs()?;
     super::tell_troubles(&testbed, &mut 0);
     let around = Around {

@@ -64,7 +64,7 @@ struct Told<'a> {
 }
 
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let topology = named::topology(&options.topology)?;
+    let (text, topology) = named::with_text(&options.topology)?;
     let out = options
         .out
         .clone()
@@ -74,7 +74,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let stop = interrupt::stop_on_interrupt()?;
     let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
-    super::keep_topology(&out, &named::text(&options.topology)?)?;
+    super::keep_topology(&out, &text)?;
     testbed.start_programs()?;
     if !options.json {
         output::note(&words(&topology));
