@@ -14,6 +14,7 @@
 //! | [`load`] | what keeps the machine busy while something is measured? |
 //! | [`watch`] | how long do the threads of a running program wait for a CPU? |
 //! | [`udp`] | is plain Ethernet and UDP good enough for this robot? |
+//! | [`pubsub`] | how long does a message take from one program to another? |
 //! | [`check`] | can this machine keep the robot's beat? |
 //! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
 //! | [`testbed`] | what does the network itself take, and what do hosts add to it? |
@@ -26,6 +27,7 @@ pub mod inversion;
 pub mod load;
 pub mod matrix;
 pub mod measuring;
+pub mod pubsub;
 pub mod session;
 pub mod stop;
 pub mod testbed;

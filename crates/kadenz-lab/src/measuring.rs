@@ -12,6 +12,7 @@ use kadenz_rt::tuning::{CpuSet, Tuning};
 
 use crate::crew::{CrewError, Member, Work};
 use crate::load::StartLoadError;
+use crate::pubsub::MessagesError;
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
 use crate::watch::WatchError;
 
@@ -64,6 +65,9 @@ pub enum ExperimentError {
         "there is no device to send to; name one, or see who is there with `kadenz udp discover`"
     )]
     NoDevices,
+    /// Messages could not be measured.
+    #[error(transparent)]
+    Messages(#[from] MessagesError),
     /// A running program cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use common::{INTERVAL, numbered, run, spec};
 use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::messages::{Messages, Subscriber};
 use kadenz_record::run::model::{
     Clock, Counts, EndedBy, FORMAT_VERSION, Host, Kind, Run, Series, SeriesFiles, TuningMeasure,
     Warning,
@@ -39,6 +40,21 @@ thread_local! {
         let index = compiler.compile("mem:run", &mut schemas).expect("a schema of draft 2020-12");
         (schemas, index)
     };
+}
+
+/// What a run can say of messages, in full.
+fn messages() -> Messages {
+    Messages {
+        url: "udpm://239.255.76.67:7667".to_owned(),
+        message_bytes: u64::MAX,
+        published: u64::MAX,
+        refused: 1,
+        subscribers: vec![Subscriber {
+            name: "subscriber-1".to_owned(),
+            received: u64::MAX,
+            ..Subscriber::default()
+        }],
+    }
 }
 
 /// A run in which every field is there.
@@ -104,6 +120,7 @@ fn full() -> Run {
         },
         series: vec![series],
         network: Some(network()),
+        messages: Some(messages()),
         warnings: vec![Warning {
             id: text(),
             text: text(),
@@ -366,6 +383,30 @@ fn clocks() -> impl Strategy<Value = Clock> {
     )
 }
 
+fn all_messages() -> impl Strategy<Value = Messages> {
+    let subscriber = (text(), any::<[u64; 10]>()).prop_map(|(name, counts)| Subscriber {
+        name,
+        received: counts[0],
+        lost: counts[1],
+        duplicates: counts[2],
+        reordered: counts[3],
+        longest_loss: counts[4],
+        dropped: counts[5],
+        overrun: counts[6],
+        incomplete: counts[7],
+        damaged: counts[8],
+        foreign: counts[9],
+    });
+    let subscribers = prop::collection::vec(subscriber, 0..3);
+    (text(), any::<[u64; 3]>(), subscribers).prop_map(|(url, counts, subscribers)| Messages {
+        url,
+        message_bytes: counts[0],
+        published: counts[1],
+        refused: counts[2],
+        subscribers,
+    })
+}
+
 fn runs() -> impl Strategy<Value = Run> {
     let parameter = prop_oneof![
         any::<bool>().prop_map(Value::from),
@@ -383,7 +424,7 @@ fn runs() -> impl Strategy<Value = Run> {
         prop::collection::vec(all_series(), 0..3),
         prop::collection::vec(warning, 0..3),
     );
-    let machine = (hosts(), clocks(), of(networks()));
+    let machine = (hosts(), clocks(), of(networks()), of(all_messages()));
     (text(), text(), end, machine, lists).prop_map(
         |(kadenz, experiment, end, machine, (command, parameters, series, warnings))| Run {
             version: FORMAT_VERSION,
@@ -399,6 +440,7 @@ fn runs() -> impl Strategy<Value = Run> {
             host: machine.0,
             clock: machine.1,
             network: machine.2,
+            messages: machine.3,
             series,
             warnings,
         },

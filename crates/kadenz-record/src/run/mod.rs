@@ -3,6 +3,7 @@
 pub mod disk;
 pub mod folder;
 pub mod matrix;
+pub mod messages;
 pub mod model;
 pub mod network;
 pub mod testbed;

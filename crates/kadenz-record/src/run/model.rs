@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::messages::Messages;
 use super::network::Network;
 
 /// The version of the format that this crate writes.
@@ -47,6 +48,9 @@ pub struct Run {
     /// What became of packets, in a run that measured a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// What became of messages, in a run that measured a bus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Messages>,
     /// What a reader must know before believing the numbers.
     #[serde(default)]
     pub warnings: Vec<Warning>,

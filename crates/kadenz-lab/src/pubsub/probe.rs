@@ -1,0 +1,138 @@
+//! The message that is measured with.
+
+use kadenz_msg::codec::{DecodeError, EncodeError, Reader, Writer};
+use kadenz_msg::message::{Fingerprint, Message};
+
+/// The fewest bytes that a probe takes when it is encoded.
+pub const SHORTEST: usize = 8 + 5 * 8 + 4;
+
+/// A message that carries its own times. Times are of `CLOCK_MONOTONIC`, which all processes of one
+/// host share, so that a subscriber there knows how long it was on its way.
+///
+/// The padding holds one byte again and again, which a receiver looks at where it begins and where it
+/// ends: a message put together from two is told. Neither encoding nor decoding allocates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Probe {
+    /// Which measurement it belongs to.
+    pub run: i64,
+    /// Its number, counted from 0; below zero for messages that only show that the way is open, or
+    /// warm it up.
+    pub sequence: i64,
+    /// Its beat.
+    pub intended_ns: i64,
+    /// When it was published.
+    pub sent_ns: i64,
+    /// How long publishing the message before took; below zero if there was none.
+    pub before_ns: i64,
+    /// Bytes of padding.
+    pub padding: i32,
+    /// Whether the padding that came was what was sent. Not on the wire.
+    pub damaged: bool,
+}
+
+/// What stands in the padding.
+const CHUNK: usize = 4096;
+
+impl Probe {
+    /// How much padding makes a message of that many bytes; `None` below [`SHORTEST`] and above 2 GiB.
+    #[must_use]
+    pub fn padding_of(message_bytes: usize) -> Option<i32> {
+        i32::try_from(message_bytes.checked_sub(SHORTEST)?).ok()
+    }
+
+    fn fill(&self) -> u8 {
+        (self.sequence & 0xff) as u8
+    }
+}
+
+impl Message for Probe {
+    const NAME: &'static str = "kadenz.latency_probe_t";
+    // From lcm-gen 1.5.3.
+    const FINGERPRINT: Fingerprint = Fingerprint(0xbd30_f24f_6a0e_a620);
+    const DESCRIPTION: &'static str = "\
+package kadenz;
+
+struct latency_probe_t {
+    int64_t run;
+    int64_t sequence;
+    int64_t intended_ns;
+    int64_t sent_ns;
+    int64_t before_ns;
+    int32_t length;
+    byte    padding[length];
+}
+";
+
+    fn body_length(&self) -> usize {
+        SHORTEST - 8 + usize::try_from(self.padding).unwrap_or(0)
+    }
+
+    fn encode_body(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+        writer.value(self.run)?;
+        writer.value(self.sequence)?;
+        writer.value(self.intended_ns)?;
+        writer.value(self.sent_ns)?;
+        writer.value(self.before_ns)?;
+        writer.value(self.padding)?;
+        let chunk = [self.fill(); CHUNK];
+        let mut left = usize::try_from(self.padding).unwrap_or(0);
+        while left > 0 {
+            let now = left.min(CHUNK);
+            writer.bytes(&chunk[..now])?;
+            left -= now;
+        }
+        Ok(())
+    }
+
+    fn decode_body(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+        self.run = reader.value("run")?;
+        self.sequence = reader.value("sequence")?;
+        self.intended_ns = reader.value("intended_ns")?;
+        self.sent_ns = reader.value("sent_ns")?;
+        self.before_ns = reader.value("before_ns")?;
+        self.padding = reader.value("length")?;
+        let length = Reader::length("padding", i64::from(self.padding))?;
+        let padding = reader.view::<u8>("padding", length)?.as_bytes();
+        let ends = [padding.first(), padding.last()];
+        self.damaged = ends.into_iter().flatten().any(|it| *it != self.fill());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+mod tests {
+    use super::*;
+
+    fn probe(message_bytes: usize) -> Probe {
+        Probe {
+            run: 7,
+            sequence: 300,
+            intended_ns: 1,
+            sent_ns: 2,
+            before_ns: -1,
+            padding: Probe::padding_of(message_bytes).unwrap(),
+            damaged: false,
+        }
+    }
+
+    #[test]
+    fn a_message_has_the_size_that_was_asked_for_and_comes_back_the_same() {
+        for bytes in [SHORTEST, SHORTEST + 1, 200, 5000, 100_000] {
+            let encoded = probe(bytes).encode().unwrap();
+            assert_eq!(encoded.len(), bytes);
+            assert_eq!(Probe::decode(&encoded).unwrap(), probe(bytes));
+        }
+        assert_eq!(Probe::padding_of(SHORTEST - 1), None);
+    }
+
+    #[test]
+    fn a_message_put_together_from_two_is_damaged() {
+        let mut encoded = probe(200).encode().unwrap();
+        encoded[199] ^= 1;
+        assert!(Probe::decode(&encoded).unwrap().damaged);
+        let length = SHORTEST - 4;
+        encoded[length..length + 4].copy_from_slice(&(-1_i32).to_be_bytes());
+        assert!(Probe::decode(&encoded).is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! The series of a measurement.
+
+use kadenz_msg::bus::Delivery;
+use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
+use kadenz_record::run::messages::{
+    DECODE, KERNEL_TO_INLET, ONE_WAY, ONE_WAY_FROM_SEND, PUBLISH, PUBLISH_LATENESS, QUEUE,
+    Subscriber,
+};
+use kadenz_record::run::model::Kind;
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::MonotonicTime;
+
+use super::plan::LatencyPlan;
+use super::probe::Probe;
+use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+
+/// What one subscriber fills.
+#[derive(Debug)]
+pub(super) struct Recorders {
+    one_way: SeriesRecorder,
+    from_send: SeriesRecorder,
+    kernel_to_inlet: Option<SeriesRecorder>,
+    queue: SeriesRecorder,
+    decode: SeriesRecorder,
+    /// What the message says of its publishing; the first subscriber's alone.
+    publishing: Option<[SeriesRecorder; 2]>,
+}
+
+/// The names of the series that are the publisher's.
+pub(super) const OF_PUBLISHER: [&str; 2] = [PUBLISH_LATENESS, PUBLISH];
+
+/// The name of a subscriber, counted from 0.
+pub(super) fn name(subscriber: usize) -> String {
+    format!("subscriber-{}", subscriber + 1)
+}
+
+/// Makes a subscriber's series in the run; gives their names, too.
+pub(super) fn create(
+    measuring: &Measuring,
+    run: &mut RunWriter,
+    plan: &LatencyPlan,
+    subscriber: usize,
+    stamped: bool,
+) -> Result<(Recorders, Vec<String>), ExperimentError> {
+    let mut maker = Maker {
+        measuring,
+        run,
+        plan,
+        subscriber: Subscriber {
+            name: name(subscriber),
+            ..Subscriber::default()
+        },
+        made: Vec::new(),
+    };
+    let one_way = maker.judged(ONE_WAY, "the message was there, decoded, less its beat")?;
+    let words = "the message was there, decoded, less its publishing";
+    let from_send = maker.latency(ONE_WAY_FROM_SEND, words)?;
+    let words = "from the kernel's stamp until the message was there whole";
+    let kernel_to_inlet = stamped
+        .then(|| maker.latency(KERNEL_TO_INLET, words))
+        .transpose()?;
+    let words = "from the message being there until its thread took it out of the queue";
+    let queue = maker.latency(QUEUE, words)?;
+    let decode = maker.latency(DECODE, "decoding the message")?;
+    let received = std::mem::take(&mut maker.made);
+    let publishing = (subscriber == 0).then(|| maker.publishing()).transpose()?;
+    let recorders = Recorders {
+        one_way,
+        from_send,
+        kernel_to_inlet,
+        queue,
+        decode,
+        publishing,
+    };
+    Ok((recorders, received))
+}
+
+impl Recorders {
+    /// Records a message that counts.
+    ///
+    /// Real-time safe: no allocation, lock or system call.
+    pub(super) fn record(&mut self, probe: &Probe, delivery: &Delivery, origin: MonotonicTime) {
+        let origin_ns = origin.as_ns().cast_signed();
+        let there_ns = delivery.decoded.since(origin);
+        let sample = |since_ns: i64| Sample {
+            sequence: probe.sequence.cast_unsigned(),
+            intended_ns: since_ns - origin_ns,
+            actual_ns: there_ns,
+            value_ns: there_ns - (since_ns - origin_ns),
+        };
+        let (beat, sent) = (sample(probe.intended_ns), sample(probe.sent_ns));
+        self.one_way.record(beat);
+        self.from_send.record(sent);
+        let hops = delivery.hops();
+        let hop = |value_ns: i64| Sample { value_ns, ..sent };
+        if let Some((recorder, ns)) = self.kernel_to_inlet.as_mut().zip(hops.kernel_to_inlet_ns) {
+            recorder.record(hop(ns));
+        }
+        self.queue.record(hop(hops.queue_ns));
+        self.decode.record(hop(hops.decode_ns));
+        if let Some([lateness, publish]) = &mut self.publishing {
+            lateness.record(Sample {
+                actual_ns: sent.intended_ns,
+                value_ns: probe.sent_ns - probe.intended_ns,
+                ..beat
+            });
+            if probe.sequence > 0 && probe.before_ns >= 0 {
+                publish.record(Sample {
+                    sequence: sent.sequence - 1,
+                    ..hop(probe.before_ns)
+                });
+            }
+        }
+    }
+}
+
+struct Maker<'a> {
+    measuring: &'a Measuring,
+    run: &'a mut RunWriter,
+    plan: &'a LatencyPlan,
+    subscriber: Subscriber,
+    made: Vec<String>,
+}
+
+impl Maker<'_> {
+    fn judged(&mut self, value: &str, words: &str) -> Result<SeriesRecorder, ExperimentError> {
+        let name = self.subscriber.series(value, self.plan.subscribers);
+        self.series(&name, words, Kind::Latency, true)
+    }
+
+    fn latency(&mut self, value: &str, words: &str) -> Result<SeriesRecorder, ExperimentError> {
+        let name = self.subscriber.series(value, self.plan.subscribers);
+        self.series(&name, words, Kind::Latency, false)
+    }
+
+    fn publishing(&mut self) -> Result<[SeriesRecorder; 2], ExperimentError> {
+        let words = "the message was published, less its beat";
+        let lateness = self.series(PUBLISH_LATENESS, words, Kind::Lateness, false)?;
+        let words = "how long the call that published took, told by the message after it";
+        let publish = self.series(PUBLISH, words, Kind::Latency, false)?;
+        Ok([lateness, publish])
+    }
+
+    fn series(
+        &mut self,
+        name: &str,
+        words: &str,
+        kind: Kind,
+        judged: bool,
+    ) -> Result<SeriesRecorder, ExperimentError> {
+        self.made.push(name.to_owned());
+        let sketch = SeriesSketch {
+            name,
+            description: words.to_owned(),
+            kind,
+            interval: Some(self.plan.publish.interval.as_duration()),
+            deadline: self.measuring.deadline.filter(|_| judged),
+            raw: true,
+        };
+        self.measuring.series(self.run, sketch)
+    }
+}

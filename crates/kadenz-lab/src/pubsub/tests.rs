@@ -1,0 +1,202 @@
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use kadenz_msg::bus::{Bus, SubscriptionOptions};
+use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::model::{EndedBy, Run, TuningMeasure};
+use kadenz_rt::beat::Interval;
+use kadenz_rt::clock::{self, ClockKind};
+use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
+use kadenz_rt::tuning::Tuning;
+
+use super::books::Books;
+use super::listener::Listener;
+use super::*;
+use crate::crew::{Station, Unwatched};
+use crate::measuring::Measuring;
+use crate::session::SessionPlan;
+use crate::stop::Stop;
+
+fn measuring(out: &Path) -> Measuring {
+    Measuring {
+        session: SessionPlan {
+            out: out.to_owned(),
+            experiment: "msg-latency",
+            command: Vec::new(),
+            parameters: BTreeMap::new(),
+            interval: Duration::from_millis(50),
+            raw: true,
+            clock: ClockKind::Monotonic,
+            examine: false,
+        },
+        tuning: Tuning::default(),
+        shield: None,
+        sleeper: SleeperKind::recommended(),
+        sleeper_options: SleeperOptions::default(),
+        deadline: Some(Duration::from_secs(60)),
+    }
+}
+
+fn plan(subscribers: usize) -> LatencyPlan {
+    LatencyPlan {
+        url: "memq://".to_owned(),
+        channel: CHANNEL.to_owned(),
+        publish: PublishPlan {
+            run: run_number(),
+            interval: Interval::try_from(Duration::from_millis(1)).unwrap(),
+            warm_up: 5,
+            count: 200,
+            message_bytes: 200,
+        },
+        subscribers,
+        receiving: Receiving::Blocking,
+        // No pause of a busy machine may cost a message here.
+        queue: 1000,
+        patience: Duration::from_secs(10),
+    }
+}
+
+fn recorded(run: &Run, name: &str) -> u64 {
+    let series = run.series.iter().find(|it| it.name == name);
+    series
+        .unwrap_or_else(|| panic!("no {name}"))
+        .counts
+        .recorded
+}
+
+#[test]
+fn every_message_to_every_subscriber_is_a_sample_of_each_series() {
+    for subscribers in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("run");
+        let plan = plan(subscribers);
+        let (measuring, stop) = (measuring(&out), Stop::default());
+        let run = latency(&measuring, &plan, None, &stop, &mut Unwatched).unwrap();
+        assert_eq!(run.ended_by, Some(EndedBy::Finished));
+        let messages = run.messages.clone().unwrap();
+        assert_eq!((messages.published, messages.refused), (200, 0));
+        assert_eq!(messages.subscribers.len(), subscribers);
+        for subscriber in &messages.subscribers {
+            assert_eq!((subscriber.received, subscriber.lost), (200, 0), "{run:?}");
+            for value in ["one-way", "one-way-from-send", "queue", "decode"] {
+                let name = subscriber.series(value, subscribers);
+                assert_eq!(recorded(&run, &name), 200, "{name}");
+            }
+        }
+        assert_eq!(recorded(&run, "publish-lateness"), 200);
+        assert_eq!(recorded(&run, "publish"), 199, "the last has none after it");
+        let stamped = run.series.iter().any(|it| it.name.contains("kernel"));
+        assert!(!stamped, "no kernel is between two threads");
+    }
+}
+
+#[test]
+fn who_stops_it_keeps_what_there_is_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut plan = plan(1);
+    plan.publish.count = 1_000_000;
+    let stop = Stop::default();
+    let later = stop.clone();
+    let stopping = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        later.request();
+    });
+    let run = latency(&measuring(&out), &plan, None, &stop, &mut Unwatched).unwrap();
+    stopping.join().unwrap();
+    assert_eq!(run.ended_by, Some(EndedBy::Interrupted));
+    let messages = run.messages.unwrap();
+    assert!(messages.published < plan.publish.count);
+    let subscriber = &messages.subscribers[0];
+    assert_eq!(
+        (subscriber.received, subscriber.lost),
+        (messages.published, 0)
+    );
+}
+
+#[test]
+fn a_bus_on_which_nothing_comes_is_an_error_and_leaves_no_folder() {
+    /// Says that it runs, and publishes nothing.
+    struct Mute;
+    impl Source for Mute {
+        fn begin(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn has_ended(&mut self) -> bool {
+            false
+        }
+        fn end(&mut self) {}
+        fn finish(self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String> {
+            Ok((Published::default(), Vec::new()))
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut plan = plan(1);
+    plan.patience = Duration::from_millis(50);
+    let source: Option<Box<dyn Source>> = Some(Box::new(Mute));
+    let stop = Stop::default();
+    let error = latency(&measuring(&out), &plan, source, &stop, &mut Unwatched).unwrap_err();
+    assert!(error.to_string().contains("kadenz msg doctor"), "{error}");
+    assert!(!out.exists());
+    plan.publish.message_bytes = SHORTEST - 1;
+    let error = latency(&measuring(&out), &plan, None, &stop, &mut Unwatched).unwrap_err();
+    assert!(error.to_string().contains("at least 52"), "{error}");
+}
+
+#[test]
+fn neither_loop_allocates() {
+    let folder = tempfile::tempdir().unwrap();
+    let measuring = measuring(&folder.path().join("run"));
+    let plan = plan(1);
+    let mut run = RunWriter::create(&measuring.session.out, Run::default()).unwrap();
+    let (recorders, _) = series::create(&measuring, &mut run, &plan, 0, false).unwrap();
+    let running = run.start(Duration::from_millis(20)).unwrap();
+    let bus = Bus::open(&plan.url).unwrap();
+    let options = SubscriptionOptions {
+        queue: plan.queue,
+        room: plan.publish.message_bytes,
+        ..SubscriptionOptions::default()
+    };
+    let mut subscription = bus.subscribe_with::<Probe>(CHANNEL, &options).unwrap();
+    let mut publisher = bus.publisher(CHANNEL).unwrap();
+    let mut probe = Probe::default();
+    // Every place of the queue between the threads has held a message once.
+    for _ in 0..2000 {
+        greet(&plan.publish, &mut publisher).unwrap();
+        subscription.recv_into(&mut probe, Duration::ZERO).unwrap();
+    }
+    let clock = clock::open(ClockKind::Monotonic).unwrap();
+    let mut sleeper = sleep::open(SleeperKind::Spin, SleeperOptions::default()).unwrap();
+    let mut station = Station {
+        start: clock::now(),
+        origin: clock::now(),
+        clock: clock.as_ref(),
+        sleeper: sleeper.as_mut(),
+        stop: &Stop::default(),
+    };
+    let mut told = Published::default();
+    let of_publisher = allocation_counter::measure(|| {
+        told = publish_on_beat(&plan.publish, &mut publisher, &mut station);
+    });
+    assert_eq!(of_publisher.count_total, 0);
+    assert_eq!(told.published, plan.publish.count);
+    let mut listener = Listener {
+        name: "subscriber-1".to_owned(),
+        bus,
+        subscription,
+        receiving: Receiving::Blocking,
+        books: Books::new(plan.publish.run, plan.publish.count),
+        recorders,
+        quit: Stop::default(),
+        trouble: None,
+    };
+    let of_listener = allocation_counter::measure(|| listener.run(station.origin));
+    assert_eq!(of_listener.count_total, 0);
+    let subscriber = listener.close(told.published);
+    assert_eq!((subscriber.received, subscriber.lost), (200, 0));
+    drop(running);
+}

@@ -1,0 +1,92 @@
+//! What a run says of messages: who received what, and what became of every message.
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the series: a message was there, decoded, less its beat.
+pub const ONE_WAY: &str = "one-way";
+/// Name of the series: a message was there, decoded, less its publishing.
+pub const ONE_WAY_FROM_SEND: &str = "one-way-from-send";
+/// Name of the series: a message was published, less its beat.
+pub const PUBLISH_LATENESS: &str = "publish-lateness";
+/// Name of the series: how long the call that published took.
+pub const PUBLISH: &str = "publish";
+/// Name of the series: from the kernel's stamp until the inlet held the message whole.
+pub const KERNEL_TO_INLET: &str = "kernel-to-inlet";
+/// Name of the series: from there until the thread took it out of its queue.
+pub const QUEUE: &str = "queue";
+/// Name of the series: decoding.
+pub const DECODE: &str = "decode";
+
+/// What a measurement of messages counted, beside the times that stand in its series.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Messages {
+    /// The bus, as its URL.
+    pub url: String,
+    /// How long an encoded message is, in bytes, without what the transport adds.
+    pub message_bytes: u64,
+    /// Messages that were published, without those for warming up.
+    pub published: u64,
+    /// Messages that the provider did not take.
+    #[serde(default)]
+    pub refused: u64,
+    /// The subscribers, in the order in which they should be shown.
+    #[serde(default)]
+    pub subscribers: Vec<Subscriber>,
+}
+
+/// What became of the messages to one subscriber.
+///
+/// `published = received + lost` when the run is complete; what was lost here is told in part by
+/// `dropped`, `overrun` and `incomplete`, the rest was lost on the way. Duplicates change neither.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscriber {
+    /// Its name, also the prefix of its series where there are several.
+    pub name: String,
+    /// Messages that it received, each counted once.
+    pub received: u64,
+    /// Messages that it did not receive.
+    pub lost: u64,
+    /// Messages that it had received before.
+    #[serde(default)]
+    pub duplicates: u64,
+    /// Messages that came after a later one (RFC 4737, section 3).
+    #[serde(default)]
+    pub reordered: u64,
+    /// Most messages lost in a row.
+    #[serde(default)]
+    pub longest_loss: u64,
+    /// Messages for which its queue had no room.
+    #[serde(default)]
+    pub dropped: u64,
+    /// What the kernel or the transport threw away because nobody fetched it, as far as it tells.
+    #[serde(default)]
+    pub overrun: u64,
+    /// Messages of which parts came and others did not.
+    #[serde(default)]
+    pub incomplete: u64,
+    /// Messages that came and held something else than was published.
+    #[serde(default)]
+    pub damaged: u64,
+    /// What came on the channel and was not of this measurement.
+    #[serde(default)]
+    pub foreign: u64,
+}
+
+impl Subscriber {
+    /// The name of one of its series: `one-way`, or `subscriber-2.one-way` where there are several.
+    ///
+    /// ```
+    /// use kadenz_record::run::messages::Subscriber;
+    /// let subscriber = Subscriber { name: "subscriber-2".into(), ..Subscriber::default() };
+    /// assert_eq!(subscriber.series("one-way", 1), "one-way");
+    /// assert_eq!(subscriber.series("one-way", 5), "subscriber-2.one-way");
+    /// ```
+    #[must_use]
+    pub fn series(&self, value: &str, subscribers: usize) -> String {
+        if subscribers == 1 {
+            value.to_owned()
+        } else {
+            format!("{}.{value}", self.name)
+        }
+    }
+}
