@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kadenz_msg::bus::{AdvertiseError, OpenError, SendError, SubscribeError};
+use kadenz_msg::bus::{AdvertiseError, SendError, SubscribeError};
+use kadenz_msg::provider::ProviderError;
 
 use super::publisher::PublishPlan;
 
@@ -42,7 +43,7 @@ pub enum Receiving {
 pub enum MessagesError {
     /// The bus cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] ProviderError),
     /// Nothing can be received.
     #[error(transparent)]
     Subscribe(#[from] SubscribeError),
