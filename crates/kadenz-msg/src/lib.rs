@@ -14,6 +14,7 @@
 //! - [`provider`]: what moves messages, a file each.
 //! - [`bus`]: publishing, subscribing, and the ways to receive.
 //! - [`loss`]: how many messages of which sender were lost, from LCM's own sequence numbers.
+//! - [`multicast`]: why multicast fails on a host, and what mends it.
 //! - [`log`]: event logs and MCAP, recording and playing.
 //! - [`watch`]: what goes over a bus: rates, jitter, bandwidth, loss.
 //!
@@ -26,6 +27,7 @@ pub mod generate;
 pub mod log;
 pub mod loss;
 pub mod message;
+pub mod multicast;
 pub mod provider;
 mod sync;
 pub mod types;

@@ -6,6 +6,7 @@
 pub mod claim;
 pub mod counters;
 pub mod interface;
+pub mod multicast;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 pub mod port;

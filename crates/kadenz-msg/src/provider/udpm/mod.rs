@@ -24,6 +24,7 @@
 
 mod inlet;
 mod outlet;
+mod self_test;
 mod wake;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -38,10 +39,12 @@ use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError,
 };
+use crate::multicast::Asked;
 use crate::sync::Lock;
 use crate::wire::{FRAGMENT_BYTES, Fragments, LONGEST_MESSAGE, Limits};
 use inlet::UdpmInlet;
 use outlet::UdpmOutlet;
+pub use self_test::SelfTest;
 
 /// LCM's group.
 const GROUP: IpAddr = IpAddr::V4(Ipv4Addr::new(239, 255, 76, 67));
@@ -95,6 +98,18 @@ impl Udpm {
             options: Options::read(address)?,
             measures: Arc::new(Lock::new(Vec::new())),
         })
+    }
+
+    /// What the URL asks of the network.
+    #[must_use]
+    pub fn asked(&self) -> Asked {
+        let options = &self.options;
+        Asked {
+            group: options.group,
+            ttl: options.ttl,
+            interface: options.interface.clone(),
+            receive_buffer: options.receive_buffer.unwrap_or(RECEIVE_BUFFER),
+        }
     }
 
     fn port(&self, options: &PortOptions) -> Result<UdpPort, ProviderError> {

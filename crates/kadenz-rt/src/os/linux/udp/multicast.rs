@@ -106,3 +106,11 @@ fn v4(group: [u8; 4], interface: i32) -> [u8; 12] {
     request[8..].copy_from_slice(&interface.to_ne_bytes());
     request
 }
+
+/// The flags of an interface of this thread's network; `None` where there is none of that name.
+pub(crate) fn flags_of(interface: &str) -> Option<u32> {
+    let socket = Socket::open(super::socket::Family::V4).ok()?;
+    let flags = ask(&socket, name(interface)?, libc::SIOCGIFFLAGS as _).ok()?;
+    let bytes = flags.to_ne_bytes();
+    Some(u16::from_ne_bytes([bytes[0], bytes[1]]).into())
+}

@@ -1,0 +1,75 @@
+//! Why LCM's multicast fails on this host, and what mends it, in place of a failed self-test.
+//!
+//! ```
+//! use kadenz_msg::multicast::examine;
+//! use kadenz_msg::provider::parameters::Address;
+//!
+//! let address = Address::parse("udpm://239.255.76.67:7667?ttl=0&iface=nowhere0")?;
+//! let findings = examine(&address)?;
+//! # if cfg!(target_os = "linux") {
+//! let interface = findings.iter().find(|it| it.id == "multicast-interface").unwrap();
+//! assert!(interface.title.contains("nowhere0"));
+//! assert!(interface.remedy.is_some());
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod judge;
+mod sockets;
+
+use kadenz_rt::doctor::{Finding, Severity};
+use kadenz_rt::net::multicast::{Situation, situation};
+
+use crate::provider::ProviderError;
+use crate::provider::parameters::Address;
+use crate::provider::udpm::{SelfTest, Udpm};
+
+/// What a URL asks of the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The group and port.
+    pub group: std::net::SocketAddr,
+    /// How many networks a datagram may pass.
+    pub ttl: u8,
+    /// The interface, where the URL names one.
+    pub interface: Option<String>,
+    /// Room for datagrams that wait to be read, in bytes.
+    pub receive_buffer: usize,
+}
+
+/// Examines the way of a `udpm://` URL's messages: what each part is, what it costs, and what mends it;
+/// the worst first. Sends a few datagrams to the URL's group, which every LCM program ignores, and
+/// changes nothing. Takes up to a second.
+///
+/// [`Severity::Spoils`] means here that messages do not arrive, and [`Severity::Costs`] that some may
+/// not.
+///
+/// # Errors
+/// Where the URL is not `udpm://`, or says what cannot be.
+pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
+    if address.scheme() != "udpm" {
+        let reason = format!("{}:// is no multicast", address.scheme());
+        return Err(address.failed(reason, "give a URL that begins with udpm://"));
+    }
+    let bus = Udpm::open(address)?;
+    let asked = bus.asked();
+    let seen = situation(asked.group.ip(), asked.interface.as_deref());
+    let tested = bus.self_test();
+    Ok(judge(&asked, &seen, &tested, &bus))
+}
+
+fn judge(asked: &Asked, seen: &Situation, tested: &SelfTest, bus: &Udpm) -> Vec<Finding> {
+    let mut findings = judge::network(asked, seen, tested);
+    findings.extend(sockets::granted(bus));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+/// Whether messages can arrive, by what was found.
+#[must_use]
+pub fn works(findings: &[Finding]) -> bool {
+    findings.iter().all(|it| it.severity < Severity::Spoils)
+}
+
+#[cfg(test)]
+mod tests;
