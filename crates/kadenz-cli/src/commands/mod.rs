@@ -13,6 +13,7 @@ mod interrupt;
 mod load;
 mod man;
 mod modes;
+mod msg;
 mod outcome;
 mod report;
 mod run;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Wire(wire::Options),
     #[command(subcommand)]
     Testbed(testbed::Testbed),
+    #[command(subcommand)]
+    Msg(msg::Msg),
     Report(report::Options),
     Show(show::Options),
     Compare(compare::Options),
@@ -69,6 +72,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Run(options) => run::run(&options),
         Command::Wire(options) => wire::run(&options),
         Command::Testbed(testbed) => testbed::run(&testbed),
+        Command::Msg(msg) => msg::run(&msg),
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Compare(options) => compare::run(&options),

@@ -130,7 +130,7 @@ fn what_loses_some_messages_is_named_with_the_command_that_mends_it() {
         "sysctl -w net.core.rmem_max=8000000",
     );
     let found = but(1, |seen| {
-        seen.firewall = Some("nftables is loaded".to_owned())
+        seen.firewall = Some("nftables is loaded".to_owned());
     });
     is(
         &found,

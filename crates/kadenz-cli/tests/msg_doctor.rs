@@ -1,0 +1,56 @@
+//! `kadenz msg doctor` as a user types it.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_bus_that_works_and_one_that_does_not_are_told_apart() {
+    let good = "udpm://239.255.77.10:7910?iface=lo";
+    let said = run(&["msg", "doctor", good, "--json"]);
+    assert_eq!(said.code, 0, "{}", said.out);
+    let report = said.json();
+    assert_eq!(
+        (report["version"].as_u64(), report["works"].as_bool()),
+        (Some(1), Some(true))
+    );
+    let findings = report["findings"].as_array().unwrap();
+    let tested = findings
+        .iter()
+        .find(|it| it["id"] == "multicast-self-test")
+        .unwrap();
+    assert_eq!(tested["severity"], "fine");
+
+    let said = run(&["msg", "doctor", "udpm://239.255.77.10:7910?iface=nowhere0"]);
+    assert_eq!(said.code, 1, "{}", said.out);
+    for words in [
+        "no interface nowhere0",
+        "ip -br link",
+        "messages do not arrive",
+    ] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+}
+
+#[test]
+fn what_is_no_multicast_is_refused() {
+    for (url, words) in [
+        ("memq://", "begins with udpm://"),
+        ("udpm://10.0.0.1:7667", "no multicast group"),
+        ("udpm://?tll=1", "it knows ttl"),
+        ("nonsense", "no scheme"),
+    ] {
+        let said = run(&["msg", "doctor", url]);
+        assert_eq!(said.code, 2, "{}", said.out);
+        assert!(said.err.contains(words), "{words}: {}", said.err);
+    }
+}
+
+#[test]
+fn without_a_url_the_environment_names_the_bus() {
+    let mut command = kadenz(&["msg", "doctor"]);
+    command.env("LCM_DEFAULT_URL", "memq://");
+    let said = Said::of(command.output().unwrap());
+    assert!(said.err.contains("memq://"), "{}", said.err);
+}
