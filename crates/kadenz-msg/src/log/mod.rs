@@ -23,6 +23,7 @@
 
 mod chunks;
 pub mod compression;
+mod dictionary;
 mod entry;
 mod error;
 pub mod event;
@@ -40,6 +41,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
+pub use dictionary::{Dictionary, NoJson};
 pub use entry::{Entry, LCM_ENCODING, LoggedChannel, Schema};
 pub use error::LogError;
 pub use file::{LogFile, SmallDisk};

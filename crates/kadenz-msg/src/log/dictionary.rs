@@ -1,0 +1,311 @@
+//! Logs and the types of their messages: descriptions put in, and messages told as JSON.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Entry, LCM_ENCODING, LoggedChannel, Schema};
+use crate::message::Fingerprint;
+use crate::types::{Definition, MemberType, PrimitiveType, Struct, Types, ValueError};
+
+/// What is known of types: from `.lcm` files, and from the logs themselves.
+///
+/// ```
+/// use kadenz_msg::log::{Dictionary, Entry, LoggedChannel};
+/// use kadenz_msg::types::Types;
+///
+/// let types = Types::from_text("struct pose_t { double x; }")?;
+/// let fingerprint = types.fingerprint("pose_t").unwrap();
+/// let mut dictionary = Dictionary::new(types);
+/// let channel = dictionary.describe("POSE", Some(fingerprint));
+/// assert_eq!(channel.schema.as_ref().unwrap().name, "pose_t");
+///
+/// let mut payload = fingerprint.0.to_be_bytes().to_vec();
+/// payload.extend(1.5_f64.to_be_bytes());
+/// let mut entry = Entry { channel: channel.into(), payload, ..Entry::default() };
+/// dictionary.to_json(&mut entry)?;
+/// assert_eq!(entry.payload, br#"{"x":1.5}"#);
+/// assert_eq!(entry.channel.schema.as_ref().unwrap().encoding, "jsonschema");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct Dictionary {
+    types: Types,
+    /// What logs brought with them, by the text.
+    embedded: HashMap<Arc<Schema>, Arc<Types>>,
+    /// Channels with what was found out about them.
+    described: HashMap<(Arc<LoggedChannel>, Fingerprint), Arc<LoggedChannel>>,
+    as_json: HashMap<(Arc<LoggedChannel>, Fingerprint), Arc<LoggedChannel>>,
+}
+
+/// The most channels and texts that are remembered of logs.
+const MOST_KNOWN: usize = 1 << 14;
+
+/// Why a message cannot be told as JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum NoJson {
+    /// It is no LCM message.
+    #[error("{channel} carries {encoding}, not lcm")]
+    Encoding {
+        /// The channel.
+        channel: String,
+        /// What it carries.
+        encoding: String,
+    },
+    /// Its type is not known, or it does not follow it.
+    #[error("{channel}: {source}")]
+    Value {
+        /// The channel.
+        channel: String,
+        /// Why.
+        source: ValueError,
+    },
+}
+
+impl Dictionary {
+    /// Knows those types, and learns from logs.
+    #[must_use]
+    pub fn new(types: Types) -> Self {
+        Self {
+            types,
+            ..Self::default()
+        }
+    }
+
+    /// A channel of LCM messages with that fingerprint, described where the type is known.
+    #[must_use]
+    pub fn describe(&self, channel: &str, fingerprint: Option<Fingerprint>) -> LoggedChannel {
+        let schema = fingerprint.and_then(|it| self.schema(it));
+        LoggedChannel {
+            schema: schema.map(Arc::new),
+            ..LoggedChannel::lcm(channel)
+        }
+    }
+
+    fn schema(&self, fingerprint: Fingerprint) -> Option<Schema> {
+        let definition = self.types.by_fingerprint(fingerprint).next()?;
+        let name = definition.name().to_string();
+        Some(Schema {
+            data: self.types.text_of(&name)?.into_bytes(),
+            encoding: LCM_ENCODING.to_owned(),
+            name,
+        })
+    }
+
+    /// Gives an LCM message of an event log the description of its type, where that is known. Returns
+    /// whether it has one now.
+    pub fn complete(&mut self, entry: &mut Entry) -> bool {
+        if entry.channel.schema.is_some() {
+            return true;
+        }
+        let Some(fingerprint) = entry.fingerprint() else {
+            return false;
+        };
+        let key = (Arc::clone(&entry.channel), fingerprint);
+        let known = self.described.get(&key).map(Arc::clone);
+        let described = known.unwrap_or_else(|| {
+            let channel = LoggedChannel {
+                schema: self.schema(fingerprint).map(Arc::new),
+                ..LoggedChannel::clone(&entry.channel)
+            };
+            remember(&mut self.described, key, Arc::new(channel))
+        });
+        entry.channel = described;
+        entry.channel.schema.is_some()
+    }
+
+    /// The types that an entry is decoded by: those of its own log before those of the user.
+    fn types_of(&mut self, entry: &Entry) -> Option<Arc<Types>> {
+        let schema = entry.channel.schema.as_ref()?;
+        if schema.encoding != LCM_ENCODING {
+            return None;
+        }
+        if let Some(known) = self.embedded.get(schema) {
+            return Some(Arc::clone(known));
+        }
+        let text = String::from_utf8_lossy(&schema.data);
+        let types = Arc::new(Types::from_text(&text).ok()?);
+        let schema = Arc::clone(schema);
+        Some(remember(&mut self.embedded, schema, types))
+    }
+
+    /// Makes an LCM message one in JSON, with a JSON schema, which viewers such as Foxglove show.
+    ///
+    /// # Errors
+    /// Where it is no LCM message, or its type is not known. The entry is as it was then.
+    #[expect(
+        clippy::wrong_self_convention,
+        reason = "it is the entry that becomes JSON"
+    )]
+    pub fn to_json(&mut self, entry: &mut Entry) -> Result<(), NoJson> {
+        let channel = || entry.channel.name.clone();
+        let Some(fingerprint) = entry.fingerprint() else {
+            return Err(NoJson::Encoding {
+                channel: channel(),
+                encoding: entry.channel.encoding.clone(),
+            });
+        };
+        let own = self.types_of(entry);
+        let own = own.filter(|it| it.by_fingerprint(fingerprint).next().is_some());
+        let types = own.as_deref().unwrap_or(&self.types);
+        let value = types
+            .decode(&entry.payload)
+            .map_err(|source| NoJson::Value {
+                channel: channel(),
+                source,
+            })?;
+        entry.payload.clear();
+        let text = value.to_json().to_string();
+        entry.payload.extend_from_slice(text.as_bytes());
+        let key = (Arc::clone(&entry.channel), fingerprint);
+        if let Some(known) = self.as_json.get(&key) {
+            entry.channel = Arc::clone(known);
+            return Ok(());
+        }
+        let definition = types.by_fingerprint(fingerprint).next();
+        let schema = definition.map(|definition| Schema {
+            name: definition.name().to_string(),
+            encoding: "jsonschema".to_owned(),
+            data: json_schema(types, definition).to_string().into_bytes(),
+        });
+        let channel = LoggedChannel {
+            encoding: "json".to_owned(),
+            schema: schema.map(Arc::new),
+            ..LoggedChannel::clone(&entry.channel)
+        };
+        entry.channel = remember(&mut self.as_json, key, Arc::new(channel));
+        Ok(())
+    }
+}
+
+/// Notes something, unless a hostile log has filled the memory already.
+fn remember<K: std::hash::Hash + Eq, V>(
+    known: &mut HashMap<K, Arc<V>>,
+    key: K,
+    value: Arc<V>,
+) -> Arc<V> {
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    known.insert(key, Arc::clone(&value));
+    value
+}
+
+/// A type as a JSON schema. Structs are written out where they are used, as viewers follow no
+/// references; one within itself is any object.
+fn json_schema(types: &Types, definition: &Definition) -> Json {
+    let mut budget = MOST_MEMBERS;
+    of_definition(types, definition, &mut Vec::new(), &mut budget)
+}
+
+/// The most members of a schema: written out, types can grow beyond all bounds.
+const MOST_MEMBERS: usize = 10_000;
+
+fn of_definition<'a>(
+    types: &'a Types,
+    definition: &'a Definition,
+    within: &mut Vec<&'a Struct>,
+    budget: &mut usize,
+) -> Json {
+    let Definition::Struct(of) = definition else {
+        return json!({"type": "string"});
+    };
+    if within.iter().any(|it| it.name == of.name) || *budget == 0 {
+        return json!({"type": "object"});
+    }
+    within.push(of);
+    let mut properties = Map::new();
+    for member in &of.members {
+        *budget = budget.saturating_sub(1);
+        let mut schema = match &member.of {
+            MemberType::Primitive(primitive) => json!({"type": json_type(*primitive)}),
+            MemberType::Named(name) => match types.get(&name.to_string()) {
+                Some(inner) => of_definition(types, inner, within, budget),
+                None => json!({"type": "object"}),
+            },
+        };
+        for _ in &member.dimensions {
+            schema = json!({"type": "array", "items": schema});
+        }
+        if !member.doc.is_empty() {
+            schema["description"] = Json::from(member.doc.as_str());
+        }
+        properties.insert(member.name.clone(), schema);
+    }
+    within.pop();
+    json!({"type": "object", "properties": properties})
+}
+
+fn json_type(primitive: PrimitiveType) -> &'static str {
+    match primitive.name() {
+        "float" | "double" => "number",
+        "string" => "string",
+        "boolean" => "boolean",
+        _ => "integer",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "package robot;
+        struct arm_t { int32_t n; float joints[n]; }
+        struct pose_t {
+            // Where it is.
+            double position[3]; string name; boolean ok; byte raw[2]; arm_t arms[2]; int64_t t;
+        }
+        struct tree_t { int8_t n; tree_t children[n]; }";
+
+    fn schema_of(name: &str) -> Json {
+        let types = Types::from_text(TEXT).unwrap();
+        json_schema(&types, types.get(name).unwrap())
+    }
+
+    #[test]
+    fn a_type_is_a_json_schema_with_its_comments() {
+        let schema = schema_of("robot.pose_t");
+        let properties = &schema["properties"];
+        assert_eq!(properties["position"]["items"]["type"], "number");
+        assert_eq!(properties["position"]["description"], "Where it is.");
+        assert_eq!(properties["name"]["type"], "string");
+        assert_eq!(properties["ok"]["type"], "boolean");
+        let arm = &properties["arms"]["items"]["properties"];
+        assert_eq!(arm["joints"]["items"]["type"], "number");
+    }
+
+    #[test]
+    fn a_type_within_itself_ends() {
+        let schema = schema_of("robot.tree_t");
+        let children = &schema["properties"]["children"]["items"];
+        assert_eq!(*children, json!({"type": "object"}));
+    }
+
+    #[test]
+    fn a_log_decodes_itself_before_the_users_types_are_asked() {
+        let types = Types::from_text("struct a_t { int8_t n; }").unwrap();
+        let fingerprint = types.fingerprint("a_t").unwrap();
+        let channel = Dictionary::new(types).describe("A", Some(fingerprint));
+        let mut payload = fingerprint.0.to_be_bytes().to_vec();
+        payload.push(7);
+        let mut entry = Entry {
+            channel: channel.into(),
+            payload: payload.clone(),
+            ..Entry::default()
+        };
+        let mut ignorant = Dictionary::default();
+        ignorant.to_json(&mut entry).unwrap();
+        assert_eq!(entry.payload, br#"{"n":7}"#);
+
+        let mut bare = Entry {
+            channel: LoggedChannel::lcm("A").into(),
+            payload: payload.clone(),
+            ..Entry::default()
+        };
+        let error = ignorant.to_json(&mut bare).unwrap_err().to_string();
+        assert!(error.contains(&fingerprint.to_string()), "{error}");
+        assert_eq!(bare.payload, payload);
+        assert!(!ignorant.complete(&mut bare));
+    }
+}
