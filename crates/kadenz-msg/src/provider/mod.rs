@@ -7,6 +7,7 @@ mod choose;
 pub mod file;
 pub mod memq;
 pub mod parameters;
+pub mod ros1;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
 mod stream;
@@ -266,6 +267,8 @@ pub struct Guarantees {
 pub enum Order {
     /// As they were published.
     Kept,
+    /// As they were published to each channel, where every channel has a connection of its own.
+    KeptPerChannel,
     /// As the network delivers them.
     AsDelivered,
 }

@@ -1,13 +1,14 @@
 //! Outlets and inlets as the promises use them.
 
+use std::net::TcpListener;
 use std::time::Duration;
 
 use kadenz_msg::channel::{Channel, Pattern};
 use kadenz_msg::provider::{Inlet, More, Outlet, Provider, SenderId, Sequence, Wait};
 use kadenz_rt::clock;
 
-/// The channel by which an outlet and an inlet find out that they have found each other.
-pub(crate) const JOIN: &str = "JOIN";
+/// What messages begin with by which an outlet and an inlet find out that they have found each other.
+const MARK: &[u8] = b"JOIN!";
 
 /// No wait of a test is longer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -25,9 +26,8 @@ pub(crate) fn channel(name: &str) -> Channel {
     Channel::new(name).unwrap()
 }
 
-/// The patterns, and [`JOIN`].
 pub(crate) fn wants(patterns: &[&str]) -> Vec<Pattern> {
-    let all = patterns.iter().chain([&JOIN]);
+    let all = patterns.iter();
     all.map(|pattern| Pattern::new(pattern).unwrap()).collect()
 }
 
@@ -37,28 +37,35 @@ pub(crate) fn inlet(provider: &dyn Provider, patterns: &[&str]) -> Box<dyn Inlet
     inlet
 }
 
-/// An outlet and an inlet that have found each other.
+/// An outlet and an inlet that have found each other on these channels.
 pub(crate) fn joined(
     provider: &dyn Provider,
-    patterns: &[&str],
+    channels: &[&str],
 ) -> (Box<dyn Outlet>, Box<dyn Inlet>) {
     let mut outlet = provider.outlet().unwrap();
-    let mut inlet = inlet(provider, patterns);
-    until_joined(&mut *outlet, &mut [&mut *inlet]);
+    let mut inlet = inlet(provider, channels);
+    until_joined(&mut *outlet, &mut [&mut *inlet], channels);
     (outlet, inlet)
 }
 
-/// Publishes until every one of these has received something of it.
-pub(crate) fn until_joined(outlet: &mut dyn Outlet, inlets: &mut [&mut dyn Inlet]) {
-    let mark = clock::now().as_ns().to_be_bytes();
+/// Publishes to these channels until every one of the inlets has received something of it.
+pub(crate) fn until_joined(
+    outlet: &mut dyn Outlet,
+    inlets: &mut [&mut dyn Inlet],
+    channels: &[&str],
+) {
+    let mark = [MARK, &clock::now().as_ns().to_be_bytes()].concat();
     for inlet in inlets {
-        let end = clock::now() + PATIENCE;
-        loop {
-            assert!(clock::now() < end, "they do not find each other");
-            outlet.publish(&channel(JOIN), &mark).unwrap();
-            let taken = look(&mut **inlet, Duration::from_millis(20));
-            if taken.iter().any(|taken| taken.payload == mark) {
-                break;
+        for name in channels {
+            let end = clock::now() + PATIENCE;
+            loop {
+                assert!(clock::now() < end, "they do not find each other");
+                outlet.publish(&channel(name), &mark).unwrap();
+                let taken = look(&mut **inlet, Duration::from_millis(20));
+                let mut taken = taken.iter();
+                if taken.any(|taken| taken.payload == mark && taken.channel == *name) {
+                    break;
+                }
             }
         }
     }
@@ -83,14 +90,24 @@ pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<Taken> {
     all
 }
 
-/// Waits for that many messages that are not of [`JOIN`].
+/// Waits for that many messages that are no marks of joining.
 pub(crate) fn collect(inlet: &mut dyn Inlet, count: usize) -> Vec<Taken> {
     let mut all = Vec::new();
     let end = clock::now() + PATIENCE;
     while all.len() < count {
         assert!(clock::now() < end, "{} of {count} came: {all:?}", all.len());
         let taken = look(inlet, Duration::from_millis(100));
-        all.extend(taken.into_iter().filter(|taken| taken.channel != JOIN));
+        all.extend(taken.into_iter().filter(|taken| !is_mark(taken)));
     }
     all
+}
+
+pub(crate) fn is_mark(taken: &Taken) -> bool {
+    taken.payload.starts_with(MARK)
+}
+
+/// A port of loopback that is free now.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
 }

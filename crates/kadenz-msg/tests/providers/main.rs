@@ -6,6 +6,7 @@ mod memq;
 mod outside;
 mod promises;
 mod udpm;
+mod ros1;
 mod zmq;
 
 use std::sync::atomic::{AtomicU32, Ordering};

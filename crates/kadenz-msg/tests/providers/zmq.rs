@@ -1,6 +1,5 @@
 //! `zmq://`.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -12,16 +11,10 @@ use kadenz_msg::provider::{Provider, zmq::Zmq};
 
 use kadenz_rt::clock;
 
-use crate::ends::{channel, collect, inlet, until_joined};
+use crate::ends::{channel, collect, free_port, inlet, until_joined};
 use crate::outside::{Program, beside, python};
 use crate::promises::{Open, promises};
 use crate::unique;
-
-/// A port that is free now.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
 
 /// The bus at that address; as only one program can listen there, every handle is the same one.
 fn bus_at(url: &str) -> Open {
@@ -137,7 +130,7 @@ fn many_programs_publish_to_one_that_listens() {
     let mut outlets = programs.each_ref().map(|program| program.outlet().unwrap());
     let mut inlet = inlet(&programs[0], &["A"]);
     for outlet in &mut outlets {
-        until_joined(&mut **outlet, &mut [&mut *inlet]);
+        until_joined(&mut **outlet, &mut [&mut *inlet], &["A"]);
     }
     for (number, outlet) in outlets.iter_mut().enumerate() {
         outlet.publish(&channel("A"), &[number as u8]).unwrap();

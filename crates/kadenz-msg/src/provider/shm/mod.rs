@@ -3,7 +3,7 @@
 //! A bus is one iceoryx2 service `kadenz/NAME` of bytes, whose user header holds the channel and the
 //! sender's number of the message, and one event service of the same name. Every inlet is a subscriber
 //! and takes what it wants; that needs no discovery of channels, and as many channels as one likes cost
-//! nothing ([decision 0530](https://github.com/kadenz/kadenz/blob/main/docs/decisions/0530-a-bus-in-shared-memory-is-one-service.md)).
+//! nothing (decision 0530).
 //!
 //! What it guarantees: the order of each sender; no loss while an inlet's queue has room, and the oldest
 //! lost where it has not, counted as overrun; publishing never waits; no history; whoever opens the same

@@ -31,7 +31,7 @@ pub(in crate::provider) trait Talk: Send {
 
     /// Reads the front of what came. What is to be answered goes to `words`.
     fn read<'a>(
-        &mut self,
+        &'a mut self,
         bytes: &'a [u8],
         wanted: &[Pattern],
         words: &mut Vec<u8>,
@@ -43,6 +43,8 @@ type Make<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
 
 /// Where a peer is, and what to say to it.
 struct Target<T> {
+    /// By which whoever asked for it knows it.
+    id: u64,
     place: Place,
     make: Make<T>,
     /// `None` while it is connected.
@@ -56,7 +58,7 @@ struct Connection<T> {
     room: Vec<u8>,
     start: usize,
     end: usize,
-    target: Option<Place>,
+    target: Option<u64>,
 }
 
 pub(in crate::provider) struct Ear<T> {
@@ -108,8 +110,9 @@ impl<T: Talk> Ear<T> {
     }
 
     /// Connects there, and again whenever it is lost.
-    pub(in crate::provider) fn connect(&mut self, place: Place, make: Make<T>) {
+    pub(in crate::provider) fn connect(&mut self, id: u64, place: Place, make: Make<T>) {
         self.targets.push(Target {
+            id,
             place,
             make,
             next_try: Some(clock::now()),
@@ -117,13 +120,15 @@ impl<T: Talk> Ear<T> {
         self.connect_again();
     }
 
-    #[allow(dead_code, reason = "for publishers that a master names")]
-    /// Connects no more to the places for which it says `false`, and hangs up.
-    pub(in crate::provider) fn keep(&mut self, mut keeps: impl FnMut(&Place) -> bool) {
-        self.targets.retain(|target| keeps(&target.place));
-        let targets = &self.targets;
-        let is_kept = |place: &Place| targets.iter().any(|target| target.place == *place);
-        let kept = |it: &Connection<T>| it.target.as_ref().is_none_or(is_kept);
+    /// Whether it connects to that one.
+    pub(in crate::provider) fn has(&self, id: u64) -> bool {
+        self.targets.iter().any(|target| target.id == id)
+    }
+
+    /// Connects no more to those for which it says `false`, and hangs up.
+    pub(in crate::provider) fn keep(&mut self, keeps: impl Fn(u64) -> bool) {
+        self.targets.retain(|target| keeps(target.id));
+        let kept = |it: &Connection<T>| it.target.is_none_or(&keeps);
         self.connections.retain(kept);
     }
 
@@ -281,15 +286,13 @@ impl<T: Talk> Ear<T> {
         if connection.end > connection.start {
             self.counters.incomplete += 1;
         }
-        let peer = connection.target;
+        let mut peer = "a sender that came".to_owned();
         let mut targets = self.targets.iter_mut();
-        if let Some(target) = targets.find(|target| Some(&target.place) == peer.as_ref()) {
+        if let Some(target) = targets.find(|target| Some(target.id) == connection.target) {
             target.next_try = Some(clock::now() + RETRY);
+            peer = format!("{:?}", target.place);
         }
-        ReceiveError::Disconnected {
-            peer: peer.map_or_else(|| "a sender".to_owned(), |peer| format!("{peer:?}")),
-            reason,
-        }
+        ReceiveError::Disconnected { peer, reason }
     }
 
     /// Connects to whom it is time for.
@@ -300,9 +303,9 @@ impl<T: Talk> Ear<T> {
                 continue;
             }
             let socket = target.place.connect();
-            let place = Some(target.place.clone());
+            let id = Some(target.id);
             let greeted = socket.ok();
-            let greeted = greeted.and_then(|it| Connection::greet(it, &mut target.make, place));
+            let greeted = greeted.and_then(|it| Connection::greet(it, &mut target.make, id));
             target.next_try = greeted.is_none().then(|| clock::now() + RETRY);
             self.connections.extend(greeted);
         }
@@ -311,7 +314,7 @@ impl<T: Talk> Ear<T> {
 
 impl<T: Talk> Connection<T> {
     /// Says the first words; `None` where it is lost already.
-    fn greet(socket: Socket, make: &mut Make<T>, target: Option<Place>) -> Option<Self> {
+    fn greet(socket: Socket, make: &mut Make<T>, target: Option<u64>) -> Option<Self> {
         let mut words = Vec::new();
         let talk = make(&mut words);
         let mut connection = Self {

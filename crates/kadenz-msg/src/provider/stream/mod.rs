@@ -3,6 +3,8 @@
 
 pub(super) mod ear;
 pub(super) mod hub;
+pub(super) mod length;
+pub(super) mod note;
 pub(super) mod outgoing;
 pub(super) mod socket;
 

@@ -106,7 +106,6 @@ impl Door {
         }
     }
 
-    #[allow(dead_code, reason = "for publishers that a master names")]
     /// The port of a TCP door.
     pub(in crate::provider) fn port(&self) -> Option<u16> {
         match self {

@@ -3,7 +3,7 @@
 //! A message is what every program on ZeroMQ understands: a frame with the channel, a frame with the
 //! payload. Programs of ours know each other by a property in the handshake and add a third frame with
 //! sender and number, which others never get
-//! ([decision 0531](https://github.com/kadenz/kadenz/blob/main/docs/decisions/0531-zmtp-of-our-own.md)).
+//! (decision 0531).
 //!
 //! One side of an address must listen. By default the first outlet does (`bind=outlet`), so that one
 //! program publishes at an address and any number subscribe; with `bind=inlet` one program subscribes
@@ -34,20 +34,18 @@ mod publishing;
 mod subscribing;
 mod zmtp;
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Weak};
-
-use kadenz_rt::clock;
 
 use super::parameters::Address;
 use super::stream::ear::{Ear, EarWaker};
 use super::stream::hub::{Hub, Side};
+use super::stream::length::{front, refuse_too_long};
+use super::stream::note::{Expected, NOTE, Numbers, new_sender};
 use super::stream::socket::Place;
 use super::{
     Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
-    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Scope, SenderId, Wait,
-    Wake,
+    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, SenderId, Wait, Wake,
 };
 use crate::channel::{Channel, LONGEST_CHANNEL, Pattern};
 use crate::sync::Lock;
@@ -177,8 +175,7 @@ impl Provider for Zmq {
         Ok(Box::new(ZmqOutlet {
             hub,
             longest: self.settings.largest,
-            sender: new_sender(),
-            numbers: HashMap::new(),
+            numbers: Numbers::new(),
             in_place: Vec::new(),
         }))
     }
@@ -194,57 +191,33 @@ impl Provider for Zmq {
             let door = self.settings.outlets.listen().map_err(failed)?;
             ear.open(door, Box::new(greet));
         } else {
-            for place in &self.settings.publishers {
-                ear.connect(place.clone(), Box::new(greet));
+            for (id, place) in (0..).zip(&self.settings.publishers) {
+                ear.connect(id, place.clone(), Box::new(greet));
             }
         }
         Ok(Box::new(ZmqInlet {
             ear,
-            expected: HashMap::new(),
+            expected: Expected::default(),
         }))
     }
-}
-
-/// A number that no other sender has, most probably: when it began, and a random part.
-fn new_sender() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    RandomState::new().hash_one(clock::now().as_ns())
 }
 
 #[derive(Debug)]
 struct ZmqOutlet {
     hub: Arc<Hub<Subscriber>>,
     longest: usize,
-    sender: u64,
-    /// The next number of each channel.
-    numbers: HashMap<Channel, u32>,
+    numbers: Numbers,
     in_place: Vec<u8>,
-}
-
-impl ZmqOutlet {
-    fn refuse_too_long(&self, channel: &Channel, length: usize) -> Result<(), PublishError> {
-        let longest = self.longest;
-        if length <= longest {
-            return Ok(());
-        }
-        Err(PublishError::TooLong {
-            channel: *channel,
-            length,
-            longest,
-        })
-    }
 }
 
 impl Outlet for ZmqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        self.refuse_too_long(channel, payload.len())?;
-        let next = self.numbers.entry(*channel).or_insert(0);
-        let note = zmtp::note(self.sender, *next);
-        *next = next.wrapping_add(1);
+        refuse_too_long(channel, payload.len(), self.longest)?;
+        let note = self.numbers.note(channel);
         let ours = Front::of(channel, payload.len(), true);
         let theirs = Front::of(channel, payload.len(), false);
-        let mut tail = [0; 2 + zmtp::NOTE];
-        tail[1] = zmtp::NOTE as u8;
+        let mut tail = [0; 2 + NOTE];
+        tail[1] = NOTE as u8;
         tail[2..].copy_from_slice(&note);
         self.hub.publish(|peer| {
             let wants = peer.wants(channel.as_str());
@@ -263,12 +236,9 @@ impl Outlet for ZmqOutlet {
         length: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
-        self.refuse_too_long(channel, length)?;
+        refuse_too_long(channel, length, self.longest)?;
         let mut payload = std::mem::take(&mut self.in_place);
-        if payload.len() < length {
-            payload.resize(length, 0);
-        }
-        let outcome = match fill(&mut payload[..length]) {
+        let outcome = match fill(front(&mut payload, length)) {
             true => self.publish(channel, &payload[..length]).map(|()| true),
             false => Ok(false),
         };
@@ -304,17 +274,12 @@ impl Front {
 #[derive(Debug)]
 struct ZmqInlet {
     ear: Ear<Publisher>,
-    /// The next number of each sender's channel.
-    expected: HashMap<(SenderId, Channel), u32>,
+    expected: Expected,
 }
-
-/// Channels of senders that are remembered, so that a gap in their numbers is known.
-const MOST_EXPECTED: usize = 1 << 16;
 
 impl Inlet for ZmqInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
         self.ear.want(patterns);
-        // What was not wanted is not lost.
         self.expected.clear();
         Ok(())
     }
@@ -327,7 +292,7 @@ impl Inlet for ZmqInlet {
         let Self { ear, expected } = self;
         let mut overrun = 0;
         let outcome = ear.receive(wait, &mut |arrival| {
-            overrun += gap(expected, &arrival);
+            overrun += expected.gap(&arrival);
             take(arrival)
         });
         ear.counters.overrun += overrun;
@@ -341,22 +306,4 @@ impl Inlet for ZmqInlet {
     fn counters(&self) -> InletCounters {
         self.ear.counters
     }
-}
-
-/// How many messages before this one were dropped. TCP loses nothing and keeps the order, so that
-/// only the publisher's full buffer makes a gap.
-fn gap(expected: &mut HashMap<(SenderId, Channel), u32>, arrival: &Arrival<'_>) -> u64 {
-    let Some(sequence) = arrival.sequence else {
-        return 0;
-    };
-    let Ok(channel) = Channel::new(arrival.channel) else {
-        return 0;
-    };
-    debug_assert_eq!(sequence.scope, Scope::Channel);
-    if expected.len() >= MOST_EXPECTED {
-        expected.clear();
-    }
-    let next = sequence.number.wrapping_add(1);
-    let before = expected.insert((arrival.sender, channel), next);
-    before.map_or(0, |before| u64::from(sequence.number.wrapping_sub(before)))
 }

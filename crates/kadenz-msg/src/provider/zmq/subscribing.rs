@@ -2,9 +2,10 @@
 
 use super::zmtp::{self, Command, Frame, GREETING};
 use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::provider::SenderId;
 use crate::provider::stream::ear::Talk;
+use crate::provider::stream::note::read_note;
 use crate::provider::stream::{Broken, Heard, Read};
-use crate::provider::{Scope, SenderId, Sequence};
 
 /// How far the handshake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,10 +92,8 @@ impl Publisher {
         let (sender, sequence) = match count {
             2 => (self.sender, None),
             _ => {
-                let (sender, number) = zmtp::read_note(note)?;
-                let scope = Scope::Channel;
-                let sequence = Sequence { number, scope };
-                (SenderId(sender.into()), Some(sequence))
+                let (sender, sequence) = read_note(note)?;
+                (sender, Some(sequence))
             }
         };
         Some(Heard {
@@ -129,7 +128,7 @@ impl Talk for Publisher {
     }
 
     fn read<'a>(
-        &mut self,
+        &'a mut self,
         bytes: &'a [u8],
         wanted: &[Pattern],
         words: &mut Vec<u8>,
@@ -220,8 +219,9 @@ mod tests {
 
     #[test]
     fn two_frames_are_a_message_of_anybody_and_others_are_none() {
-        let (mut publisher, _) = ready(&[]);
-        let mut read = |bytes: &'static [u8]| publisher.read(bytes, &[], &mut Vec::new());
+        let (publisher, _) = ready(&[]);
+        let read =
+            |bytes: &'static [u8]| publisher.message(bytes).map(|it| it.unwrap_or(Read::Short));
         let heard = Heard {
             channel: "A",
             payload: b"xy",

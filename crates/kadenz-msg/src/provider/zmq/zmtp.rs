@@ -29,12 +29,6 @@ pub(super) const LONGEST_HEADER: usize = 9;
 /// that others do not get. Names that begin with `X-` are free for everybody (RFC 23).
 pub(super) const OURS: &str = "X-Kadenz";
 
-/// What ends a third frame, so that it is not taken for somebody else's.
-const MARK: &[u8; 4] = b"kdz1";
-
-/// The length of a frame that says who sent which message.
-pub(super) const NOTE: usize = 16;
-
 /// A frame as it stands in what came.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Frame<'a> {
@@ -195,23 +189,6 @@ pub(super) fn greeting(bytes: &[u8]) -> Result<Option<usize>, Broken> {
     }
 }
 
-/// The third frame of our own programs: who sent it, and its number on this channel.
-pub(super) fn note(sender: u64, number: u32) -> [u8; NOTE] {
-    let mut note = [0; NOTE];
-    note[..8].copy_from_slice(&sender.to_be_bytes());
-    note[8..12].copy_from_slice(&number.to_be_bytes());
-    note[12..].copy_from_slice(MARK);
-    note
-}
-
-/// Reads a third frame; `None` for one that is not ours.
-pub(super) fn read_note(body: &[u8]) -> Option<(u64, u32)> {
-    let body: &[u8; NOTE] = body.try_into().ok()?;
-    let (sender, rest) = body.split_first_chunk()?;
-    let (number, mark) = rest.split_first_chunk()?;
-    (mark == MARK).then(|| (u64::from_be_bytes(*sender), u32::from_be_bytes(*number)))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -265,12 +242,6 @@ mod tests {
                 let _ = read_command(frame.body);
             }
             let _ = greeting(&bytes);
-            let _ = read_note(&bytes);
-        }
-
-        #[test]
-        fn a_note_comes_back(sender: u64, number: u32) {
-            prop_assert_eq!(read_note(&note(sender, number)), Some((sender, number)));
         }
     }
 }

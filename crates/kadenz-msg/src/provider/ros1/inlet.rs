@@ -1,0 +1,117 @@
+//! Subscribing to topics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kadenz_rt::net::watch::Waker;
+
+use super::node::Node;
+use super::tcpros::Publisher;
+use crate::channel::Pattern;
+use crate::provider::parameters::Address;
+use crate::provider::stream::ear::Ear;
+use crate::provider::stream::note::{Expected, new_sender};
+use crate::provider::stream::socket::Place;
+use crate::provider::{
+    Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, SenderId, Wait,
+    Wake,
+};
+
+#[derive(Debug)]
+pub(super) struct RosInlet {
+    address: Address,
+    node: Node,
+    ear: Ear<Publisher>,
+    expected: Expected,
+    longest: usize,
+    woken: Arc<AtomicBool>,
+}
+
+impl RosInlet {
+    pub(super) fn new(address: &Address, node: Node, ear: Ear<Publisher>, longest: usize) -> Self {
+        Self {
+            address: address.clone(),
+            node,
+            ear,
+            expected: Expected::default(),
+            longest,
+            woken: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Connects to the publishers that the node knows by now, and hangs up on others.
+    fn follow(&mut self) {
+        let sources = self.node.sources();
+        let Self { ear, node, .. } = self;
+        ear.keep(|id| sources.iter().any(|source| source.id == id));
+        for source in sources {
+            if ear.has(source.id) {
+                continue;
+            }
+            let (caller, longest) = (node.caller(), self.longest);
+            let channel = source.topic.trim_start_matches('/').to_owned();
+            let sender = SenderId(new_sender().into());
+            let greet = move |words: &mut Vec<u8>| {
+                Publisher::greet(words, &caller, &channel, sender, longest)
+            };
+            ear.connect(source.id, Place::Tcp(source.place), Box::new(greet));
+        }
+    }
+}
+
+impl Inlet for RosInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        self.ear.want(patterns);
+        self.expected.clear();
+        let outcome = self.node.want(patterns, self.ear.waker());
+        outcome.map_err(|error| super::no_master(&self.address, &error))
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        loop {
+            let Self { ear, expected, .. } = self;
+            let mut overrun = 0;
+            let outcome = ear.receive(wait, &mut |arrival| {
+                overrun += expected.gap(&arrival);
+                take(arrival)
+            });
+            ear.counters.overrun += overrun;
+            if !matches!(outcome, Ok(Received::Woken)) {
+                return outcome;
+            }
+            // The user's waker, or news of publishers from the node.
+            self.follow();
+            if self.woken.swap(false, Ordering::AcqRel) {
+                return outcome;
+            }
+        }
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::new(RosWaker {
+            woken: Arc::clone(&self.woken),
+            waker: self.ear.waker(),
+        })
+    }
+
+    fn counters(&self) -> InletCounters {
+        self.ear.counters
+    }
+}
+
+#[derive(Debug)]
+struct RosWaker {
+    woken: Arc<AtomicBool>,
+    waker: Waker,
+}
+
+impl Wake for RosWaker {
+    fn wake(&self) {
+        self.woken.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+}

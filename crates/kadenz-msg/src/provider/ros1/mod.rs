@@ -1,0 +1,276 @@
+//! `ros1://HOST:PORT`: the topics of a running ROS 1 master.
+//!
+//! The channel `robot/arm` is the topic `/robot/arm`, and a payload is a message as ROS serialises it:
+//! this provider carries bytes and knows no type of ROS. Subscribing takes every type. To publish, the
+//! URL says which type the bytes are of, as other nodes refuse a topic of an unknown one:
+//! `ros1://localhost:11311?type=std_msgs/String&md5=992ce8a1687cec8c8bd883ec73ca41d1`.
+//!
+//! What it guarantees: the order of each sender's messages on a channel; no loss while a subscriber's buffer has room, and
+//! messages that find none dropped for that subscriber, counted as overrun where the publisher is ours
+//! (programs of ours know each other by a field of the connection's header, and number their messages);
+//! publishing never waits for a subscriber; no history; discovery by the master, within half a second
+//! for patterns.
+//!
+//! What it costs: as `zmq://`, a message goes from the publishing thread's system call to the receiving
+//! thread's. The first message of a channel waits for the master, at most some seconds.
+//!
+//! What is not possible: services, parameters, latched topics, UDPROS, names of more than 63 bytes; and
+//! a master that starts again has forgotten its nodes, as with ROS itself.
+//!
+//! | parameter | meaning | default |
+//! |---|---|---|
+//! | `type`, `md5` | what is published | none: the bus only receives |
+//! | `definition` | the type's text, for programs that record | empty |
+//! | `host` | the address of this host that other nodes reach | that by which the master is reached |
+//! | `queue` | bytes that wait for one slow subscriber | 4 MiB |
+//! | `largest` | the longest payload, in bytes | 64 MiB |
+
+mod http;
+mod inlet;
+mod node;
+mod tcpros;
+mod xmlrpc;
+
+use std::collections::HashSet;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Weak};
+
+use super::parameters::Address;
+use super::stream::ear::Ear;
+use super::stream::hub::{Hub, Side};
+use super::stream::length::{front, refuse_too_long};
+use super::stream::note::{NOTE, Numbers, new_sender};
+use super::stream::socket::Place;
+use super::{
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError, PublishError,
+};
+use crate::channel::Channel;
+use crate::sync::Lock;
+use node::Node;
+use tcpros::{Kind, Subscriber};
+
+/// Room for what stands around a payload.
+const AROUND: usize = 1024;
+
+/// ROS 1.
+#[derive(Debug)]
+pub struct Ros1 {
+    address: Address,
+    master: String,
+    kind: Option<Arc<Kind>>,
+    host: Option<IpAddr>,
+    queue: usize,
+    largest: usize,
+    /// What the outlets that live send from.
+    desk: Lock<Weak<Desk>>,
+}
+
+impl Ros1 {
+    /// Reads the address; the master is asked when an outlet or an inlet is.
+    ///
+    /// ```
+    /// use kadenz_msg::provider::{Provider, parameters::Address, ros1::Ros1};
+    ///
+    /// let bus = Ros1::open(&Address::parse("ros1://localhost:11311")?)?;
+    /// // Without a type nothing can be published.
+    /// assert!(bus.outlet().unwrap_err().remedy.contains("type="));
+    /// # Ok::<(), kadenz_msg::provider::ProviderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the address or a parameter is none, or there is a type without its md5.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        let (host, port) = address.host_and_port()?;
+        let host = if host.is_empty() { "localhost" } else { host };
+        let master = format!("{host}:{}", port.unwrap_or(11311));
+        let mut parameters = address.parameters();
+        let (name, md5) = (parameters.text("type"), parameters.text("md5"));
+        let definition = parameters.text("definition").unwrap_or_default();
+        let kind = match (name, md5) {
+            (Some(name), Some(md5)) => Some(Arc::new(Kind {
+                name: name.to_owned(),
+                md5: md5.to_owned(),
+                definition: definition.to_owned(),
+            })),
+            (None, None) => None,
+            _ => {
+                let remedy = "give both, as rosmsg md5 tells them";
+                return Err(address.failed("type and md5 belong together", remedy));
+            }
+        };
+        let host = parameters.text("host").map(str::parse::<IpAddr>);
+        let host = host.transpose().map_err(|_| {
+            let remedy = "give an address in digits, as 192.168.0.7";
+            address.failed("host is no IP address", remedy)
+        })?;
+        let queue = parameters.bytes("queue")?.unwrap_or(4 << 20);
+        let largest = parameters.bytes("largest")?.unwrap_or(64 << 20);
+        parameters.finish()?;
+        Ok(Self {
+            address: address.clone(),
+            master,
+            kind,
+            host,
+            queue,
+            // Its length goes over the wire in four bytes.
+            largest: largest.clamp(1, 1 << 30),
+            desk: Lock::new(Weak::new()),
+        })
+    }
+
+    fn node(&self) -> io::Result<Node> {
+        let caller = format!("/kadenz_{}_{:x}", std::process::id(), new_sender());
+        Node::start(&self.master, self.host, &caller)
+    }
+
+    /// What all outlets send from.
+    fn desk(&self, kind: &Arc<Kind>) -> io::Result<Arc<Desk>> {
+        self.desk.with(|known| {
+            if let Some(desk) = known.upgrade() {
+                return Ok(desk);
+            }
+            let node = self.node()?;
+            let door = Place::Tcp(format!("{}:0", bracketed(node.host()))).listen()?;
+            node.publish_from(door.port().unwrap_or(0));
+            let topics = Arc::new(Lock::new(HashSet::new()));
+            let (kind, caller, known_here) = (Arc::clone(kind), node.caller(), Arc::clone(&topics));
+            let make = Box::new(move |_: &mut Vec<u8>| {
+                let (kind, caller) = (Arc::clone(&kind), Arc::clone(&caller));
+                Subscriber::new(kind, caller, Arc::clone(&known_here))
+            });
+            let hub = Hub::start(Side::Door(door), self.queue, make)?;
+            let desk = Arc::new(Desk { node, hub, topics });
+            *known = Arc::downgrade(&desk);
+            Ok(desk)
+        })
+    }
+}
+
+fn bracketed(host: IpAddr) -> String {
+    match host {
+        IpAddr::V4(host) => host.to_string(),
+        IpAddr::V6(host) => format!("[{host}]"),
+    }
+}
+
+fn no_master(address: &Address, error: &io::Error) -> ProviderError {
+    let remedy = "start roscore there, or name the master's host and port in the URL";
+    address.failed(format!("the ROS master does not answer: {error}"), remedy)
+}
+
+impl Provider for Ros1 {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            order: Order::KeptPerChannel,
+            loss: Loss::WhenSlow,
+            back_pressure: BackPressure::None,
+            history: History::None,
+            discovery: Discovery::Server,
+            longest_payload: self.largest,
+            real_time: true,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        let Some(kind) = &self.kind else {
+            let remedy = "add ?type=std_msgs/String&md5=..., as rosmsg md5 tells it";
+            return Err(self
+                .address
+                .failed("it is not known what is published", remedy));
+        };
+        let desk = self
+            .desk(kind)
+            .map_err(|error| no_master(&self.address, &error))?;
+        Ok(Box::new(RosOutlet {
+            desk,
+            kind: Arc::clone(kind),
+            longest: self.largest,
+            numbers: Numbers::new(),
+            advertised: HashSet::new(),
+            in_place: Vec::new(),
+        }))
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        let failed = |error: io::Error| no_master(&self.address, &error);
+        let ear = Ear::new(self.largest + AROUND).map_err(failed)?;
+        let node = self.node().map_err(failed)?;
+        let inlet = inlet::RosInlet::new(&self.address, node, ear, self.largest);
+        Ok(Box::new(inlet))
+    }
+}
+
+/// What outlets send from. The hub goes before the node, so that nobody is sent to a closed door.
+#[derive(Debug)]
+struct Desk {
+    node: Node,
+    hub: Hub<Subscriber>,
+    topics: Arc<Lock<HashSet<String>>>,
+}
+
+#[derive(Debug)]
+struct RosOutlet {
+    desk: Arc<Desk>,
+    kind: Arc<Kind>,
+    longest: usize,
+    numbers: Numbers,
+    /// The channels that the master knows.
+    advertised: HashSet<Channel>,
+    in_place: Vec<u8>,
+}
+
+impl RosOutlet {
+    /// Tells the master of a channel, once. Waits for it.
+    fn advertise(&mut self, channel: &Channel) -> Result<(), PublishError> {
+        if self.advertised.contains(channel) {
+            return Ok(());
+        }
+        let topic = format!("/{channel}");
+        self.desk.topics.with(|topics| topics.insert(topic.clone()));
+        let told = self.desk.node.advertise(&topic, &self.kind.name);
+        told.map_err(|error| PublishError::Refused {
+            channel: *channel,
+            reason: error.kind(),
+        })?;
+        self.advertised.insert(*channel);
+        Ok(())
+    }
+}
+
+impl Outlet for RosOutlet {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        refuse_too_long(channel, payload.len(), self.longest)?;
+        self.advertise(channel)?;
+        let note = self.numbers.note(channel);
+        let theirs = (payload.len() as u32).to_le_bytes();
+        let ours = ((payload.len() + NOTE) as u32).to_le_bytes();
+        self.desk.hub.publish(|peer| {
+            let wants = peer.wants(channel.as_str());
+            wants.then_some(if peer.is_ours {
+                [&ours, payload, &note]
+            } else {
+                [&theirs, payload, &[]]
+            })
+        });
+        Ok(())
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        refuse_too_long(channel, length, self.longest)?;
+        let mut payload = std::mem::take(&mut self.in_place);
+        let outcome = match fill(front(&mut payload, length)) {
+            true => self.publish(channel, &payload[..length]).map(|()| true),
+            false => Ok(false),
+        };
+        self.in_place = payload;
+        outcome
+    }
+}

@@ -1,0 +1,311 @@
+//! TCPROS, by which nodes send topics to each other: a header of fields, then messages after their
+//! length, all little-endian. Sans-IO.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::super::stream::ear::Talk;
+use super::super::stream::hub::Peer;
+use super::super::stream::note::{NOTE, read_note};
+use super::super::stream::{Broken, Heard, Read};
+use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::provider::SenderId;
+use crate::sync::Lock;
+
+/// No header is longer, in bytes.
+const LONGEST_HEADER: usize = 1 << 16;
+
+/// The field by which programs of ours know each other, and then add a note to their messages.
+const OURS: &str = "kadenz";
+
+/// What a publisher says of its messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Kind {
+    /// Such as `std_msgs/String`.
+    pub(super) name: String,
+    pub(super) md5: String,
+    /// The text of the type, for programs that record it; may be empty.
+    pub(super) definition: String,
+}
+
+/// Adds a header.
+pub(super) fn write_header(words: &mut Vec<u8>, fields: &[(&str, &str)]) {
+    let lengths = fields
+        .iter()
+        .map(|(name, value)| 4 + name.len() + 1 + value.len());
+    let total: usize = lengths.sum();
+    words.extend_from_slice(&(total as u32).to_le_bytes());
+    for (name, value) in fields {
+        let length = name.len() + 1 + value.len();
+        words.extend_from_slice(&(length as u32).to_le_bytes());
+        words.extend_from_slice(name.as_bytes());
+        words.push(b'=');
+        words.extend_from_slice(value.as_bytes());
+    }
+}
+
+/// What stands after its length; `None` where it is not all there.
+fn counted(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, Broken> {
+    let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > longest {
+        return Err(Broken);
+    }
+    Ok(rest.get(..length))
+}
+
+/// A header at the front, as fields, and its length with all.
+type Header<'a> = (Vec<(&'a str, &'a str)>, usize);
+
+/// Reads a header; `None` where it is not all there.
+pub(super) fn read_header(bytes: &[u8]) -> Result<Option<Header<'_>>, Broken> {
+    let Some(mut rest) = counted(bytes, LONGEST_HEADER)? else {
+        return Ok(None);
+    };
+    let length = 4 + rest.len();
+    let mut fields = Vec::new();
+    while !rest.is_empty() {
+        let field = counted(rest, LONGEST_HEADER)?.ok_or(Broken)?;
+        rest = &rest[4 + field.len()..];
+        let field = std::str::from_utf8(field).map_err(|_| Broken)?;
+        fields.push(field.split_once('=').ok_or(Broken)?);
+    }
+    Ok(Some((fields, length)))
+}
+
+fn field<'a>(fields: &[(&str, &'a str)], name: &str) -> &'a str {
+    let mut found = fields.iter().filter(|field| field.0 == name);
+    found.next().map_or("", |field| field.1)
+}
+
+/// A subscriber, as its publisher sees it.
+#[derive(Debug)]
+pub(super) struct Subscriber {
+    kind: Arc<Kind>,
+    caller: Arc<str>,
+    /// The topics that are published here.
+    topics: Arc<Lock<HashSet<String>>>,
+    /// Empty before its header has come.
+    topic: String,
+    pub(super) is_ours: bool,
+}
+
+impl Subscriber {
+    pub(super) fn new(
+        kind: Arc<Kind>,
+        caller: Arc<str>,
+        topics: Arc<Lock<HashSet<String>>>,
+    ) -> Self {
+        Self {
+            kind,
+            caller,
+            topics,
+            topic: String::new(),
+            is_ours: false,
+        }
+    }
+
+    /// Whether it has subscribed to the channel's topic.
+    pub(super) fn wants(&self, channel: &str) -> bool {
+        self.topic.strip_prefix('/') == Some(channel)
+    }
+
+    /// Why it cannot be served.
+    fn refusal(&self, fields: &[(&str, &str)]) -> Option<&'static str> {
+        let topic = field(fields, "topic");
+        if !self.topics.with(|topics| topics.contains(topic)) {
+            return Some("this node does not publish that topic");
+        }
+        let md5 = field(fields, "md5sum");
+        let fits = md5 == "*" || self.kind.md5 == "*" || md5 == self.kind.md5;
+        (!fits).then_some("the message type has another md5sum here")
+    }
+}
+
+impl Peer for Subscriber {
+    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken> {
+        if !self.topic.is_empty() {
+            // Nothing that is said after the header means anything.
+            return Ok(bytes.len());
+        }
+        let Some((fields, length)) = read_header(bytes)? else {
+            return Ok(0);
+        };
+        if let Some(refusal) = self.refusal(&fields) {
+            write_header(reply, &[("error", refusal)]);
+            return Ok(length);
+        }
+        self.topic = field(&fields, "topic").to_owned();
+        self.is_ours = field(&fields, OURS) == "1";
+        let ours = if self.is_ours { "1" } else { "0" };
+        let Kind {
+            name,
+            md5,
+            definition,
+        } = &*self.kind;
+        let answer = [
+            ("callerid", &*self.caller),
+            ("topic", &self.topic),
+            ("type", name),
+            ("md5sum", md5),
+            ("message_definition", definition),
+            ("latching", "0"),
+            (OURS, ours),
+        ];
+        write_header(reply, &answer);
+        Ok(length)
+    }
+}
+
+/// A publisher of one topic, as its subscriber sees it.
+#[derive(Debug)]
+pub(super) struct Publisher {
+    channel: String,
+    /// Stands for a sender that is not ours.
+    sender: SenderId,
+    longest: usize,
+    /// Whether its header has come, and then whether it is ours.
+    is_ours: Option<bool>,
+}
+
+impl Publisher {
+    pub(super) fn greet(
+        words: &mut Vec<u8>,
+        caller: &str,
+        channel: &str,
+        sender: SenderId,
+        longest: usize,
+    ) -> Self {
+        let topic = format!("/{channel}");
+        let fields = [
+            ("callerid", caller),
+            ("topic", &topic),
+            ("type", "*"),
+            ("md5sum", "*"),
+            ("tcp_nodelay", "1"),
+            (OURS, "1"),
+        ];
+        write_header(words, &fields);
+        Self {
+            channel: channel.to_owned(),
+            sender,
+            longest,
+            is_ours: None,
+        }
+    }
+}
+
+impl Talk for Publisher {
+    fn want(&mut self, _wanted: &[Pattern], _words: &mut Vec<u8>) {}
+
+    fn read<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        _wanted: &[Pattern],
+        _words: &mut Vec<u8>,
+    ) -> Result<Read<'a>, Broken> {
+        let Some(is_ours) = self.is_ours else {
+            let Some((fields, length)) = read_header(bytes)? else {
+                return Ok(Read::Short);
+            };
+            if fields.iter().any(|field| field.0 == "error") {
+                return Err(Broken);
+            }
+            self.is_ours = Some(field(&fields, OURS) == "1");
+            return Ok(Read::Other(length));
+        };
+        let Some(body) = counted(bytes, self.longest + NOTE)? else {
+            return Ok(Read::Short);
+        };
+        let used = 4 + body.len();
+        let (mut payload, mut sender, mut sequence) = (body, self.sender, None);
+        if is_ours {
+            let Some((front, note)) = body.split_at_checked(body.len().saturating_sub(NOTE)) else {
+                return Ok(Read::Malformed(used));
+            };
+            let Some((who, which)) = read_note(note) else {
+                return Ok(Read::Malformed(used));
+            };
+            (payload, sender, sequence) = (front, who, Some(which));
+        }
+        if self.channel.len() > LONGEST_CHANNEL {
+            return Ok(Read::Malformed(used));
+        }
+        let heard = Heard {
+            channel: &self.channel,
+            payload,
+            sender,
+            sequence,
+        };
+        Ok(Read::Message(used, heard))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::provider::stream::note::note;
+
+    fn subscriber(md5: &str) -> Subscriber {
+        let kind = Kind {
+            name: "std_msgs/String".to_owned(),
+            md5: md5.to_owned(),
+            definition: String::new(),
+        };
+        let topics = HashSet::from(["/chatter".to_owned()]);
+        Subscriber::new(Arc::new(kind), "/us".into(), Arc::new(Lock::new(topics)))
+    }
+
+    #[test]
+    fn a_subscriber_is_answered_with_the_type_and_served() {
+        let mut words = Vec::new();
+        let mut publisher = Publisher::greet(&mut words, "/me", "chatter", SenderId(1), 100);
+        let mut subscriber = subscriber("abc");
+        let mut reply = Vec::new();
+        assert_eq!(subscriber.hear(&words[..9], &mut reply), Ok(0));
+        assert_eq!(subscriber.hear(&words, &mut reply), Ok(words.len()));
+        assert!(subscriber.wants("chatter") && !subscriber.wants("other"));
+        assert!(subscriber.is_ours);
+        let (fields, _) = read_header(&reply).unwrap().unwrap();
+        assert_eq!(field(&fields, "type"), "std_msgs/String");
+        let read = publisher.read(&reply, &[], &mut words);
+        assert_eq!(read, Ok(Read::Other(reply.len())));
+        let message = [&[18, 0, 0, 0][..], b"hi", &note(9, 4)].concat();
+        let read = publisher.read(&message, &[], &mut words).unwrap();
+        let Read::Message(22, heard) = read else {
+            panic!("{read:?}");
+        };
+        assert_eq!((heard.channel, heard.payload), ("chatter", &b"hi"[..]));
+        assert_eq!(heard.sequence.unwrap().number, 4);
+    }
+
+    #[test]
+    fn another_type_or_topic_is_refused_with_the_reason() {
+        for fields in [
+            [("topic", "/chatter"), ("md5sum", "xyz")],
+            [("topic", "/other"), ("md5sum", "*")],
+        ] {
+            let mut words = Vec::new();
+            write_header(&mut words, &fields);
+            let mut subscriber = subscriber("abc");
+            let mut reply = Vec::new();
+            subscriber.hear(&words, &mut reply).unwrap();
+            let (answer, _) = read_header(&reply).unwrap().unwrap();
+            assert_eq!(answer[0].0, "error");
+            assert!(!subscriber.wants("chatter"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_read_beyond_their_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(Some((_, length))) = read_header(&bytes) {
+                prop_assert!(length <= bytes.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! XML-RPC, as far as a ROS master and its nodes speak it. Sans-IO.
+
+use std::fmt::Write as _;
+
+/// Lists within lists are no deeper.
+const DEEPEST: usize = 16;
+
+/// What is called with, and what comes back.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Int(i32),
+    Text(String),
+    List(Vec<Value>),
+    /// A type that nothing here asks for.
+    Other,
+}
+
+impl Value {
+    pub(super) fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_int(&self) -> Option<i32> {
+        match self {
+            Self::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Self::List(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push_str("<value>");
+        match self {
+            Self::Int(number) => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "<i4>{number}</i4>");
+            }
+            Self::Text(text) => {
+                let _ = write!(out, "<string>{}</string>", escaped(text));
+            }
+            Self::List(values) => {
+                out.push_str("<array><data>");
+                values.iter().for_each(|value| value.write(out));
+                out.push_str("</data></array>");
+            }
+            Self::Other => {}
+        }
+        out.push_str("</value>");
+    }
+}
+
+/// A call of a method.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Call {
+    pub(super) method: String,
+    pub(super) arguments: Vec<Value>,
+}
+
+impl Call {
+    pub(super) fn to_xml(&self) -> String {
+        let mut out = String::from("<?xml version=\"1.0\"?><methodCall><methodName>");
+        out.push_str(&escaped(&self.method));
+        out.push_str("</methodName><params>");
+        for argument in &self.arguments {
+            out.push_str("<param>");
+            argument.write(&mut out);
+            out.push_str("</param>");
+        }
+        out.push_str("</params></methodCall>");
+        out
+    }
+
+    /// Reads a call; `None` where it is none.
+    pub(super) fn parse(xml: &str) -> Option<Self> {
+        let mut reader = Reader(xml);
+        reader.skip_to("<methodName>")?;
+        let method = unescaped(reader.until("</methodName>")?.trim());
+        let mut arguments = Vec::new();
+        while reader.skip_to("<param>").is_some() {
+            arguments.push(reader.value(0)?);
+        }
+        Some(Self { method, arguments })
+    }
+}
+
+/// What a method answers.
+pub(super) fn answer_to_xml(value: &Value) -> String {
+    let mut out = String::from("<?xml version=\"1.0\"?><methodResponse><params><param>");
+    value.write(&mut out);
+    out.push_str("</param></params></methodResponse>");
+    out
+}
+
+/// Reads an answer; `None` where it is none, or a fault.
+pub(super) fn parse_answer(xml: &str) -> Option<Value> {
+    let mut reader = Reader(xml);
+    reader.skip_to("<methodResponse>")?;
+    reader.skip_to("<param>")?;
+    reader.value(0)
+}
+
+/// What is left to read.
+struct Reader<'a>(&'a str);
+
+impl<'a> Reader<'a> {
+    fn skip_to(&mut self, tag: &str) -> Option<()> {
+        self.until(tag).map(|_| ())
+    }
+
+    /// What stands before a tag, which is left behind.
+    fn until(&mut self, tag: &str) -> Option<&'a str> {
+        let (before, after) = self.0.split_once(tag)?;
+        self.0 = after;
+        Some(before)
+    }
+
+    /// Goes behind a tag that comes next, where it does.
+    fn take(&mut self, tag: &str) -> bool {
+        let Some(rest) = self.0.trim_start().strip_prefix(tag) else {
+            return false;
+        };
+        self.0 = rest;
+        true
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > DEEPEST {
+            return None;
+        }
+        if self.take("<value/>") {
+            return Some(Value::text(""));
+        }
+        if !self.take("<value>") {
+            return None;
+        }
+        let value = self.typed(depth)?;
+        self.take("</value>").then_some(value)
+    }
+
+    fn typed(&mut self, depth: usize) -> Option<Value> {
+        for (open, close) in [
+            ("<i4>", "</i4>"),
+            ("<int>", "</int>"),
+            ("<boolean>", "</boolean>"),
+        ] {
+            if self.take(open) {
+                let number = self.until(close)?.trim().parse().ok()?;
+                return Some(Value::Int(number));
+            }
+        }
+        if self.take("<string/>") {
+            return Some(Value::text(""));
+        }
+        if self.take("<string>") {
+            return Some(Value::Text(unescaped(self.until("</string>")?)));
+        }
+        if self.take("<array>") {
+            return self.list(depth);
+        }
+        for (open, close) in [("<double>", "</double>"), ("<struct>", "</struct>")] {
+            if self.take(open) {
+                self.until(close)?;
+                return Some(Value::Other);
+            }
+        }
+        // Without a type it is text.
+        let end = self.0.find("</value>")?;
+        let (text, rest) = self.0.split_at(end);
+        self.0 = rest;
+        Some(Value::Text(unescaped(text)))
+    }
+
+    fn list(&mut self, depth: usize) -> Option<Value> {
+        let mut values = Vec::new();
+        if !self.take("<data/>") {
+            if !self.take("<data>") {
+                return None;
+            }
+            while !self.take("</data>") {
+                values.push(self.value(depth + 1)?);
+            }
+        }
+        self.take("</array>").then_some(Value::List(values))
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn unescaped(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">");
+    let text = text.replace("&quot;", "\"").replace("&apos;", "'");
+    text.replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<i32>().prop_map(Value::Int),
+            "[ -~]{0,20}".prop_map(Value::Text),
+        ];
+        leaf.prop_recursive(4, 20, 4, |inner| {
+            prop::collection::vec(inner, 0..4).prop_map(Value::List)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_call_and_an_answer_come_back(
+            arguments in prop::collection::vec(value(), 0..4),
+            method in "[a-zA-Z]{1,20}",
+        ) {
+            for argument in &arguments {
+                let answer = parse_answer(&answer_to_xml(argument));
+                prop_assert_eq!(answer.as_ref(), Some(argument));
+            }
+            let call = Call { method, arguments };
+            prop_assert_eq!(Call::parse(&call.to_xml()), Some(call));
+        }
+
+        #[test]
+        fn no_text_is_read_beyond_its_end(text in "(<value>|</value>|<array>|<data>|<i4>|1|[ -~]){0,40}") {
+            let _ = Call::parse(&text);
+            let _ = parse_answer(&format!("<methodResponse><param>{text}"));
+        }
+    }
+
+    #[test]
+    fn python_s_answer_is_read() {
+        let xml = "<?xml version='1.0'?>\n<methodResponse>\n<params>\n<param>\n<value><array><data>\n\
+            <value><int>1</int></value>\n<value><string>ok &amp; well</string></value>\n\
+            <value><array><data>\n</data></array></value>\n</data></array></value>\n</param>\n\
+            </params>\n</methodResponse>\n";
+        let expected = [Value::Int(1), Value::text("ok & well"), Value::List(vec![])];
+        assert_eq!(parse_answer(xml), Some(Value::List(expected.to_vec())));
+    }
+
+    #[test]
+    fn lists_without_end_are_refused() {
+        let deep = "<value><array><data>".repeat(100_000);
+        assert_eq!(
+            parse_answer(&format!("<methodResponse><param>{deep}")),
+            None
+        );
+    }
+}

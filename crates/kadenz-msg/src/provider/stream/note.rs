@@ -1,0 +1,117 @@
+//! What programs of ours add to a message for each other: who sent it, and its number on its channel.
+
+use std::collections::HashMap;
+
+use crate::channel::Channel;
+use crate::provider::{Arrival, Scope, SenderId, Sequence};
+
+/// The length of a note, in bytes.
+pub(in crate::provider) const NOTE: usize = 16;
+
+/// What ends a note, so that it is not taken for somebody else's.
+const MARK: &[u8; 4] = b"kdz1";
+
+/// Writes a note.
+pub(in crate::provider) fn note(sender: u64, number: u32) -> [u8; NOTE] {
+    let mut note = [0; NOTE];
+    note[..8].copy_from_slice(&sender.to_be_bytes());
+    note[8..12].copy_from_slice(&number.to_be_bytes());
+    note[12..].copy_from_slice(MARK);
+    note
+}
+
+/// Reads a note; `None` for what is none.
+pub(in crate::provider) fn read_note(bytes: &[u8]) -> Option<(SenderId, Sequence)> {
+    let bytes: &[u8; NOTE] = bytes.try_into().ok()?;
+    let (sender, rest) = bytes.split_first_chunk()?;
+    let (number, mark) = rest.split_first_chunk()?;
+    if mark != MARK {
+        return None;
+    }
+    let sequence = Sequence {
+        number: u32::from_be_bytes(*number),
+        scope: Scope::Channel,
+    };
+    Some((SenderId(u64::from_be_bytes(*sender).into()), sequence))
+}
+
+/// A number that no other sender has, most probably.
+pub(in crate::provider) fn new_sender() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    let now = kadenz_rt::clock::now().as_ns();
+    RandomState::new().hash_one((now, std::process::id()))
+}
+
+/// The numbers of an outlet.
+#[derive(Debug)]
+pub(in crate::provider) struct Numbers {
+    sender: u64,
+    next: HashMap<Channel, u32>,
+}
+
+impl Numbers {
+    pub(in crate::provider) fn new() -> Self {
+        Self {
+            sender: new_sender(),
+            next: HashMap::new(),
+        }
+    }
+
+    /// The note of the next message. Allocates for a channel's first one.
+    pub(in crate::provider) fn note(&mut self, channel: &Channel) -> [u8; NOTE] {
+        let next = self.next.entry(*channel).or_insert(0);
+        let note = note(self.sender, *next);
+        *next = next.wrapping_add(1);
+        note
+    }
+}
+
+/// Channels of senders that are remembered, so that a gap in their numbers is known.
+const MOST_EXPECTED: usize = 1 << 16;
+
+/// What an inlet knows of senders' numbers.
+#[derive(Debug, Default)]
+pub(in crate::provider) struct Expected(HashMap<(SenderId, Channel), u32>);
+
+impl Expected {
+    /// Forgets them: what was not wanted is not lost.
+    pub(in crate::provider) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// How many messages before this one were dropped. A stream loses nothing and keeps the order,
+    /// so that only a sender's full buffer makes a gap.
+    pub(in crate::provider) fn gap(&mut self, arrival: &Arrival<'_>) -> u64 {
+        let (Some(sequence), Ok(channel)) = (arrival.sequence, Channel::new(arrival.channel))
+        else {
+            return 0;
+        };
+        if self.0.len() >= MOST_EXPECTED {
+            self.0.clear();
+        }
+        let next = sequence.number.wrapping_add(1);
+        let before = self.0.insert((arrival.sender, channel), next);
+        before.map_or(0, |before| sequence.number.wrapping_sub(before).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_note_comes_back(sender: u64, number: u32) {
+            let (who, sequence) = read_note(&note(sender, number)).unwrap();
+            prop_assert_eq!((who.0, sequence.number), (u128::from(sender), number));
+        }
+
+        #[test]
+        fn other_bytes_are_no_note(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            prop_assume!(!bytes.ends_with(MARK));
+            prop_assert_eq!(read_note(&bytes), None);
+        }
+    }
+}

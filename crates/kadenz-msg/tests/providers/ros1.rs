@@ -1,0 +1,136 @@
+//! `ros1://`, against the master and the nodes of ROS 1 itself.
+
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use kadenz_msg::provider::parameters::Address;
+use kadenz_msg::provider::{Provider, ros1::Ros1};
+use kadenz_rt::clock;
+
+use crate::ends::{channel, collect, free_port, inlet};
+use crate::outside::{Program, beside, skip};
+use crate::promises::{Open, promises};
+
+/// `rosmsg md5 std_msgs/String`.
+const STRING: &str = "type=std_msgs/String&md5=992ce8a1687cec8c8bd883ec73ca41d1";
+
+const HOW: &str = "apt-get install python3-rosmaster python3-rospy python3-std-msgs";
+
+/// A master of one test.
+struct Master {
+    port: u16,
+    _program: Program,
+    _logs: tempfile::TempDir,
+}
+
+/// Python of the system, which has ROS's modules, or `None` after the test was named as skipped.
+fn ros(test: &str) -> Option<()> {
+    let import = "import rosmaster, rospy, std_msgs.msg";
+    let output = Command::new("/usr/bin/python3")
+        .args(["-c", import])
+        .output();
+    if output.is_ok_and(|output| output.status.success()) {
+        return Some(());
+    }
+    skip(test, &format!("ROS 1's Python modules ({HOW})"));
+    None
+}
+
+fn master() -> Master {
+    let port = free_port();
+    let logs = tempfile::tempdir().unwrap();
+    let script = "import sys, rosmaster; rosmaster.rosmaster_main(['rosmaster'] + sys.argv[1:])";
+    let mut command = Command::new("/usr/bin/python3");
+    command.args(["-c", script, "--core", "-p", &port.to_string()]);
+    command
+        .env("ROS_LOG_DIR", logs.path())
+        .env("ROS_IP", "127.0.0.1");
+    let program = Program::start(&mut command);
+    let end = clock::now() + Duration::from_secs(10);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(clock::now() < end, "the master does not listen");
+        thread::sleep(Duration::from_millis(20));
+    }
+    Master {
+        port,
+        _program: program,
+        _logs: logs,
+    }
+}
+
+fn bus(master: &Master) -> Ros1 {
+    let url = format!("ros1://127.0.0.1:{}?{STRING}", master.port);
+    Ros1::open(&Address::parse(&url).unwrap()).unwrap()
+}
+
+/// rospy's end.
+fn rospy(master: &Master, action: &str) -> Program {
+    let mut command = Command::new("/usr/bin/python3");
+    command.arg(beside("rospy_end.py")).arg(action);
+    command.env(
+        "ROS_MASTER_URI",
+        format!("http://127.0.0.1:{}", master.port),
+    );
+    command.env("ROS_IP", "127.0.0.1");
+    Program::start(&mut command)
+}
+
+#[test]
+fn topics_keep_their_promises() {
+    let Some(()) = ros("topics_keep_their_promises") else {
+        return;
+    };
+    let master = master();
+    promises(|| -> Open {
+        let bus = Arc::new(bus(&master));
+        Box::new(move || Arc::clone(&bus) as Arc<dyn Provider>)
+    });
+}
+
+#[test]
+fn what_rospy_publishes_is_received_by_name_and_by_pattern() {
+    let Some(()) = ros("what_rospy_publishes_is_received_by_name_and_by_pattern") else {
+        return;
+    };
+    let master = master();
+    let _rospy = rospy(&master, "publish");
+    for pattern in ["robot/chatter", "robot/.*"] {
+        let mut inlet = inlet(&bus(&master), &[pattern]);
+        let taken = collect(&mut *inlet, 3);
+        assert_eq!(taken[0].channel, "robot/chatter");
+        // A string as ROS serialises it: its length, and its letters.
+        assert_eq!(taken[0].payload, b"\x05\0\0\0hello");
+    }
+}
+
+#[test]
+fn rospy_receives_what_is_published() {
+    let Some(()) = ros("rospy_receives_what_is_published") else {
+        return;
+    };
+    let master = master();
+    let bus = bus(&master);
+    let mut outlet = bus.outlet().unwrap();
+    let rospy = rospy(&master, "subscribe");
+    let end = clock::now() + Duration::from_secs(20);
+    let mut lines = Vec::new();
+    while !lines.iter().any(|line| line == "heard: hello from outside") {
+        assert!(clock::now() < end, "{lines:?}");
+        let payload = b"\x12\0\0\0hello from outside";
+        outlet.publish(&channel("robot/chatter"), payload).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        lines.extend(rospy.lines());
+    }
+}
+
+#[test]
+fn without_a_master_the_error_says_what_to_start() {
+    let url = format!("ros1://127.0.0.1:{}?{STRING}", free_port());
+    let bus = Ros1::open(&Address::parse(&url).unwrap()).unwrap();
+    let error = bus.outlet().unwrap_err();
+    assert!(error.remedy.contains("roscore"), "{error}");
+    assert!(bus.inlet().is_err());
+}
