@@ -38,6 +38,8 @@ fn check_answers_in_words_and_leaves_a_run_with_a_page() {
     let run = run_json(&out);
     assert_eq!(run["complete"], true);
     assert_eq!(run["parameters"]["rate"], "1kHz");
+    let timeout = run["parameters"]["timeout"].as_str().unwrap();
+    assert_eq!(timeout.replace(' ', ""), "1s");
 }
 
 #[test]

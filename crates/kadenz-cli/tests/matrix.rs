@@ -128,4 +128,10 @@ fn report_makes_the_page_of_a_matrix() {
     assert_eq!(said.code, 0, "{}", said.err);
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("P is enough") && page.contains("id=\"periods-heavy\""));
+    assert!(!page.contains("id=\"modes\""));
+    let said = run(&["report", text(&out), "--modes"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("id=\"periods-heavy\"") && page.contains("<section id=\"modes\">"));
+    assert!(page.contains(": nothing recurs in "));
 }

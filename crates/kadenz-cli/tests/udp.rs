@@ -148,6 +148,35 @@ fn where_nobody_answers_all_is_lost_and_the_deadline_missed() {
 }
 
 #[test]
+fn the_timeout_that_held_is_recorded() {
+    let folder = folder();
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = silent.local_addr().unwrap().to_string();
+    for (deadline, held) in [("60ms", "60ms"), ("5ms", "20ms")] {
+        let out = folder.path().join(deadline);
+        let words = [
+            "--count",
+            "2",
+            "--timeout",
+            "20ms",
+            "--deadline",
+            deadline,
+            "--out",
+            text(&out),
+        ];
+        let said = send(&to, &words);
+        assert_eq!(said.code, 1, "{}", said.err);
+        assert_eq!(
+            run_json(&out)["parameters"]["timeout"]
+                .as_str()
+                .map(|it| it.replace(' ', ""))
+                .as_deref(),
+            Some(held)
+        );
+    }
+}
+
+#[test]
 fn only_who_knows_the_token_is_answered() {
     let folder = folder();
     let file = |name: &str, token: &str| {

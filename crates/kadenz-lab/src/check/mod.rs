@@ -22,7 +22,7 @@ use crate::session;
 use crate::stop::Stop;
 use crate::timer::{CyclicPlan, Pace, cyclic};
 
-pub use network::{Answering, NetworkPlan};
+pub use network::{Answering, NetworkPlan, TIMEOUT};
 
 /// Name of the series under the tuning that was asked for.
 pub const REALTIME: &str = "realtime";

@@ -24,8 +24,8 @@ const SHARE: u32 = 5;
 const FEWEST: u64 = 1000;
 /// Beats before the first that is measured: the first packet waits for ARP.
 const WARM_UP: u32 = 5;
-/// An answer that takes longer counts as lost.
-const TIMEOUT: Duration = Duration::from_secs(1);
+/// An answer that takes longer, and longer than the deadline, counts as lost.
+pub const TIMEOUT: Duration = Duration::from_secs(1);
 /// Room for datagrams that wait to be read, in bytes.
 const RECEIVE_BUFFER: usize = 4 << 20;
 

@@ -6,7 +6,7 @@ mod peer;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::check::{Answering, CheckPlan, NetworkPlan, REALTIME, check};
+use kadenz_lab::check::{Answering, CheckPlan, NetworkPlan, REALTIME, TIMEOUT, check};
 use kadenz_lab::floor::FloorPlan;
 use kadenz_lab::testbed::inside::Questions;
 use kadenz_lab::testbed::model::Cast;
@@ -129,12 +129,14 @@ impl Options {
             clock: ClockKind::Monotonic,
         })?;
         let network = self.network()?;
+        let timeout = Span(TIMEOUT.max(measuring.deadline.unwrap_or_default()));
         let parameters = &mut measuring.session.parameters;
         let mut set = |name: &str, value: String| parameters.insert(name.to_owned(), value.into());
         set("rate", self.rate.to_string().replace(' ', ""));
         set("duration", self.duration.to_string());
         if let Some(network) = &network {
             set("payload", self.payload.to_string());
+            set("timeout", timeout.to_string());
             if let Answering::Peer(device) = &network.answering {
                 set("peer", device.address.to_string());
             }
