@@ -1,7 +1,7 @@
 //! Commands of this program that another command starts, each in a process of its own.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 use std::{io, thread};
@@ -82,6 +82,14 @@ impl Running {
     /// Whether it runs still.
     pub(super) fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Says a line on its standard input.
+    pub(super) fn tell(&mut self, line: &str) -> io::Result<()> {
+        match &mut self.child.stdin {
+            Some(stdin) => writeln!(stdin, "{line}").and_then(|()| stdin.flush()),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     /// Asks it to end.

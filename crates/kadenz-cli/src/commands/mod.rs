@@ -40,6 +40,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Udp(udp::Udp),
     #[command(subcommand)]
+    Msg(msg::Msg),
+    #[command(subcommand)]
     Experiment(experiment::Experiment),
     Load(load::Options),
     Run(run::Options),
@@ -67,6 +69,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Hiccup(options) => hiccup::run(&options),
         Command::Timer(timer) => timer::run(&timer),
         Command::Udp(udp) => udp::run(&udp),
+        Command::Msg(msg) => msg::run(&msg),
         Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Load(options) => load::run(&options),
         Command::Run(options) => run::run(&options),

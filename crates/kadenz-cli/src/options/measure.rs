@@ -170,6 +170,27 @@ impl MeasureOptions {
         Ok(measuring)
     }
 
+    /// How a process that another starts is to be tuned as it is: policy, memory, CPUs and sleeper, as
+    /// one types them.
+    pub(crate) fn tuning_words(measuring: &Measuring) -> Vec<String> {
+        let margin = Span(measuring.sleeper_options.spin_margin);
+        let lock = if measuring.tuning.lock_memory {
+            "--lock"
+        } else {
+            "--no-lock"
+        };
+        let mut words = vec![
+            format!("--policy={}", spelled(measuring.tuning.policy)),
+            format!("--sleeper={}", measuring.sleeper),
+            format!("--spin-margin={margin}"),
+            lock.to_owned(),
+        ];
+        if let Some(cpus) = &measuring.tuning.cpus {
+            words.push(format!("--cpus={cpus}"));
+        }
+        words
+    }
+
     /// A shielded thread runs nowhere else.
     fn ensure_cpus_are_shielded(&self) -> anyhow::Result<()> {
         let (Some(cpus), Some(shield)) = (&self.cpus, &self.shield) else {

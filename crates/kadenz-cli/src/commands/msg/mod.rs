@@ -1,6 +1,8 @@
 //! `kadenz msg`, a file a command.
 
 mod doctor;
+mod latency;
+mod publisher;
 
 use clap::Subcommand;
 
@@ -13,10 +15,21 @@ use crate::output::Outcome;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Msg {
     Doctor(doctor::Options),
+/// Messages between a robot's programs, over any transport, compatible with LCM.
+///
+/// A bus is named by a URL, whose scheme chooses what moves the messages:
+/// udpm://239.255.76.67:7667?ttl=0 is LCM's. Without `--url` it is that of LCM_DEFAULT_URL, or LCM's own.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Msg {
+    Latency(Box<latency::Options>),
+    #[command(hide = true)]
+    LatencyPublisher(Box<publisher::Options>),
 }
 
 pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
     match msg {
         Msg::Doctor(options) => doctor::run(options),
+        Msg::Latency(options) => latency::run(options),
+        Msg::LatencyPublisher(options) => publisher::run(options),
     }
 }

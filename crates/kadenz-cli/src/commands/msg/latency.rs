@@ -1,0 +1,261 @@
+//! `kadenz msg latency`: the subscribers' side, which starts the publisher.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use kadenz_lab::measuring::Measuring;
+use kadenz_lab::pubsub::{
+    CHANNEL, LatencyPlan, PublishPlan, Published, Receiving, Source, can_spin, latency, run_number,
+};
+use kadenz_msg::provider;
+use kadenz_record::run::model::TuningMeasure;
+use kadenz_rt::beat::Rate;
+use kadenz_rt::clock::ClockKind;
+use kadenz_rt::tuning::Policy;
+use serde::{Deserialize, Serialize};
+
+use crate::commands::child::{self, Notes, Running};
+use crate::commands::outcome::{self, Telling};
+use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
+use crate::output::Outcome;
+
+/// How long does a message take from one program to another on this host?
+///
+/// Starts a publisher in a process of its own, which publishes a message on every beat; subscribers in
+/// this process, each with a bus and a thread of its own, record when they had it decoded, less its
+/// beat (series `one-way`, which the deadline is held against) and less its publishing
+/// (`one-way-from-send`), and where the time went: `publish`, `kernel-to-inlet`, `queue`, `decode`. A beat that
+/// comes late is published late and measured against its own time. Counts what was lost, doubled,
+/// reordered and dropped.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg latency                                        LCM's multicast, 200 B at 1 kHz
+  kadenz msg latency --policy fifo:80                       the same at real-time priority
+  kadenz msg latency --url memq:// --receive spin           two threads of one process
+  kadenz msg latency --subscribers 5 --deadline 200us       five subscribers, each judged
+  kadenz msg latency --size 1MB --rate 100Hz --url 'udpm://239.255.76.67:7667?ttl=0'
+
+Exit codes: 0 the deadline was kept, 1 it was missed or a message was lost, 2 nothing could be measured.")]
+pub(crate) struct Options {
+    /// The bus [default: $LCM_DEFAULT_URL, else udpm://239.255.76.67:7667?ttl=0]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+
+    /// Rate of the beat
+    #[arg(long, value_name = "RATE", default_value = "1kHz")]
+    rate: Rate,
+
+    /// Length of an encoded message, 52B at least
+    #[arg(long, value_name = "SIZE", default_value = "200B")]
+    size: Size,
+
+    /// How long to measure [default: 20s]
+    #[arg(long, value_name = "SPAN", conflicts_with = "count")]
+    duration: Option<Span>,
+
+    /// How many messages, instead of a duration
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Messages before the first that is measured
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    warm_up: u32,
+
+    /// How many subscribers
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
+    subscribers: u16,
+
+    /// How a subscriber waits for a message
+    #[arg(long, value_name = "HOW", default_value = "block")]
+    receive: ReceiveOption,
+
+    /// How many messages may wait for a subscriber; beyond that the oldest is dropped
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    queue: u32,
+
+    /// Channel to measure on
+    #[arg(long, value_name = "CHANNEL", default_value = CHANNEL)]
+    channel: String,
+
+    /// Publish from a thread of this process instead of one of its own; memq:// does so anyway
+    #[arg(long)]
+    in_process: bool,
+
+    /// Leave the table out: a part of something larger is measured
+    #[arg(long, hide = true)]
+    untold: bool,
+
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ReceiveOption {
+    /// The kernel wakes its thread
+    Block,
+    /// Its thread looks again and again, and keeps its CPU busy
+    Spin,
+}
+
+/// What the publisher says on standard output at its end.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Farewell {
+    pub(super) published: Published,
+    pub(super) tuning: Vec<TuningMeasure>,
+}
+
+/// The word that begins the beat, on the publisher's standard input.
+pub(super) const BEGIN: &str = "begin";
+
+/// How long the first message may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let plan = options.plan()?;
+    let in_process = options.in_process || plan.url.starts_with("memq:");
+    let measuring = options.measuring(&plan, in_process)?;
+    let folder = measuring.session.out.clone();
+    let stop = options.measure.stop()?;
+    let source: Option<Box<dyn Source>> = match in_process {
+        true => None,
+        false => Some(Box::new(Publisher::start(&plan, &measuring)?)),
+    };
+    let result = {
+        let mut progress = Progress::new("measuring messages", Some(plan.publish.total()));
+        latency(&measuring, &plan, source, &stop, &mut progress)
+    };
+    outcome::finished(result, &folder)?;
+    if options.untold {
+        return Ok(Outcome::Kept);
+    }
+    outcome::tell(&Telling {
+        folder: &folder,
+        json: options.measure.json,
+        report: false,
+        also: &[],
+        deciding: None,
+        cheapest: None,
+    })
+}
+
+impl Options {
+    fn plan(&self) -> anyhow::Result<LatencyPlan> {
+        let receiving = match self.receive {
+            ReceiveOption::Block => Receiving::Blocking,
+            ReceiveOption::Spin => Receiving::Spinning,
+        };
+        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let subscribers = usize::from(self.subscribers);
+        anyhow::ensure!(
+            can_spin(receiving, subscribers, cpus),
+            "`--receive spin` keeps a CPU busy for each of {subscribers} subscribers and this machine has \
+             {cpus}, one of which the publisher needs; take fewer, or `--receive block`"
+        );
+        Ok(LatencyPlan {
+            url: self.url.clone().unwrap_or_else(provider::default_url),
+            channel: self.channel.clone(),
+            publish: PublishPlan {
+                run: run_number(),
+                interval: self.rate.interval(),
+                warm_up: self.warm_up,
+                count: self.messages()?,
+                message_bytes: usize::try_from(self.size.0)?,
+            },
+            subscribers,
+            receiving,
+            queue: self.queue as usize,
+            patience: PATIENCE,
+        })
+    }
+
+    fn messages(&self) -> anyhow::Result<u64> {
+        let duration = self.duration.map_or(Duration::from_secs(20), |span| span.0);
+        let interval = self.rate.interval().as_duration().as_nanos().max(1);
+        let in_duration = u64::try_from(duration.as_nanos() / interval)?;
+        let messages = self.count.unwrap_or(in_duration);
+        anyhow::ensure!(
+            messages > 0,
+            "the duration is shorter than one beat of {}",
+            self.rate
+        );
+        Ok(messages)
+    }
+
+    fn measuring(&self, plan: &LatencyPlan, in_process: bool) -> anyhow::Result<Measuring> {
+        let mut measuring = self.measure.measuring(&Defaults {
+            experiment: "msg-latency",
+            policy: Policy::Other,
+            samples: true,
+            deadline: None,
+            clock: ClockKind::Monotonic,
+        })?;
+        let parameters = &mut measuring.session.parameters;
+        let mut set = |name: &str, value: serde_json::Value| {
+            parameters.insert(name.to_owned(), value);
+        };
+        set("url", plan.url.clone().into());
+        set("channel", plan.channel.clone().into());
+        set("rate", self.rate.to_string().replace(' ', "").into());
+        set("size", self.size.to_string().into());
+        set("count", plan.publish.count.into());
+        set("warm_up", plan.publish.warm_up.into());
+        set("subscribers", plan.subscribers.into());
+        set(
+            "receive",
+            format!("{:?}", self.receive).to_lowercase().into(),
+        );
+        set("queue", plan.queue.into());
+        set("in_process", in_process.into());
+        Ok(measuring)
+    }
+}
+
+/// The publisher's process.
+struct Publisher(Running);
+
+impl Publisher {
+    fn start(plan: &LatencyPlan, measuring: &Measuring) -> anyhow::Result<Self> {
+        let publish = &plan.publish;
+        let mut words = vec!["msg".to_owned(), "latency-publisher".to_owned()];
+        let mut with = |name: &str, value: String| words.push(format!("--{name}={value}"));
+        with("url", plan.url.clone());
+        with("channel", plan.channel.clone());
+        with("run", publish.run.to_string());
+        with("beat", Span(publish.interval.as_duration()).to_string());
+        with("warm-up", publish.warm_up.to_string());
+        with("count", publish.count.to_string());
+        with("bytes", publish.message_bytes.to_string());
+        words.extend(MeasureOptions::tuning_words(measuring));
+        Ok(Self(child::start(&words, Stdio::piped(), Notes::Kept)?))
+    }
+}
+
+impl Source for Publisher {
+    fn begin(&mut self) -> std::io::Result<()> {
+        self.0.tell(BEGIN)
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !self.0.runs()
+    }
+
+    fn end(&mut self) {
+        self.0.end();
+    }
+
+    fn finish(self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String> {
+        let said = self.0.finish().map_err(|error| error.to_string())?;
+        let farewell: Result<Farewell, _> = serde_json::from_slice(&said.stdout);
+        let farewell = farewell.map_err(|_| {
+            let notes = String::from_utf8_lossy(&said.stderr);
+            let notes = notes.trim().trim_start_matches("kadenz: ").to_owned();
+            match notes.is_empty() {
+                true => said.status.to_string(),
+                false => notes,
+            }
+        })?;
+        Ok((farewell.published, farewell.tuning))
+    }
+}

@@ -1,0 +1,108 @@
+//! The publisher that `kadenz msg latency` starts.
+
+use std::io::BufRead as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use kadenz_lab::crew::Station;
+use kadenz_lab::pubsub::{PublishPlan, greet, publish_on_beat};
+use kadenz_lab::session::measure_of;
+use kadenz_lab::stop::Stop;
+use kadenz_msg::bus::Bus;
+use kadenz_rt::beat::Interval;
+use kadenz_rt::clock::{self, ClockKind};
+use kadenz_rt::sleep;
+use kadenz_rt::tuning::{self, Policy};
+
+use super::latency::{BEGIN, Farewell};
+use crate::commands::interrupt;
+use crate::options::{Defaults, MeasureOptions, Span};
+use crate::output::{self, Outcome};
+
+/// Greets on a channel, and keeps the beat when it is told to on standard input.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[arg(long)]
+    url: String,
+    #[arg(long)]
+    channel: String,
+    #[arg(long)]
+    run: i64,
+    #[arg(long)]
+    beat: Span,
+    #[arg(long)]
+    warm_up: u32,
+    #[arg(long)]
+    count: u64,
+    #[arg(long)]
+    bytes: usize,
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+/// Time between two greetings.
+const BETWEEN_GREETINGS: Duration = Duration::from_millis(5);
+/// From being told until the first beat.
+const HEAD_START: Duration = Duration::from_millis(50);
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let measuring = options.measure.measuring(&Defaults {
+        experiment: "msg-latency",
+        policy: Policy::Other,
+        samples: false,
+        deadline: None,
+        clock: ClockKind::Monotonic,
+    })?;
+    let stop = interrupt::stop_on_interrupt()?;
+    let begun = listen_to_parent(&stop);
+    let plan = PublishPlan {
+        run: options.run,
+        interval: Interval::try_from(options.beat.0)?,
+        warm_up: options.warm_up,
+        count: options.count,
+        message_bytes: options.bytes,
+    };
+    let bus = Bus::open(&options.url)?;
+    let mut publisher = bus.publisher(&options.channel)?;
+    let applied = tuning::apply(&measuring.tuning);
+    let clock = clock::open(ClockKind::Monotonic)?;
+    let mut sleeper = sleep::open(measuring.sleeper, measuring.sleeper_options)?;
+    while !begun.load(Ordering::Acquire) && !stop.requested() {
+        greet(&plan, &mut publisher)?;
+        std::thread::sleep(BETWEEN_GREETINGS);
+    }
+    let now = clock::now();
+    let published = publish_on_beat(
+        &plan,
+        &mut publisher,
+        &mut Station {
+            start: now + HEAD_START,
+            origin: now,
+            clock: clock.as_ref(),
+            sleeper: sleeper.as_mut(),
+            stop: &stop,
+        },
+    );
+    output::json(&Farewell {
+        published,
+        tuning: applied.measures.iter().map(measure_of).collect(),
+    })?;
+    Ok(Outcome::Kept)
+}
+
+/// Sets the flag when it is told to begin, and requests the stop when standard input closes.
+fn listen_to_parent(stop: &Stop) -> Arc<AtomicBool> {
+    let begun = Arc::new(AtomicBool::new(false));
+    let (told, asked) = (Arc::clone(&begun), stop.clone());
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if line == BEGIN {
+                told.store(true, Ordering::Release);
+            }
+        }
+        asked.request();
+    });
+    begun
+}
