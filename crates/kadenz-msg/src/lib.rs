@@ -15,6 +15,7 @@
 //! - [`bus`]: publishing, subscribing, and the ways to receive.
 //! - [`loss`]: how many messages of which sender were lost, from LCM's own sequence numbers.
 //! - [`multicast`]: why multicast fails on a host, and what mends it.
+//! - [`service`]: requests, parameters, heartbeats, clock offsets and types on the wire.
 //! - [`log`]: event logs and MCAP, recording and playing.
 //! - [`watch`]: what goes over a bus: rates, jitter, bandwidth, loss.
 //!
@@ -29,6 +30,7 @@ pub mod loss;
 pub mod message;
 pub mod multicast;
 pub mod provider;
+pub mod service;
 mod sync;
 pub mod types;
 pub mod watch;

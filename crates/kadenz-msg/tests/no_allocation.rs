@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use kadenz_msg::bus::{Bus, SubscriptionOptions};
+use kadenz_rt::tuning::Tuning;
 use pose::{Pose, pose};
 
 const LONG: Duration = Duration::from_secs(10);
@@ -34,5 +35,37 @@ fn publishing_and_receiving_into_a_prepared_message_allocate_nothing() {
     // Each place of the provider's ring grows once.
     (0..2000).for_each(&mut round);
     let counted = measure(|| (0..2000).for_each(&mut round));
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+}
+
+#[test]
+fn a_heart_s_beats_allocate_nothing() {
+    let bus = Bus::open("memq://").unwrap();
+    let mut heart = bus.heart("arm", Duration::from_millis(1)).unwrap();
+    let mut state = ["calibrating", "running"].iter().cycle();
+    let mut round = |_| {
+        heart.set_state(state.next().unwrap());
+        heart.beat().unwrap();
+        heart.beat_if_due(kadenz_rt::clock::now()).unwrap();
+    };
+    // The outlet's buffer grows once.
+    (0..10).for_each(&mut round);
+    let counted = measure(|| (0..2000).for_each(&mut round));
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+}
+
+#[test]
+fn a_call_into_a_prepared_answer_allocates_nothing_at_the_caller() {
+    let bus = Bus::open("memq://").unwrap();
+    let answer = |pose: &Pose| Ok(pose.clone());
+    let _server = bus.serve("SAME", Tuning::default(), answer).unwrap();
+    let mut client = bus.client::<Pose, Pose>("SAME").unwrap();
+    let (asked, mut answered) = (pose(7), pose(0));
+    let mut round = |_| {
+        client.call_into(&asked, &mut answered, LONG).unwrap();
+    };
+    // Each place of the provider's ring grows once.
+    (0..2000).for_each(&mut round);
+    let counted = measure(|| (0..500).for_each(&mut round));
     assert_eq!(counted.count_total, 0, "{counted:?}");
 }

@@ -26,6 +26,7 @@ mod hub;
 #[cfg(all(test, loom))]
 mod loom;
 mod mailbox;
+mod published;
 mod publisher;
 mod routes;
 mod subscription;
@@ -42,6 +43,8 @@ pub use contract::Contract;
 pub use counters::Counters;
 pub use delivery::{Delivery, Hops, Incoming, RecvError};
 pub use mailbox::WhenFull;
+pub(crate) use published::{PublishedTypes, Told};
+pub(crate) use publisher::publish;
 pub use publisher::{Publisher, SendError};
 pub use subscription::{CounterWatcher, Latest, Place, Subscription, SubscriptionOptions};
 
@@ -71,6 +74,9 @@ struct Shared {
     hub: Lock<Option<Arc<Hub>>>,
     outlets: Lock<Outlets>,
     routes: AtomicU64,
+    /// What services receive by, once there are any.
+    beside: Lock<Option<Bus>>,
+    published: PublishedTypes,
 }
 
 #[derive(Debug, Default)]
@@ -132,6 +138,8 @@ impl Bus {
             hub: Lock::new(None),
             outlets: Lock::new(Outlets::default()),
             routes: AtomicU64::new(0),
+            beside: Lock::new(None),
+            published: PublishedTypes::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -163,7 +171,31 @@ impl Bus {
     /// Where that is no channel, or the provider cannot send.
     pub fn publisher<M: Message>(&self, channel: &str) -> Result<Publisher<M>, AdvertiseError> {
         let channel = Channel::new(channel)?;
-        Ok(Publisher::new(channel, self.shared.provider.outlet()?))
+        let publisher = Publisher::new(channel, self.shared.provider.outlet()?);
+        self.shared.published.add::<M>();
+        Ok(publisher)
+    }
+
+    /// The same messages, received apart from this bus: by an inlet of its own, which all clones
+    /// share. A thread that waits on it never receives for those that wait on this bus, so that a
+    /// loop's messages do not wait for a thread of lower priority; the system delivers each message
+    /// twice for it. Services with threads of their own use it. Not real-time safe.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        self.shared.beside.with(|beside| {
+            let new = || Self::over(&self.shared.url, self.shared.provider.clone());
+            beside.get_or_insert_with(new).clone()
+        })
+    }
+
+    /// The types that are published by this bus, as far as they are known.
+    pub(crate) fn published(&self) -> &PublishedTypes {
+        &self.shared.published
+    }
+
+    /// A way to publish to any channel, kept apart from those of [`Bus::publish`].
+    pub(crate) fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        self.shared.provider.outlet()
     }
 
     /// Publishes a message. The first one to a channel opens an outlet for it; later ones are

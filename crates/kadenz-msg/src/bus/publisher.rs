@@ -89,7 +89,7 @@ impl<M: Message> Publisher<M> {
 }
 
 /// Encodes a message where it is sent from, and sends it.
-pub(super) fn publish<M: Message>(
+pub(crate) fn publish<M: Message>(
     outlet: &mut dyn Outlet,
     channel: &Channel,
     message: &M,

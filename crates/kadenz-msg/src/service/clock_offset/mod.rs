@@ -1,0 +1,202 @@
+//! How far another host's clocks are from ours, and how sure that is.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz_msg::bus::Bus;
+//! use kadenz_msg::service::clock_offset::ClockClient;
+//! use kadenz_rt::tuning::Tuning;
+//!
+//! let bus = Bus::open("memq://")?;
+//! let _server = bus.serve_clock("arm-pc", Tuning::default())?;
+//! let mut clocks = ClockClient::new(&bus, "arm-pc")?;
+//! let offsets = clocks.measure(Duration::from_secs(5))?;
+//! // One host, one clock: zero lies within the bound.
+//! assert!(offsets.monotonic.least_ns() <= 0 && 0 <= offsets.monotonic.most_ns());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A query and its answer give four stamps: sent and returned by our clock, received and answered by
+//! the other one. Nothing arrives before it is sent, so the offset lies between `answered - returned`
+//! and `received - sent`, whatever the way took in either direction. Each exchange gives such an
+//! interval, [`OffsetFit`] intersects them, and widens what is known by the drift that is allowed for.
+//! The shortest round trips narrow it most. Nothing is averaged, so that the bound is one: it is wrong
+//! only where a clock drifts more than was allowed for, or steps, which the next exchange may tell.
+
+mod fit;
+
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, WallTime};
+use kadenz_rt::tuning::Tuning;
+
+pub use fit::{Added, Estimate, Exchange, ImpossibleExchange, OffsetFit, OneWay};
+
+use super::messages::{ClockQuery, ClockStamps};
+use super::request::{Asked, CallError, Client, ClientError, ServeError, Server, ServiceOptions};
+use crate::bus::Bus;
+
+/// By how much two clocks drift apart at most, where nothing else is said, in parts per million:
+/// quartz oscillators keep 100 each from -40 to 85 degrees, and NTP may slew by 500.
+pub const DRIFT_PPM: u32 = 700;
+
+/// What precedes the host's name in the service's.
+const SERVICE: &str = "KADENZ/CLOCK/";
+
+/// No clock query or answer is longer.
+const LONGEST: usize = 256;
+
+/// Asks one host for its time. As [`Client`], a call at a time.
+#[derive(Debug)]
+pub struct ClockClient {
+    client: Client<ClockQuery, ClockStamps>,
+    server: Option<i64>,
+    drift_ppm: u32,
+    monotonic: OffsetFit,
+    wall: OffsetFit,
+}
+
+/// How far a host's clocks are ahead of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockOffsets {
+    /// The monotonic ones.
+    pub monotonic: Estimate,
+    /// The wall clocks.
+    pub wall: Estimate,
+    /// How long the last query was under way, both ways.
+    pub round_trip_ns: u64,
+    /// Whether the last exchange contradicted what was known: the host or its server started again, or
+    /// a clock was set. What was known is forgotten then.
+    pub restarted: bool,
+}
+
+/// Why an exchange tells nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ClockError {
+    /// There was no answer.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The stamps cannot be.
+    #[error(transparent)]
+    Impossible(#[from] ImpossibleExchange),
+}
+
+impl Bus {
+    /// Tells this host's time to whoever asks for it by that name, on a thread that is tuned as told.
+    ///
+    /// # Errors
+    /// As [`Bus::serve`]; a host's name has 50 bytes at most.
+    pub fn serve_clock(&self, host: &str, tuning: Tuning) -> Result<Server, ServeError> {
+        let name = format!("{SERVICE}{host}");
+        let tell = |_: &ClockQuery, asked: &Asked| Ok(stamps(asked));
+        self.serve_with(&name, &options(), tuning, tell)
+    }
+}
+
+fn options() -> ServiceOptions {
+    ServiceOptions {
+        longest_payload: LONGEST,
+        ..ServiceOptions::default()
+    }
+}
+
+/// The kernel's stamp is not used: translating it to the monotonic clock has an error of its own.
+fn stamps(asked: &Asked) -> ClockStamps {
+    let received_wall_ns = WallTime::now().as_unix_ns();
+    let received = asked.delivery.stamps.taken;
+    ClockStamps {
+        received_monotonic_ns: signed(received.as_ns()),
+        received_wall_ns,
+        sent_wall_ns: WallTime::now().as_unix_ns(),
+        sent_monotonic_ns: signed(clock::now().as_ns()),
+    }
+}
+
+fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+impl ClockClient {
+    /// Asks the host of that name, and allows for [`DRIFT_PPM`].
+    ///
+    /// # Errors
+    /// As [`Bus::client`].
+    pub fn new(bus: &Bus, host: &str) -> Result<Self, ClientError> {
+        Self::with_drift(bus, host, DRIFT_PPM)
+    }
+
+    /// The same, and allows for clocks that drift apart by so many parts per million.
+    ///
+    /// # Errors
+    /// As [`Bus::client`].
+    pub fn with_drift(bus: &Bus, host: &str, drift_ppm: u32) -> Result<Self, ClientError> {
+        Ok(Self {
+            client: bus.client_with(&format!("{SERVICE}{host}"), &options())?,
+            server: None,
+            drift_ppm,
+            monotonic: OffsetFit::new(drift_ppm),
+            wall: OffsetFit::new(drift_ppm),
+        })
+    }
+
+    /// Asks once, and says what all exchanges together tell. Ask every few seconds: what is known
+    /// grows older.
+    ///
+    /// # Errors
+    /// Where there is no answer in time, or its stamps cannot be. What was known stays.
+    pub fn measure(&mut self, timeout: Duration) -> Result<ClockOffsets, ClockError> {
+        let wall_sent = WallTime::now().as_unix_ns();
+        let sent = signed(clock::now().as_ns());
+        let answer = self.client.ask(&ClockQuery { sent_ns: sent }, timeout)?;
+        let wall_returned = WallTime::now().as_unix_ns();
+        let returned = signed(answer.delivery.stamps.taken.as_ns());
+        let stamps = answer.reply;
+        let monotonic = Exchange {
+            sent_ns: sent,
+            received_ns: stamps.received_monotonic_ns,
+            answered_ns: stamps.sent_monotonic_ns,
+            returned_ns: returned,
+        };
+        let wall = Exchange {
+            sent_ns: wall_sent,
+            received_ns: stamps.received_wall_ns,
+            answered_ns: stamps.sent_wall_ns,
+            returned_ns: wall_returned,
+        };
+        let other = self.server.replace(answer.server);
+        let is_other = other.is_some_and(|it| it != answer.server);
+        if is_other {
+            self.monotonic = OffsetFit::new(self.drift_ppm);
+            self.wall = OffsetFit::new(self.drift_ppm);
+        }
+        self.add(monotonic, wall, is_other)
+    }
+
+    fn add(
+        &mut self,
+        monotonic: Exchange,
+        wall: Exchange,
+        is_other: bool,
+    ) -> Result<ClockOffsets, ClockError> {
+        let first = self.monotonic.add(monotonic)?;
+        let second = self.wall.add(wall)?;
+        let restarted = is_other || first == Added::Restarted || second == Added::Restarted;
+        Ok(ClockOffsets {
+            monotonic: self.monotonic.known_after(monotonic),
+            wall: self.wall.known_after(wall),
+            round_trip_ns: monotonic.round_trip_ns(),
+            restarted,
+        })
+    }
+
+    /// What is known of the monotonic clocks' offset at a time of ours.
+    #[must_use]
+    pub fn monotonic(&self) -> &OffsetFit {
+        &self.monotonic
+    }
+
+    /// What is known of the wall clocks' offset at a time of ours.
+    #[must_use]
+    pub fn wall(&self) -> &OffsetFit {
+        &self.wall
+    }
+}

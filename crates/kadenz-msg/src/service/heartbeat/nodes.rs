@@ -1,0 +1,102 @@
+use std::time::Duration;
+
+use kadenz_rt::clock;
+
+use super::CHANNEL;
+use super::watch::{Event, Node, Watch, WatchOptions, cut};
+use crate::bus::{Bus, RecvError, SubscribeError, Subscription, SubscriptionOptions};
+use crate::channel::LONGEST_CHANNEL;
+use crate::service::messages::Heartbeat;
+
+/// Beats that may wait.
+const QUEUE: usize = 1000;
+
+/// Events that may wait, of many nodes that died at once; what is more is told by [`Nodes::watch`].
+const MOST_EVENTS: usize = 10_000;
+
+/// The nodes of a bus.
+#[derive(Debug)]
+pub struct Nodes {
+    beats: Subscription<Heartbeat>,
+    beat: Heartbeat,
+    watch: Watch,
+    waiting: std::collections::VecDeque<NodeEvent>,
+}
+
+/// What happened to which node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeEvent {
+    /// The node's name.
+    pub name: String,
+    /// What happened.
+    pub event: Event,
+}
+
+impl Bus {
+    /// Watches the heartbeats of all programs on this bus.
+    ///
+    /// # Errors
+    /// As [`Bus::subscribe`].
+    pub fn watch_nodes(&self, options: &WatchOptions) -> Result<Nodes, SubscribeError> {
+        let queue = SubscriptionOptions {
+            queue: QUEUE,
+            ..SubscriptionOptions::default()
+        };
+        Ok(Nodes {
+            beats: self.subscribe_with(CHANNEL, &queue)?,
+            beat: Heartbeat::default(),
+            watch: Watch::new(*options),
+            waiting: std::collections::VecDeque::new(),
+        })
+    }
+}
+
+impl Nodes {
+    /// Waits until something happens to a node; `None` after the timeout. Allocates the event.
+    ///
+    /// # Errors
+    /// Where nothing can be received.
+    pub fn next_event(&mut self, timeout: Duration) -> Result<Option<NodeEvent>, RecvError> {
+        let until = clock::now() + timeout;
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Ok(Some(event));
+            }
+            let now = clock::now();
+            let next = self.watch.next_look().map_or(until, |it| it.min(until));
+            match self.beats.recv_into(&mut self.beat, next.remaining(now)) {
+                Ok(Some(delivery)) => self.hear(delivery.stamps.taken),
+                // Beats that wait come first: who is late in asking must not call others late.
+                Ok(None) => self.look(),
+                Err(RecvError::Decode { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            if self.waiting.is_empty() && clock::now() >= until {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// What is known of all nodes.
+    #[must_use]
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    fn hear(&mut self, at: clock::MonotonicTime) {
+        if let Some(event) = self.watch.heard(&self.beat, at) {
+            let name = cut(&self.beat.name, LONGEST_CHANNEL).to_owned();
+            self.waiting.push_back(NodeEvent { name, event });
+        }
+    }
+
+    fn look(&mut self) {
+        let waiting = &mut self.waiting;
+        self.watch.look(clock::now(), |node: &Node, event| {
+            if waiting.len() < MOST_EVENTS {
+                let name = node.name.clone();
+                waiting.push_back(NodeEvent { name, event });
+            }
+        });
+    }
+}

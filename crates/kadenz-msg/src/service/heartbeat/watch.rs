@@ -1,0 +1,294 @@
+//! What beats, and their absence, tell of nodes; sans-IO.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use crate::channel::LONGEST_CHANNEL;
+use crate::service::messages::Heartbeat;
+
+/// What a heart's interval may be; what others state is taken as the nearest of these.
+pub(super) const INTERVALS: RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_secs(3600);
+
+/// The longest state that is kept, in bytes.
+const LONGEST_STATE: usize = 200;
+
+/// When a node counts as what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WatchOptions {
+    /// How many nodes are known at most; a dead one makes room for a new one.
+    pub most_nodes: usize,
+    /// After how many of its intervals without a beat a node is late.
+    pub late_after: u32,
+    /// After how many of its intervals without a beat a node is dead.
+    pub dead_after: u32,
+}
+
+impl Default for WatchOptions {
+    fn default() -> Self {
+        Self {
+            most_nodes: 1000,
+            late_after: 2,
+            dead_after: 5,
+        }
+    }
+}
+
+/// Whether a node lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// It beats.
+    Alive,
+    /// Its beat is overdue.
+    Late,
+    /// It has been silent for so long that it is taken for dead.
+    Dead,
+}
+
+/// What happened to a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Its first beat came.
+    Appeared,
+    /// Its beat is overdue.
+    Late,
+    /// It is taken for dead.
+    Died,
+    /// It beats again, as the same instance: it or the network had paused.
+    Recovered,
+    /// Another instance of it beats: it was started again.
+    Restarted,
+    /// Two instances beat by turns: two programs have one name.
+    Doubled,
+}
+
+/// A program that beats, or did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What it says of itself.
+    pub state: String,
+    /// Its present instance.
+    pub instance: i64,
+    /// When that started, microseconds since 1970 by its own clock.
+    pub started_us: i64,
+    /// How often it says that it beats.
+    pub interval: Duration,
+    /// Whether it lives.
+    pub life: Life,
+    /// When it was heard last.
+    pub heard: MonotonicTime,
+    /// The number of its last beat.
+    pub number: i64,
+    /// Beats of this instance that never came.
+    pub missed: u64,
+    /// How often it was started again.
+    pub restarts: u64,
+    /// Whether two programs have its name.
+    pub doubled: bool,
+    former: Option<i64>,
+}
+
+/// Knows which nodes live, from their beats and the time. Sans-IO; allocates only for nodes that it
+/// has not seen before, and for longer states.
+///
+/// ```
+/// use std::time::Duration;
+/// use kadenz_msg::service::heartbeat::{Event, Life, Watch, WatchOptions};
+/// use kadenz_msg::service::messages::Heartbeat;
+/// use kadenz_rt::clock::MonotonicTime;
+///
+/// let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
+/// let mut watch = Watch::new(WatchOptions::default());
+/// let beat = Heartbeat { name: "arm".to_owned(), interval_us: 100_000, ..Heartbeat::default() };
+/// assert_eq!(watch.heard(&beat, at(0)), Some(Event::Appeared));
+///
+/// let mut events = Vec::new();
+/// watch.look(at(600), |node, event| events.push((node.name.clone(), event)));
+/// assert_eq!(events, [("arm".to_owned(), Event::Died)]);
+/// ```
+#[derive(Debug)]
+pub struct Watch {
+    options: WatchOptions,
+    nodes: BTreeMap<String, Node>,
+    crowded_out: u64,
+}
+
+impl Watch {
+    /// Knows no node yet.
+    #[must_use]
+    pub fn new(options: WatchOptions) -> Self {
+        Self {
+            options,
+            nodes: BTreeMap::new(),
+            crowded_out: 0,
+        }
+    }
+
+    /// Takes note of a beat, and says what it tells that was not known.
+    pub fn heard(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
+        if let Some(node) = self.nodes.get_mut(cut(&beat.name, LONGEST_CHANNEL)) {
+            return node.heard(beat, at);
+        }
+        if self.nodes.len() >= self.options.most_nodes && !self.make_room() {
+            self.crowded_out += 1;
+            return None;
+        }
+        let node = Node::of(beat, at);
+        self.nodes.insert(node.name.clone(), node);
+        Some(Event::Appeared)
+    }
+
+    /// Looks for nodes that are late or dead by now, and tells each that was not before.
+    pub fn look(&mut self, now: MonotonicTime, mut tell: impl FnMut(&Node, Event)) {
+        for node in self.nodes.values_mut() {
+            let life = node.life_at(now, &self.options);
+            // A beat alone makes a node alive.
+            if life == node.life || life == Life::Alive || node.life == Life::Dead {
+                continue;
+            }
+            node.life = life;
+            tell(
+                node,
+                match life {
+                    Life::Dead => Event::Died,
+                    Life::Late | Life::Alive => Event::Late,
+                },
+            );
+        }
+    }
+
+    /// When the next node will be late or dead, if nothing comes.
+    #[must_use]
+    pub fn next_look(&self) -> Option<MonotonicTime> {
+        let nodes = self.nodes.values();
+        nodes.filter_map(|it| it.next_look(&self.options)).min()
+    }
+
+    /// All nodes that are known, by name.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values()
+    }
+
+    /// A node by its name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.get(name)
+    }
+
+    /// How many beats came of nodes for which there was no room.
+    #[must_use]
+    pub fn crowded_out(&self) -> u64 {
+        self.crowded_out
+    }
+
+    /// Forgets the node that has been dead for longest.
+    fn make_room(&mut self) -> bool {
+        let dead = self.nodes.values().filter(|it| it.life == Life::Dead);
+        let Some(name) = dead.min_by_key(|it| it.heard).map(|it| it.name.clone()) else {
+            return false;
+        };
+        self.nodes.remove(&name).is_some()
+    }
+}
+
+impl Node {
+    fn of(beat: &Heartbeat, at: MonotonicTime) -> Self {
+        Self {
+            name: cut(&beat.name, LONGEST_CHANNEL).to_owned(),
+            state: cut(&beat.state, LONGEST_STATE).to_owned(),
+            instance: beat.instance,
+            started_us: beat.started_us,
+            interval: interval(beat),
+            life: Life::Alive,
+            heard: at,
+            number: beat.number,
+            missed: 0,
+            restarts: 0,
+            doubled: false,
+            former: None,
+        }
+    }
+
+    fn heard(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
+        if Some(beat.instance) == self.former {
+            let told = std::mem::replace(&mut self.doubled, true);
+            return (!told).then_some(Event::Doubled);
+        }
+        if beat.instance != self.instance {
+            self.begin_again(beat, at);
+            return Some(Event::Restarted);
+        }
+        if beat.number <= self.number {
+            // Doubled or overtaken by the network.
+            return None;
+        }
+        let skipped = beat.number.saturating_sub(self.number).saturating_sub(1);
+        self.missed = self.missed.saturating_add(skipped.unsigned_abs());
+        self.take(beat, at);
+        let before = std::mem::replace(&mut self.life, Life::Alive);
+        (before != Life::Alive).then_some(Event::Recovered)
+    }
+
+    fn begin_again(&mut self, beat: &Heartbeat, at: MonotonicTime) {
+        self.former = Some(self.instance);
+        self.instance = beat.instance;
+        self.started_us = beat.started_us;
+        self.life = Life::Alive;
+        self.missed = 0;
+        self.restarts += 1;
+        self.doubled = false;
+        self.take(beat, at);
+    }
+
+    fn take(&mut self, beat: &Heartbeat, at: MonotonicTime) {
+        self.number = beat.number;
+        self.interval = interval(beat);
+        self.heard = at;
+        let state = cut(&beat.state, LONGEST_STATE);
+        if self.state != state {
+            self.state.clear();
+            self.state.push_str(state);
+        }
+    }
+
+    fn life_at(&self, now: MonotonicTime, options: &WatchOptions) -> Life {
+        if now > self.heard + self.interval.saturating_mul(options.dead_after) {
+            Life::Dead
+        } else if now > self.heard + self.interval.saturating_mul(options.late_after) {
+            Life::Late
+        } else {
+            Life::Alive
+        }
+    }
+
+    fn next_look(&self, options: &WatchOptions) -> Option<MonotonicTime> {
+        let beats = match self.life {
+            Life::Alive => options.late_after.min(options.dead_after),
+            Life::Late => options.dead_after,
+            Life::Dead => return None,
+        };
+        let until = self.heard + self.interval.saturating_mul(beats);
+        Some(until + Duration::from_nanos(1))
+    }
+}
+
+fn interval(beat: &Heartbeat) -> Duration {
+    let stated = Duration::from_micros(u64::try_from(beat.interval_us).unwrap_or(0));
+    stated.clamp(*INTERVALS.start(), *INTERVALS.end())
+}
+
+pub(super) fn cut(text: &str, longest: usize) -> &str {
+    let mut end = text.len().min(longest);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn at(ms: u64) -> MonotonicTime {
+    MonotonicTime::from_ns(ms * 1_000_000)
+}
+
+/// A beat of a node that beats every 100 ms.
+fn beat(name: &str, instance: i64, number: i64) -> Heartbeat {
+    Heartbeat {
+        instance,
+        number,
+        interval_us: 100_000,
+        name: name.to_owned(),
+        ..Heartbeat::default()
+    }
+}
+
+fn events(watch: &mut Watch, now: MonotonicTime) -> Vec<(String, Event)> {
+    let mut events = Vec::new();
+    watch.look(now, |node, event| events.push((node.name.clone(), event)));
+    events
+}
+
+#[test]
+fn a_node_is_alive_late_dead_and_alive_again_and_each_is_told_once() {
+    let mut watch = Watch::new(WatchOptions::default());
+    assert_eq!(
+        watch.heard(&beat("arm", 7, 0), at(0)),
+        Some(Event::Appeared)
+    );
+    assert_eq!(events(&mut watch, at(200)), []);
+    assert_eq!(events(&mut watch, at(201)), [("arm".into(), Event::Late)]);
+    assert_eq!(events(&mut watch, at(499)), []);
+    assert_eq!(events(&mut watch, at(501)), [("arm".into(), Event::Died)]);
+    assert_eq!(events(&mut watch, at(900)), []);
+    assert_eq!(
+        watch.heard(&beat("arm", 7, 9), at(901)),
+        Some(Event::Recovered)
+    );
+    let node = watch.node("arm").unwrap();
+    assert_eq!((node.life, node.missed, node.restarts), (Life::Alive, 8, 0));
+}
+
+#[test]
+fn another_instance_is_a_restart_and_two_by_turns_are_told_as_such() {
+    let mut watch = Watch::new(WatchOptions::default());
+    watch.heard(&beat("arm", 1, 500), at(0));
+    assert_eq!(
+        watch.heard(&beat("arm", 2, 0), at(50)),
+        Some(Event::Restarted)
+    );
+    assert_eq!(watch.heard(&beat("arm", 2, 1), at(150)), None);
+    assert_eq!(watch.node("arm").unwrap().restarts, 1);
+    assert_eq!(
+        watch.heard(&beat("arm", 1, 501), at(160)),
+        Some(Event::Doubled)
+    );
+    assert_eq!(
+        watch.heard(&beat("arm", 1, 502), at(260)),
+        None,
+        "told once"
+    );
+    let node = watch.node("arm").unwrap();
+    assert!(node.doubled && node.restarts == 1 && node.missed == 0);
+}
+
+#[test]
+fn doubled_and_overtaken_beats_change_nothing() {
+    let mut watch = Watch::new(WatchOptions::default());
+    watch.heard(&beat("arm", 1, 5), at(0));
+    let before = watch.node("arm").unwrap().clone();
+    assert_eq!(watch.heard(&beat("arm", 1, 5), at(90)), None);
+    assert_eq!(watch.heard(&beat("arm", 1, 4), at(91)), None);
+    assert_eq!(*watch.node("arm").unwrap(), before);
+}
+
+#[test]
+fn the_next_look_is_when_something_happens() {
+    let mut watch = Watch::new(WatchOptions::default());
+    assert_eq!(watch.next_look(), None);
+    watch.heard(&beat("arm", 1, 0), at(0));
+    for event in [Event::Late, Event::Died] {
+        let next = watch.next_look().unwrap();
+        assert_eq!(events(&mut watch, next - Duration::from_nanos(1)), []);
+        assert_eq!(events(&mut watch, next), [("arm".into(), event)]);
+    }
+    assert_eq!(watch.next_look(), None);
+}
+
+#[test]
+fn the_longest_dead_makes_room_and_the_living_never_do() {
+    let mut watch = Watch::new(WatchOptions {
+        most_nodes: 2,
+        ..WatchOptions::default()
+    });
+    watch.heard(&beat("a", 1, 0), at(0));
+    watch.heard(&beat("b", 1, 0), at(10));
+    assert_eq!(watch.heard(&beat("c", 1, 0), at(20)), None);
+    assert_eq!(watch.crowded_out(), 1);
+    events(&mut watch, at(1000));
+    watch.heard(&beat("c", 1, 1), at(1001));
+    let names: Vec<_> = watch.nodes().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["b", "c"]);
+}
+
+#[test]
+fn what_a_stranger_states_is_bounded() {
+    let mut watch = Watch::new(WatchOptions::default());
+    let monstrous = Heartbeat {
+        interval_us: i64::MIN,
+        number: i64::MIN,
+        name: "ü".repeat(1000),
+        state: "s".repeat(100_000),
+        ..Heartbeat::default()
+    };
+    watch.heard(&monstrous, at(0));
+    let next = Heartbeat {
+        interval_us: i64::MAX,
+        number: i64::MAX,
+        ..monstrous
+    };
+    watch.heard(&next, at(1));
+    let node = watch.nodes().next().unwrap();
+    assert_eq!((node.name.len(), node.state.len()), (62, 200));
+    assert_eq!(node.interval, Duration::from_secs(3600));
+    assert!(events(&mut watch, at(u64::MAX / 1_000_000)).len() == 1);
+}
+
+proptest! {
+    /// Told events and states agree, whatever comes in whatever order of time.
+    #[test]
+    fn a_node_s_life_is_what_was_told_last(
+        steps in prop::collection::vec((0..3_i64, 0..50_i64, 0..400_u64, any::<bool>()), 0..100)
+    ) {
+        let mut watch = Watch::new(WatchOptions::default());
+        let mut told = None;
+        let mut now = 0;
+        for (instance, number, pause, looks) in steps {
+            now += pause;
+            if looks {
+                watch.look(at(now), |_, event| told = Some(event));
+            } else if let Some(event) = watch.heard(&beat("arm", instance, number), at(now))
+                && event != Event::Doubled
+            {
+                told = Some(event);
+            }
+            let life = watch.node("arm").map(|it| it.life);
+            let expected = told.map(|it| match it {
+                Event::Late => Life::Late,
+                Event::Died => Life::Dead,
+                _ => Life::Alive,
+            });
+            prop_assert_eq!(life, expected);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What stands on top of the bus, small: requests with answers, parameters, heartbeats, clock offsets,
+//! and types on the wire.
+//!
+//! - [`request`]: a call with an answer and a timeout.
+//! - [`parameters`]: a program's named values, read and set by others.
+//! - [`heartbeat`]: which programs live, are late, dead, or started again.
+//! - [`clock_offset`]: how far another host's clocks are from ours, and how sure that is.
+//! - [`messages`]: what they say to each other, described in `lcm/kadenz.lcm`.
+//!
+//! All of it is messages on ordinary channels, whose names begin with `KADENZ/`; any LCM program may
+//! take part. What waits for others' questions has a thread of its own and receives apart from the
+//! program's loop ([`Bus::beside`](crate::bus::Bus::beside)).
+
+pub mod clock_offset;
+pub mod heartbeat;
+pub mod messages;
+pub mod request;
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use crate::channel::{Channel, Pattern};
+
+/// A number that no other program has, as far as chance goes: the standard library's hasher is keyed
+/// by the system's randomness.
+pub(crate) fn drawn() -> i64 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u64(kadenz_rt::clock::now().as_ns());
+    hasher.write_u32(std::process::id());
+    hasher.finish().cast_signed()
+}
+
+/// The pattern that matches one channel alone, whatever its name is made of.
+pub(crate) fn pattern_of(channel: &Channel) -> String {
+    let name = channel.as_str();
+    match Pattern::new(name) {
+        Ok(pattern) if pattern.exactly() == Some(name) => name.to_owned(),
+        _ => regex::escape(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_s_pattern_matches_it_alone() -> Result<(), Box<dyn std::error::Error>> {
+        for name in ["ADD", "KADENZ/REPLY/0a", "a.b", "x*", "(", "arm-1"] {
+            let pattern = Pattern::new(&pattern_of(&Channel::new(name)?))?;
+            assert!(pattern.matches(name), "{name}");
+            assert!(!pattern.matches("acb") && !pattern.matches("xx"), "{name}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn numbers_that_are_drawn_differ() {
+        let mut numbers: Vec<i64> = (0..1000).map(|_| drawn()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 1000);
+    }
+}

@@ -1,0 +1,279 @@
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::{ServiceOptions, reply_channel};
+use crate::bus::{
+    AdvertiseError, Bus, Delivery, Publisher, RecvError, SendError, SubscribeError, Subscription,
+    SubscriptionOptions,
+};
+use crate::channel::Channel;
+use crate::codec::{DecodeError, EncodeError};
+use crate::message::Message;
+use crate::service::drawn;
+use crate::service::messages::{Reply, Request};
+
+/// Answers that may wait: one, and late ones of calls that were given up.
+const QUEUE: usize = 8;
+
+/// Calls a service by its name.
+///
+/// One call at a time; threads that call at once have a client each. Real-time safety: a call waits
+/// for its answer, up to the timeout; [`Client::call_into`] allocates nothing once requests and
+/// answers of that length have gone to and fro, where the provider is real-time safe.
+#[derive(Debug)]
+pub struct Client<Req, Rep> {
+    publisher: Publisher<Request>,
+    replies: Subscription<Reply>,
+    request: Request,
+    reply: Reply,
+    longest_payload: usize,
+    ignored: u64,
+    of: PhantomData<fn(&Req) -> Rep>,
+}
+
+/// An answer, and who gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer<Rep> {
+    /// What it says.
+    pub reply: Rep,
+    /// The server's number: another one after a restart, or where another server was faster.
+    pub server: i64,
+    /// When the answer passed where.
+    pub delivery: Delivery,
+}
+
+/// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// No answer came in time: nobody serves the name, the server is busy or gone, or the network
+    /// lost the request or its answer.
+    #[error(
+        "{service} did not answer within {} ms: is a server of that name on this bus? Whether it did its work is not known",
+        timeout.as_millis()
+    )]
+    Timeout {
+        /// The service.
+        service: Channel,
+        /// How long was waited.
+        timeout: Duration,
+    },
+    /// The server says why it does not do it.
+    #[error("{service} refuses: {reason}")]
+    Refused {
+        /// The service.
+        service: Channel,
+        /// Its words.
+        reason: String,
+    },
+    /// The answer is not of the type that was expected.
+    #[error("the answer of {service}: {source}")]
+    Decode {
+        /// The service.
+        service: Channel,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// The request or its answer is longer than agreed.
+    #[error("{what} of {service} has {length} bytes, more than the {longest} that are agreed")]
+    TooLong {
+        /// The service.
+        service: Channel,
+        /// The request, or the answer.
+        what: &'static str,
+        /// Its length.
+        length: usize,
+        /// The longest.
+        longest: usize,
+    },
+    /// The request cannot be encoded.
+    #[error("the request to {service} cannot be encoded: {source}")]
+    Encode {
+        /// The service.
+        service: Channel,
+        /// What is wrong with it.
+        source: EncodeError,
+    },
+    /// The request was not sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// Nothing can be received.
+    #[error(transparent)]
+    Receive(#[from] RecvError),
+}
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The service's name is no channel, or nothing can be sent.
+    #[error(transparent)]
+    Advertise(#[from] AdvertiseError),
+    /// Nothing can be received.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+}
+
+impl Bus {
+    /// A way to call the service of that name. Not real-time safe itself.
+    ///
+    /// # Errors
+    /// Where that is no channel, or the provider cannot send or receive.
+    pub fn client<Req: Message, Rep: Message + Default>(
+        &self,
+        service: &str,
+    ) -> Result<Client<Req, Rep>, ClientError> {
+        self.client_with(service, &ServiceOptions::default())
+    }
+
+    /// As [`Bus::client`], with bounds of one's own.
+    ///
+    /// # Errors
+    /// As [`Bus::client`].
+    pub fn client_with<Req: Message, Rep: Message + Default>(
+        &self,
+        service: &str,
+        options: &ServiceOptions,
+    ) -> Result<Client<Req, Rep>, ClientError> {
+        let client = drawn();
+        let publisher = self.publisher(service)?;
+        let replies = reply_channel(client).map_err(AdvertiseError::Channel)?;
+        let queue = SubscriptionOptions {
+            queue: QUEUE,
+            ..SubscriptionOptions::default()
+        };
+        Ok(Client {
+            publisher,
+            replies: self.subscribe_with(replies.as_str(), &queue)?,
+            request: Request {
+                client,
+                ..Request::default()
+            },
+            reply: Reply::default(),
+            longest_payload: options.longest_payload,
+            ignored: 0,
+            of: PhantomData,
+        })
+    }
+}
+
+impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
+    /// Asks, and waits for the answer. Allocates the answer.
+    ///
+    /// # Errors
+    /// Where no answer came in time, the server refuses, or the answer is of another type. The next
+    /// call goes on, and takes no answer to this one.
+    pub fn call(&mut self, request: &Req, timeout: Duration) -> Result<Rep, CallError> {
+        Ok(self.ask(request, timeout)?.reply)
+    }
+
+    /// As [`Client::call`], and says who answered and when.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn ask(&mut self, request: &Req, timeout: Duration) -> Result<Answer<Rep>, CallError> {
+        let mut reply = Rep::default();
+        let (server, delivery) = self.call_into(request, &mut reply, timeout)?;
+        Ok(Answer {
+            reply,
+            server,
+            delivery,
+        })
+    }
+
+    /// As [`Client::ask`], over an answer that is there already, whose memory is used again. Returns
+    /// the server's number and when the answer passed where.
+    ///
+    /// # Errors
+    /// As [`Client::call`]; the answer then holds a mixture.
+    pub fn call_into(
+        &mut self,
+        request: &Req,
+        reply: &mut Rep,
+        timeout: Duration,
+    ) -> Result<(i64, Delivery), CallError> {
+        self.send(request)?;
+        let delivery = self.wait(timeout)?;
+        let service = *self.publisher.channel();
+        if self.reply.refused {
+            let reason = self.reply.reason.clone();
+            return Err(CallError::Refused { service, reason });
+        }
+        self.bound("the answer", self.reply.payload.len())?;
+        reply
+            .decode_from(&self.reply.payload)
+            .map_err(|source| CallError::Decode { service, source })?;
+        Ok((self.reply.server, delivery))
+    }
+
+    fn send(&mut self, request: &Req) -> Result<(), CallError> {
+        let service = *self.publisher.channel();
+        let length = request.encoded_length();
+        self.bound("the request", length)?;
+        let payload = &mut self.request.payload;
+        payload.resize(length, 0);
+        let used = request
+            .encode_into(payload)
+            .map_err(|source| CallError::Encode { service, source })?;
+        payload.truncate(used);
+        self.request.size = i32::try_from(used).unwrap_or(i32::MAX);
+        self.request.number += 1;
+        Ok(self.publisher.publish(&self.request)?)
+    }
+
+    /// Waits for the answer to the request that was sent last; all others are ignored.
+    fn wait(&mut self, timeout: Duration) -> Result<Delivery, CallError> {
+        let until = clock::now() + timeout;
+        loop {
+            match self.replies.recv_into(&mut self.reply, left(until)) {
+                Ok(Some(delivery)) if self.is_meant() => return Ok(delivery),
+                Ok(Some(_)) | Err(RecvError::Decode { .. }) => self.ignored += 1,
+                Ok(None) => {
+                    let service = *self.publisher.channel();
+                    return Err(CallError::Timeout { service, timeout });
+                }
+                Err(error) => return Err(error.into()),
+            }
+            // Whoever floods the channel keeps nobody here beyond the timeout.
+            if left(until).is_zero() && !timeout.is_zero() {
+                let service = *self.publisher.channel();
+                return Err(CallError::Timeout { service, timeout });
+            }
+        }
+    }
+
+    fn is_meant(&self) -> bool {
+        let (reply, request) = (&self.reply, &self.request);
+        (reply.client, reply.number) == (request.client, request.number)
+    }
+
+    fn bound(&self, what: &'static str, length: usize) -> Result<(), CallError> {
+        let longest = self.longest_payload;
+        if length <= longest && i32::try_from(length).is_ok() {
+            return Ok(());
+        }
+        Err(CallError::TooLong {
+            service: *self.publisher.channel(),
+            what,
+            length,
+            longest,
+        })
+    }
+
+    /// How many messages on its channel were no answer to the call at hand: late ones, second ones,
+    /// and what is no answer at all.
+    #[must_use]
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    /// The service it calls.
+    #[must_use]
+    pub fn service(&self) -> &Channel {
+        self.publisher.channel()
+    }
+}
+
+fn left(until: MonotonicTime) -> Duration {
+    until.remaining(clock::now())
+}

@@ -1,0 +1,297 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kadenz_rt::tuning::{Measure, Tuning};
+
+use super::ledger::Ledger;
+use super::{ServiceOptions, reply_channel};
+use crate::bus::{self, Bus, Callback, Delivery, RecvError, SubscribeError, SubscriptionOptions};
+use crate::channel::{Channel, ChannelError};
+use crate::message::Message;
+use crate::provider::{Outlet, ProviderError};
+use crate::service::drawn;
+use crate::service::messages::{Reply, Request};
+
+/// The longest reason of a refusal, in bytes; what is longer is cut.
+const LONGEST_REASON: usize = 1000;
+
+/// Answers the calls of one name, on a thread of its own. Dropping it ends the thread, after the
+/// request in hand.
+///
+/// Each request has at most one answer, which goes to its client alone. A handler that panics ends
+/// the thread; its callers time out.
+#[derive(Debug)]
+pub struct Server {
+    callback: Callback,
+    counts: Arc<Counts>,
+    number: i64,
+}
+
+/// What became of the requests of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerCounters {
+    /// Requests that were answered.
+    pub answered: u64,
+    /// Requests that were refused: by the handler, or because they were too long or of another type.
+    pub refused: u64,
+    /// Requests that had come before, or were overtaken by a later one of the same client. They had no
+    /// answer.
+    pub repeated: u64,
+    /// Messages on the channel that are no requests.
+    pub undecodable: u64,
+    /// Answers that the provider did not take.
+    pub unsent: u64,
+    /// Requests that had to make room for later ones.
+    pub dropped: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    answered: AtomicU64,
+    refused: AtomicU64,
+    repeated: AtomicU64,
+    undecodable: AtomicU64,
+    unsent: AtomicU64,
+}
+
+/// Who asks, and when the question passed where.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// The client's number.
+    pub client: i64,
+    /// Which of its calls it is.
+    pub number: i64,
+    /// When the request passed where.
+    pub delivery: Delivery,
+}
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The name is no channel.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// Nothing can be received, or there is no thread.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    /// Nothing can be sent.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+}
+
+impl Bus {
+    /// Answers the calls of a name by a function, on a thread that is tuned as told and receives
+    /// [beside](Bus::beside) this bus. What the function returns as an error is told to the caller.
+    ///
+    /// # Errors
+    /// Where the name is no channel, the provider cannot send or receive, or no thread is to be had.
+    pub fn serve<Req, Rep, F>(
+        &self,
+        name: &str,
+        tuning: Tuning,
+        mut handler: F,
+    ) -> Result<Server, ServeError>
+    where
+        Req: Message + Default + Send + 'static,
+        Rep: Message,
+        F: FnMut(&Req) -> Result<Rep, String> + Send + 'static,
+    {
+        let handler = move |request: &Req, _: &Asked| handler(request);
+        self.serve_with(name, &ServiceOptions::default(), tuning, handler)
+    }
+
+    /// As [`Bus::serve`], with bounds of one's own, and a function that is told who asks.
+    ///
+    /// # Errors
+    /// As [`Bus::serve`].
+    pub fn serve_with<Req, Rep, F>(
+        &self,
+        name: &str,
+        options: &ServiceOptions,
+        tuning: Tuning,
+        handler: F,
+    ) -> Result<Server, ServeError>
+    where
+        Req: Message + Default + Send + 'static,
+        Rep: Message,
+        F: FnMut(&Req, &Asked) -> Result<Rep, String> + Send + 'static,
+    {
+        // A name is not a pattern: a service answers on one channel.
+        let channel = Channel::new(name)?;
+        let counts = Arc::new(Counts::default());
+        let number = drawn();
+        let mut desk = Desk {
+            outlet: self.outlet()?,
+            ledger: Ledger::new(),
+            reply: Reply {
+                server: number,
+                ..Reply::default()
+            },
+            request: Req::default(),
+            longest: options.longest_payload,
+            counts: Arc::clone(&counts),
+            handler,
+        };
+        let queue = SubscriptionOptions {
+            queue: options.queue,
+            ..SubscriptionOptions::default()
+        };
+        let pattern = crate::service::pattern_of(&channel);
+        let take = move |incoming: Result<(&Request, &Delivery), RecvError>| desk.take(incoming);
+        let callback = self.beside().on_message(&pattern, &queue, tuning, take)?;
+        Ok(Server {
+            callback,
+            counts,
+            number,
+        })
+    }
+}
+
+impl Server {
+    /// What its thread asked of the machine and what it got.
+    #[must_use]
+    pub fn measures(&self) -> &[Measure] {
+        self.callback.measures()
+    }
+
+    /// What became of the requests until now. Real-time safe.
+    #[must_use]
+    pub fn counters(&self) -> ServerCounters {
+        let of = |it: &AtomicU64| it.load(Ordering::Relaxed);
+        let queue = self.callback.watcher().counters();
+        ServerCounters {
+            answered: of(&self.counts.answered),
+            refused: of(&self.counts.refused),
+            repeated: of(&self.counts.repeated),
+            undecodable: of(&self.counts.undecodable),
+            unsent: of(&self.counts.unsent),
+            dropped: queue.dropped_oldest,
+        }
+    }
+
+    /// Its number, which its answers bear.
+    #[must_use]
+    pub fn number(&self) -> i64 {
+        self.number
+    }
+}
+
+/// What the thread holds.
+struct Desk<Req, F> {
+    outlet: Box<dyn Outlet>,
+    ledger: Ledger,
+    reply: Reply,
+    request: Req,
+    longest: usize,
+    counts: Arc<Counts>,
+    handler: F,
+}
+
+impl<Req, F> Desk<Req, F>
+where
+    Req: Message + Default,
+{
+    fn take<Rep>(&mut self, incoming: Result<(&Request, &Delivery), RecvError>)
+    where
+        Rep: Message,
+        F: FnMut(&Req, &Asked) -> Result<Rep, String>,
+    {
+        let (request, delivery) = match incoming {
+            Ok(it) => it,
+            Err(RecvError::Decode { .. }) => return add(&self.counts.undecodable),
+            Err(RecvError::Provider(_) | RecvError::Ended) => return,
+        };
+        if !self.ledger.is_new(request.client, request.number) {
+            return add(&self.counts.repeated);
+        }
+        let asked = Asked {
+            client: request.client,
+            number: request.number,
+            delivery: *delivery,
+        };
+        self.reply.client = request.client;
+        self.reply.number = request.number;
+        match self.answer(&request.payload, &asked) {
+            Ok(()) => self.send(false, String::new()),
+            Err(reason) => self.send(true, reason),
+        }
+    }
+
+    /// Puts the encoded answer into the reply.
+    fn answer<Rep>(&mut self, payload: &[u8], asked: &Asked) -> Result<(), String>
+    where
+        Rep: Message,
+        F: FnMut(&Req, &Asked) -> Result<Rep, String>,
+    {
+        bounded("the request", payload.len(), self.longest)?;
+        let decoded = self.request.decode_from(payload);
+        decoded.map_err(|error| format!("the request: {error}"))?;
+        let answer = (self.handler)(&self.request, asked)?;
+        let length = answer.encoded_length();
+        bounded("the answer", length, self.longest)?;
+        let payload = &mut self.reply.payload;
+        payload.resize(length, 0);
+        let used = answer.encode_into(payload);
+        let used = used.map_err(|error| format!("the answer: {error}"))?;
+        payload.truncate(used);
+        Ok(())
+    }
+
+    fn send(&mut self, refused: bool, reason: String) {
+        let reply = &mut self.reply;
+        reply.refused = refused;
+        reply.reason = printable(reason);
+        if refused {
+            reply.payload.clear();
+        }
+        reply.size = i32::try_from(reply.payload.len()).unwrap_or(i32::MAX);
+        let counts = &self.counts;
+        let sent = reply_channel(reply.client)
+            .is_ok_and(|channel| bus::publish(&mut *self.outlet, &channel, reply).is_ok());
+        add(match (sent, refused) {
+            (false, _) => &counts.unsent,
+            (true, true) => &counts.refused,
+            (true, false) => &counts.answered,
+        });
+    }
+}
+
+fn bounded(what: &str, length: usize, longest: usize) -> Result<(), String> {
+    if length <= longest && i32::try_from(length).is_ok() {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} has {length} bytes, more than the {longest} that are agreed"
+    ))
+}
+
+/// A reason as it can be sent: without NUL, and not too long.
+fn printable(mut reason: String) -> String {
+    let mut end = reason.len().min(LONGEST_REASON);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    reason.truncate(end);
+    if reason.contains('\0') {
+        reason = reason.replace('\0', " ");
+    }
+    reason
+}
+
+fn add(count: &AtomicU64) {
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_cut_between_characters_and_holds_no_nul() {
+        assert_eq!(printable("a\0b".to_owned()), "a b");
+        let long = format!("x{}", "ü".repeat(1000));
+        let cut = printable(long);
+        assert_eq!(cut.len(), 999);
+        assert!(cut.ends_with('ü'));
+    }
+}

@@ -1,0 +1,32 @@
+//! What a program may rely on of the services on top of the bus.
+#![allow(clippy::unwrap_used, reason = "a panic is the answer of a test")]
+
+#[path = "../pose/mod.rs"]
+mod pose;
+
+mod clock;
+mod heartbeat;
+mod request;
+
+use std::time::{Duration, Instant};
+
+use kadenz_msg::bus::Bus;
+
+/// How long a test waits for what must come.
+const LONG: Duration = Duration::from_secs(10);
+
+/// How long it waits for what must not come.
+const SHORT: Duration = Duration::from_millis(50);
+
+fn bus() -> Bus {
+    Bus::open("memq://").unwrap()
+}
+
+/// Waits until something holds that another thread brings about.
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < LONG, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
