@@ -48,8 +48,6 @@ pub(crate) enum Command {
     Wire(wire::Options),
     #[command(subcommand)]
     Testbed(testbed::Testbed),
-    #[command(subcommand)]
-    Msg(msg::Msg),
     Report(report::Options),
     Show(show::Options),
     Compare(compare::Options),
@@ -75,7 +73,6 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Run(options) => run::run(&options),
         Command::Wire(options) => wire::run(&options),
         Command::Testbed(testbed) => testbed::run(&testbed),
-        Command::Msg(msg) => msg::run(&msg),
         Command::Report(options) => report::run(&options),
         Command::Show(options) => show::run(&options),
         Command::Compare(options) => compare::run(&options),

@@ -5,8 +5,8 @@ mod ends;
 mod memq;
 mod outside;
 mod promises;
-mod udpm;
 mod ros1;
+mod udpm;
 mod zmq;
 
 use std::sync::atomic::{AtomicU32, Ordering};

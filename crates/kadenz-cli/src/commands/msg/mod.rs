@@ -12,15 +12,12 @@ use crate::output::Outcome;
 ///
 /// Messages are LCM's, over any transport that the URL names; unmodified LCM programs in any language
 /// are seen, heard and answered.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Msg {
-    Doctor(doctor::Options),
-/// Messages between a robot's programs, over any transport, compatible with LCM.
 ///
 /// A bus is named by a URL, whose scheme chooses what moves the messages:
 /// udpm://239.255.76.67:7667?ttl=0 is LCM's. Without `--url` it is that of LCM_DEFAULT_URL, or LCM's own.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Msg {
+    Doctor(doctor::Options),
     Latency(Box<latency::Options>),
     #[command(hide = true)]
     LatencyPublisher(Box<publisher::Options>),
