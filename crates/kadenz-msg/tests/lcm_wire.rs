@@ -93,7 +93,8 @@ mod live {
 
     use kadenz_msg::channel::Pattern;
     use kadenz_msg::provider::parameters::Address;
-    use kadenz_msg::provider::{More, Provider as _, Wait, udpm::Udpm};
+    use kadenz_msg::provider::tcpq::{ServerOptions, Tcpq, TcpqServer};
+    use kadenz_msg::provider::{More, Provider, Wait, udpm::Udpm};
 
     use super::*;
 
@@ -140,7 +141,7 @@ while True:
         }
     }
 
-    fn round_trip(bus: &Udpm, length: usize) {
+    fn round_trip(bus: &dyn Provider, length: usize) {
         let mut outlet = bus.outlet().unwrap();
         let mut inlet = bus.inlet().unwrap();
         inlet.want(&[Pattern::new("ECHO_.*").unwrap()]).unwrap();
@@ -182,6 +183,25 @@ while True:
         let address = Address::parse(&format!("udpm://{group}?ttl=0")).unwrap();
         let bus = Udpm::open(&address).unwrap();
         for length in [0, 1, 200, 65_493, 65_494, 65_495, 130_969, 130_970, 200_000] {
+            round_trip(&bus, length);
+        }
+    }
+
+    #[test]
+    fn liblcm_talks_with_us_through_our_server() {
+        let test = "liblcm_talks_with_us_through_our_server";
+        let anywhere = ServerOptions {
+            address: ([127, 0, 0, 1], 0).into(),
+            ..ServerOptions::default()
+        };
+        let server = TcpqServer::start(&anywhere).unwrap();
+        let url = format!("tcpq://{}", server.address());
+        let _peer = match echo(&url) {
+            Ok(peer) => peer,
+            Err(missing) => return skip(test, &missing),
+        };
+        let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
+        for length in [0, 1, 200, 100_000, 2_000_000] {
             round_trip(&bus, length);
         }
     }

@@ -11,6 +11,7 @@ pub mod ros1;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
 mod stream;
+pub mod tcpq;
 pub mod udpm;
 pub mod zmq;
 

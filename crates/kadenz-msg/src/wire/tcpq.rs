@@ -91,6 +91,105 @@ pub enum Broken {
     Name,
 }
 
+/// Whether what a connection brought begins with the greeting of such a peer: how many bytes that is,
+/// or `None` while it is not there whole.
+///
+/// # Errors
+/// Where somebody else is there.
+pub fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, Broken> {
+    let expected = match peer {
+        Peer::Server => MAGIC_SERVER,
+        Peer::Client => MAGIC_CLIENT,
+    };
+    if let Some(found) = number(bytes, 0)
+        && found != expected
+    {
+        return Err(Broken::Magic { found, expected });
+    }
+    match number(bytes, 4) {
+        None => Ok(None),
+        Some(VERSION) => Ok(Some(8)),
+        Some(found) => Err(Broken::Version { found }),
+    }
+}
+
+/// The frame at the front of what a peer sent, with its length; `None` while it is not there whole.
+/// Messages may have `longest` bytes.
+///
+/// # Errors
+/// Where what came is no LCM; nothing that follows makes sense then.
+pub fn read_frame(
+    bytes: &[u8],
+    peer: Peer,
+    longest: usize,
+) -> Result<Option<(usize, Frame<'_>)>, Broken> {
+    let Some(kind) = number(bytes, 0) else {
+        return Ok(None);
+    };
+    let (what, longest_name) = match (kind, peer) {
+        (PUBLISH, _) => ("channel", LONGEST_CHANNEL),
+        (SUBSCRIBE | UNSUBSCRIBE, Peer::Client) => ("pattern", LONGEST_PATTERN),
+        (found, _) => return Err(Broken::Type { found }),
+    };
+    let Some((name, rest)) = text(bytes, 4, what, longest_name)? else {
+        return Ok(None);
+    };
+    let frame = match kind {
+        PUBLISH => {
+            let Some((payload, end)) = field(bytes, rest, "message", longest)? else {
+                return Ok(None);
+            };
+            let channel = name;
+            return Ok(Some((end, Frame::Publish { channel, payload })));
+        }
+        SUBSCRIBE => Frame::Subscribe { pattern: name },
+        _ => Frame::Unsubscribe { pattern: name },
+    };
+    Ok(Some((rest, frame)))
+}
+
+/// What stands behind its length at a place, and where it ends.
+fn field<'a>(
+    bytes: &'a [u8],
+    at: usize,
+    what: &'static str,
+    longest: usize,
+) -> Result<Option<(&'a [u8], usize)>, Broken> {
+    let Some(length) = number(bytes, at).map(|length| length as usize) else {
+        return Ok(None);
+    };
+    if length > longest {
+        return Err(Broken::TooLong {
+            what,
+            length,
+            longest,
+        });
+    }
+    let (begin, end) = (at + 4, at + 4 + length);
+    Ok(bytes.get(begin..end).map(|field| (field, end)))
+}
+
+fn text<'a>(
+    bytes: &'a [u8],
+    at: usize,
+    what: &'static str,
+    longest: usize,
+) -> Result<Option<(&'a str, usize)>, Broken> {
+    let Some((name, end)) = field(bytes, at, what, longest)? else {
+        return Ok(None);
+    };
+    let name = std::str::from_utf8(name).map_err(|_| Broken::Name)?;
+    if name.is_empty() || name.contains('\0') {
+        return Err(Broken::Name);
+    }
+    Ok(Some((name, end)))
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_be_bytes(*bytes))
+}
+
 /// Makes frames of what a connection brings, in bounded memory: as much as came, and never more than
 /// twice the longest frame.
 #[derive(Debug)]
@@ -102,17 +201,6 @@ pub struct Decoder {
     begin: usize,
     end: usize,
     greeted: bool,
-}
-
-/// A frame's parts by their places behind its begin.
-enum Parsed {
-    Incomplete,
-    Whole {
-        length: usize,
-        kind: u32,
-        name: (usize, usize),
-        payload: (usize, usize),
-    },
 }
 
 impl Decoder {
@@ -132,9 +220,8 @@ impl Decoder {
     /// Where the next bytes go; [`Decoder::filled`] then says how many came. Never empty. Allocates
     /// only where a frame is longer than all before.
     pub fn space(&mut self) -> &mut [u8] {
-        if self.begin > 0
-            && (self.begin == self.end || self.buffer.len() - self.end < READ_SIZE / 2)
-        {
+        let left = self.buffer.len() - self.end;
+        if self.begin > 0 && (self.begin == self.end || left < READ_SIZE / 2) {
             self.buffer.copy_within(self.begin..self.end, 0);
             self.end -= self.begin;
             self.begin = 0;
@@ -150,10 +237,10 @@ impl Decoder {
         self.end = (self.end + bytes).min(self.buffer.len());
     }
 
-    /// Whether the other side has greeted, as it should.
+    /// How much memory it holds, in bytes.
     #[must_use]
-    pub fn greeted(&self) -> bool {
-        self.greeted
+    pub fn held(&self) -> usize {
+        self.buffer.capacity()
     }
 
     /// The next frame that is there whole.
@@ -162,114 +249,20 @@ impl Decoder {
     /// Where what came is no LCM; nothing that follows makes sense then.
     #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, Broken> {
-        if !self.greeted && !self.take_greeting()? {
-            return Ok(None);
+        if !self.greeted {
+            let there = &self.buffer[self.begin..self.end];
+            let Some(length) = read_greeting(there, self.peer)? else {
+                return Ok(None);
+            };
+            self.begin += length;
+            self.greeted = true;
         }
-        let begin = self.begin;
-        let Parsed::Whole {
-            length,
-            kind,
-            name,
-            payload,
-        } = self.parse()?
-        else {
+        let there = &self.buffer[self.begin..self.end];
+        let Some((length, frame)) = read_frame(there, self.peer, self.longest)? else {
             return Ok(None);
         };
         self.begin += length;
-        let frame = &self.buffer[begin..begin + length];
-        let text = std::str::from_utf8(&frame[name.0..name.1]).map_err(|_| Broken::Name)?;
-        if text.is_empty() || text.contains('\0') {
-            return Err(Broken::Name);
-        }
-        let payload = &frame[payload.0..payload.1];
-        Ok(Some(match kind {
-            PUBLISH => Frame::Publish {
-                channel: text,
-                payload,
-            },
-            SUBSCRIBE => Frame::Subscribe { pattern: text },
-            _ => Frame::Unsubscribe { pattern: text },
-        }))
-    }
-
-    fn take_greeting(&mut self) -> Result<bool, Broken> {
-        let expected = match self.peer {
-            Peer::Server => MAGIC_SERVER,
-            Peer::Client => MAGIC_CLIENT,
-        };
-        if let Some(found) = self.number(0)
-            && found != expected
-        {
-            return Err(Broken::Magic { found, expected });
-        }
-        match self.number(4) {
-            None => return Ok(false),
-            Some(VERSION) => {}
-            Some(found) => return Err(Broken::Version { found }),
-        }
-        self.begin += 8;
-        self.greeted = true;
-        Ok(true)
-    }
-
-    fn parse(&self) -> Result<Parsed, Broken> {
-        let Some(kind) = self.number(0) else {
-            return Ok(Parsed::Incomplete);
-        };
-        let longest_name = match (kind, self.peer) {
-            (PUBLISH, _) => LONGEST_CHANNEL,
-            (SUBSCRIBE | UNSUBSCRIBE, Peer::Client) => LONGEST_PATTERN,
-            (found, _) => return Err(Broken::Type { found }),
-        };
-        let what = if kind == PUBLISH {
-            "channel"
-        } else {
-            "pattern"
-        };
-        let Some(name) = self.length(4, what, longest_name)? else {
-            return Ok(Parsed::Incomplete);
-        };
-        let name = (8, 8 + name);
-        let payload = if kind == PUBLISH {
-            let Some(payload) = self.length(name.1, "message", self.longest)? else {
-                return Ok(Parsed::Incomplete);
-            };
-            (name.1 + 4, name.1 + 4 + payload)
-        } else {
-            (name.1, name.1)
-        };
-        let length = payload.1;
-        if self.end - self.begin < length {
-            return Ok(Parsed::Incomplete);
-        }
-        Ok(Parsed::Whole {
-            length,
-            kind,
-            name,
-            payload,
-        })
-    }
-
-    fn length(
-        &self,
-        at: usize,
-        what: &'static str,
-        longest: usize,
-    ) -> Result<Option<usize>, Broken> {
-        match self.number(at).map(|length| length as usize) {
-            Some(length) if length > longest => Err(Broken::TooLong {
-                what,
-                length,
-                longest,
-            }),
-            length => Ok(length),
-        }
-    }
-
-    fn number(&self, at: usize) -> Option<u32> {
-        let there = &self.buffer[self.begin..self.end];
-        let bytes = there.get(at..)?.first_chunk()?;
-        Some(u32::from_be_bytes(*bytes))
+        Ok(Some(frame))
     }
 }
 

@@ -6,6 +6,7 @@ mod memq;
 mod outside;
 mod promises;
 mod ros1;
+mod tcpq;
 mod udpm;
 mod zmq;
 

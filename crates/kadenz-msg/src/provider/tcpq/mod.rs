@@ -1,0 +1,155 @@
+//! `tcpq://`: LCM's server in the middle, over TCP, for where multicast does not go.
+//!
+//! `tcpq://127.0.0.1:7700` is what LCM takes without being told otherwise. Order is kept, and nothing is
+//! lost while both ends and the server live and nobody is slow: a server gives up messages for a client
+//! that does not fetch them ([`TcpqServer`] counts them; LCM's own server lets all clients wait for the
+//! slowest). A message passes two connections, which costs latency; senders are not told apart, and
+//! messages carry no number. A server that goes is looked for ten times a second.
+//!
+//! | parameter | what it is | without it |
+//! |---|---|---|
+//! | `queue` | bytes that may wait to be sent to the server | 4MB |
+//! | `send_wait` | how long publishing waits for a server that does not read | 100ms |
+//! | `longest` | the longest message, in bytes | 64MiB |
+
+mod listening;
+mod outlet;
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::parameters::Address;
+use super::stream::ear::{Ear, EarWaker};
+use super::stream::socket::Place;
+use super::{
+    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
+    Outlet, Provider, ProviderError, ReceiveError, Received, Wait, Wake,
+};
+use crate::channel::Pattern;
+use listening::Listening;
+use outlet::TcpqOutlet;
+pub use server::{ServerCounters, ServerOptions, TcpqServer};
+
+/// LCM's port.
+pub const PORT: u16 = 7700;
+/// Header and channel of a message.
+const AROUND: usize = 12 + 64;
+
+/// A client of LCM's TCP server.
+#[derive(Debug)]
+pub struct Tcpq {
+    address: Address,
+    place: String,
+    queue: usize,
+    send_wait: Duration,
+    longest: usize,
+}
+
+impl Tcpq {
+    /// The client that a URL describes. Connects nothing yet.
+    ///
+    /// ```
+    /// use kadenz_msg::provider::parameters::Address;
+    /// use kadenz_msg::provider::tcpq::Tcpq;
+    ///
+    /// Tcpq::open(&Address::parse("tcpq://10.0.0.2:7700?queue=1MB")?)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the port is none, or a parameter is unknown or cannot be.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        let (host, port) = address.host_and_port()?;
+        let host = if host.is_empty() { "127.0.0.1" } else { host };
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.to_owned()
+        };
+        let mut given = address.parameters();
+        let tcpq = Self {
+            place: format!("{host}:{}", port.unwrap_or(PORT)),
+            queue: given.bytes("queue")?.unwrap_or(4_000_000),
+            send_wait: given
+                .span("send_wait")?
+                .unwrap_or(Duration::from_millis(100)),
+            longest: given.bytes("longest")?.unwrap_or(64 << 20).min(1 << 30),
+            address: address.clone(),
+        };
+        given.finish()?;
+        Ok(tcpq)
+    }
+}
+
+impl Provider for Tcpq {
+    fn guarantees(&self) -> Guarantees {
+        let wait_ms = u32::try_from(self.send_wait.as_millis()).unwrap_or(u32::MAX);
+        Guarantees {
+            order: Order::Kept,
+            // What a server drops for a slow client it does not tell the client.
+            loss: Loss::Network,
+            back_pressure: BackPressure::Bounded(wait_ms),
+            history: History::None,
+            discovery: Discovery::Server,
+            longest_payload: self.longest,
+            real_time: false,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        let place = Place::Tcp(self.place.clone());
+        let outlet = TcpqOutlet::connect(place, self.queue, self.send_wait, self.longest);
+        let remedy =
+            "start one: LCM's `java -cp lcm.jar lcm.lcm.TCPService`, or a TcpqServer of Kadenz";
+        outlet
+            .map(|it| Box::new(it) as Box<dyn Outlet>)
+            .map_err(|error| {
+                self.address.failed(
+                    format!("no server answers at {}: {error}", self.place),
+                    remedy,
+                )
+            })
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        let failed = |error: std::io::Error| {
+            let remedy = "close other files or raise the limit with `ulimit -n`";
+            self.address.failed(error.to_string(), remedy)
+        };
+        let mut ear = Ear::new(self.longest + AROUND).map_err(failed)?;
+        let longest = self.longest;
+        let make = move |words: &mut Vec<u8>| Listening::begin(longest, words);
+        ear.connect(Place::Tcp(self.place.clone()), Box::new(make));
+        Ok(Box::new(TcpqInlet { ear }))
+    }
+}
+
+#[derive(Debug)]
+struct TcpqInlet {
+    ear: Ear<Listening>,
+}
+
+impl Inlet for TcpqInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        self.ear.want(patterns);
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        self.ear.receive(wait, take)
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::new(EarWaker(self.ear.waker()))
+    }
+
+    fn counters(&self) -> InletCounters {
+        self.ear.counters
+    }
+}

@@ -1,0 +1,159 @@
+//! Publishing through a server.
+
+use std::io;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::port::Wait;
+use kadenz_rt::net::watch::{Interest, Watch};
+
+use crate::channel::Channel;
+use crate::provider::stream::outgoing::Outgoing;
+use crate::provider::stream::socket::{Place, Socket};
+use crate::provider::{Outlet, PublishError};
+use crate::wire::tcpq::{MAGIC_CLIENT, MessageHeader, greeting};
+
+/// A server that is gone is looked for no more often.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// A connection of its own.
+#[derive(Debug)]
+pub(super) struct TcpqOutlet {
+    place: Place,
+    connection: Option<Connection>,
+    watch: Watch,
+    next_try: MonotonicTime,
+    queue: usize,
+    send_wait: Duration,
+    longest: usize,
+    buffer: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    socket: Socket,
+    outgoing: Outgoing,
+}
+
+impl TcpqOutlet {
+    pub(super) fn connect(
+        place: Place,
+        queue: usize,
+        send_wait: Duration,
+        longest: usize,
+    ) -> io::Result<Self> {
+        let mut outlet = Self {
+            place,
+            connection: None,
+            watch: Watch::new()?,
+            next_try: MonotonicTime::default(),
+            queue,
+            send_wait,
+            longest,
+            buffer: Vec::new(),
+        };
+        outlet.connect_again()?;
+        Ok(outlet)
+    }
+
+    fn connect_again(&mut self) -> io::Result<()> {
+        let mut socket = self.place.connect()?;
+        let mut outgoing = Outgoing::new(self.queue);
+        outgoing.say(&greeting(MAGIC_CLIENT));
+        outgoing.flush(&mut socket)?;
+        self.connection = Some(Connection { socket, outgoing });
+        Ok(())
+    }
+
+    fn send(&mut self, header: &MessageHeader, payload: &[u8]) -> io::Result<bool> {
+        if self.connection.is_none() {
+            let now = clock::now();
+            if now < self.next_try {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
+            self.next_try = now + RETRY;
+            self.connect_again()?;
+        }
+        let Some(Connection { socket, outgoing }) = &mut self.connection else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        socket.forget_what_came()?;
+        let until = clock::now() + self.send_wait;
+        let mut taken = outgoing.send(socket, [header.bytes(), payload, &[]])?;
+        while !(taken && outgoing.is_empty()) && clock::now() < until {
+            self.watch.clear();
+            socket.watch(&mut self.watch, Interest::ReadAndWrite);
+            self.watch.wait(Wait::Until(until))?;
+            socket.forget_what_came()?;
+            outgoing.flush(socket)?;
+            if !taken {
+                taken = outgoing.send(socket, [header.bytes(), payload, &[]])?;
+            }
+        }
+        Ok(taken)
+    }
+}
+
+impl Outlet for TcpqOutlet {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        let (length, longest) = (payload.len(), self.longest);
+        let too_long = PublishError::TooLong {
+            channel: *channel,
+            length,
+            longest,
+        };
+        let said = u32::try_from(length).ok().filter(|_| length <= longest);
+        let header = MessageHeader::new(channel, said.ok_or(too_long)?);
+        match self.send(&header, payload) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(PublishError::Full {
+                channel: *channel,
+                reason: "the server does not read, and the queue to it is full",
+            }),
+            Err(error) => {
+                self.connection = None;
+                Err(PublishError::Refused {
+                    channel: *channel,
+                    reason: error.kind(),
+                })
+            }
+        }
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        if length > self.longest {
+            let (channel, longest) = (*channel, self.longest);
+            return Err(PublishError::TooLong {
+                channel,
+                length,
+                longest,
+            });
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if buffer.len() < length {
+            buffer.resize(length, 0);
+        }
+        let filled = fill(&mut buffer[..length]);
+        let sent = if filled {
+            self.publish(channel, &buffer[..length])
+        } else {
+            Ok(())
+        };
+        self.buffer = buffer;
+        sent.map(|()| filled)
+    }
+}
+
+impl Socket {
+    /// Reads what a server says to one that only publishes, and finds out when it is gone.
+    fn forget_what_came(&mut self) -> io::Result<()> {
+        let mut room = [0; 1024];
+        while self.read(&mut room)?.is_some() {}
+        Ok(())
+    }
+}

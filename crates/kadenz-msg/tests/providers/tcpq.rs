@@ -1,0 +1,106 @@
+//! `tcpq://`.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_msg::provider::parameters::Address;
+use kadenz_msg::provider::tcpq::{ServerOptions, Tcpq, TcpqServer};
+use kadenz_msg::provider::{Provider, PublishError};
+use kadenz_rt::clock;
+
+use crate::ends::{channel, collect, inlet, joined, look, until_joined};
+use crate::promises::{Open, promises};
+
+fn server(port: u16) -> TcpqServer {
+    let options = ServerOptions {
+        address: ([127, 0, 0, 1], port).into(),
+        ..ServerOptions::default()
+    };
+    TcpqServer::start(&options).unwrap()
+}
+
+fn client(server: &TcpqServer) -> Tcpq {
+    let url = format!("tcpq://{}", server.address());
+    Tcpq::open(&Address::parse(&url).unwrap()).unwrap()
+}
+
+#[test]
+fn the_tcp_server_keeps_its_promises() {
+    promises(|| {
+        let server = server(0);
+        let open: Open = Box::new(move || Arc::new(client(&server)) as Arc<dyn Provider>);
+        open
+    });
+}
+
+#[test]
+fn a_server_that_goes_and_comes_is_found_again() {
+    let first = server(0);
+    let port = first.address().port();
+    let bus = client(&first);
+    let (mut outlet, mut inlet) = joined(&bus, &["A"]);
+    drop(first);
+    let end = clock::now() + Duration::from_secs(10);
+    while outlet.publish(&channel("A"), b"lost").is_ok() {
+        assert!(clock::now() < end, "a server that is gone takes everything");
+    }
+    assert!(matches!(
+        outlet.publish(&channel("A"), b"lost"),
+        Err(PublishError::Refused { .. })
+    ));
+    let _second = server(port);
+    loop {
+        assert!(clock::now() < end, "it is not found again");
+        let _ = outlet.publish(&channel("A"), b"again");
+        let taken = look(&mut *inlet, Duration::from_millis(50));
+        if taken.iter().any(|taken| taken.payload == b"again") {
+            break;
+        }
+    }
+    assert!(client(&_second).outlet().is_ok());
+}
+
+#[test]
+fn who_does_not_read_loses_and_holds_nobody_up() {
+    let server = server(0);
+    let bus = client(&server);
+    let (mut outlet, mut quick) = joined(&bus, &["A"]);
+    let mut slow = inlet(&bus, &["A"]);
+    until_joined(&mut *outlet, &mut [&mut *slow]);
+    let payload = vec![0; 1_000_000];
+    for _ in 0..40 {
+        outlet.publish(&channel("A"), &payload).unwrap();
+        collect(&mut *quick, 1);
+    }
+    let counters = server.counters();
+    assert!(counters.dropped > 0, "{counters:?}");
+    let taken = collect(&mut *slow, 1);
+    assert_eq!(taken[0].payload.len(), payload.len());
+}
+
+#[test]
+fn a_stranger_is_hung_up_on_and_counted() {
+    let server = server(0);
+    let mut stranger = TcpStream::connect(server.address()).unwrap();
+    stranger
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut said = Vec::new();
+    // The end may come as a reset, for what was sent was not all read.
+    let _ = stranger.read_to_end(&mut said);
+    assert_eq!(said, b"\x28\x76\x17\xfa\0\0\x01\0");
+    assert_eq!(server.counters().refused, 1);
+    assert!(client(&server).outlet().is_ok());
+}
+
+#[test]
+fn no_server_is_told_with_the_way_to_one() {
+    let gone = server(0).address();
+    let url = format!("tcpq://{gone}");
+    let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
+    let error = bus.outlet().unwrap_err().to_string();
+    assert!(error.contains("lcm.lcm.TCPService"), "{error}");
+}
