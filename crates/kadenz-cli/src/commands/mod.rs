@@ -11,6 +11,7 @@ mod hiccup;
 mod import;
 mod interrupt;
 mod load;
+mod log;
 mod man;
 mod modes;
 mod msg;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Experiment(experiment::Experiment),
     Load(load::Options),
+    #[command(subcommand)]
+    Log(log::Log),
     Run(run::Options),
     Wire(wire::Options),
     #[command(subcommand)]
@@ -70,6 +73,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Msg(msg) => msg::run(&msg),
         Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Load(options) => load::run(&options),
+        Command::Log(log) => log::run(&log),
         Command::Run(options) => run::run(&options),
         Command::Wire(options) => wire::run(&options),
         Command::Testbed(testbed) => testbed::run(&testbed),

@@ -151,6 +151,12 @@ impl Recorded {
 pub struct Watch(Arc<Shared>);
 
 impl Watch {
+    /// What the disk said last, while it refuses.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        lock(&self.0.trouble).clone()
+    }
+
     /// What was recorded until now.
     #[must_use]
     pub fn recorded(&self) -> Recorded {

@@ -1,0 +1,209 @@
+//! From one log to another, with progress, until the end or Ctrl-C.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use kadenz_lab::stop::Stop;
+use kadenz_msg::log::{Damage, Entry, LogError, LogReader, LogWriter};
+use serde::Serialize;
+
+use crate::output;
+
+/// What was copied, as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Copied {
+    version: u32,
+    /// Messages that are in the new log.
+    pub(crate) messages: u64,
+    /// Messages that the new format cannot hold, or that could not be converted.
+    pub(crate) left_out: u64,
+    /// The first reason for one of those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Places of the old log that were damaged, and how many bytes were passed over.
+    pub(crate) damaged_places: u64,
+    pub(crate) skipped_bytes: u64,
+    /// Whether the end was reached.
+    complete: bool,
+}
+
+/// What becomes of a message.
+pub(crate) enum Fate {
+    Keep,
+    /// It was not asked for.
+    Pass,
+    /// It was asked for and cannot be had.
+    LeaveOut(String),
+    /// The end of what was asked for.
+    End,
+}
+
+/// Copies what `judge` keeps, which may change it. Finishes the new log also where that was broken off.
+pub(crate) fn copy(
+    reader: &mut dyn LogReader,
+    mut writer: Box<dyn LogWriter>,
+    stop: &Stop,
+    judge: &mut dyn FnMut(&mut Entry) -> Fate,
+) -> anyhow::Result<Copied> {
+    let mut tally = Tally::default();
+    let mut progress = Working::new("copying");
+    let result = work(
+        reader,
+        writer.as_mut(),
+        stop,
+        judge,
+        &mut tally,
+        &mut progress,
+    );
+    drop(progress);
+    let given_up = writer.finish()?;
+    let complete = result?;
+    let Damage {
+        places,
+        skipped_bytes,
+    } = reader.damage();
+    anyhow::ensure!(
+        given_up == 0,
+        "the disk is full: {} messages are in the new log, {given_up} were given up",
+        tally.messages - given_up
+    );
+    Ok(Copied {
+        version: 1,
+        messages: tally.messages,
+        left_out: tally.left_out,
+        reason: tally.reason,
+        damaged_places: places,
+        skipped_bytes,
+        complete,
+    })
+}
+
+#[derive(Default)]
+struct Tally {
+    messages: u64,
+    left_out: u64,
+    reason: Option<String>,
+}
+
+impl Tally {
+    fn leave_out(&mut self, reason: String) {
+        self.left_out += 1;
+        self.reason.get_or_insert(reason);
+    }
+}
+
+fn work(
+    reader: &mut dyn LogReader,
+    writer: &mut dyn LogWriter,
+    stop: &Stop,
+    judge: &mut dyn FnMut(&mut Entry) -> Fate,
+    tally: &mut Tally,
+    progress: &mut Working,
+) -> Result<bool, LogError> {
+    let mut entry = Entry::default();
+    while !stop.requested() {
+        if !reader.read(&mut entry)? {
+            return Ok(true);
+        }
+        progress.tick(|| reader.progress());
+        match judge(&mut entry) {
+            Fate::Keep => match writer.write(&entry) {
+                Ok(()) => tally.messages += 1,
+                Err(error @ LogError::Unfit { .. }) => tally.leave_out(error.to_string()),
+                Err(error) => return Err(error),
+            },
+            Fate::Pass => {}
+            Fate::LeaveOut(reason) => tally.leave_out(reason),
+            Fate::End => return Ok(true),
+        }
+    }
+    Ok(false)
+}
+
+/// Says what was copied.
+pub(crate) fn tell(copied: &Copied, json: bool, out: &std::path::Path) -> anyhow::Result<()> {
+    if json {
+        return output::json(copied);
+    }
+    output::say(&format!("{}: {} messages", out.display(), copied.messages));
+    if let Some(reason) = &copied.reason {
+        let count = copied.left_out;
+        output::note(&format!(
+            "{count} messages were left out, the first because: {reason}"
+        ));
+    }
+    if copied.damaged_places > 0 {
+        output::note(&format!(
+            "the log was damaged at {} places; {} bytes were passed over",
+            copied.damaged_places, copied.skipped_bytes
+        ));
+    }
+    if !copied.complete {
+        output::note("broken off; what was copied until then is a whole log");
+    }
+    Ok(())
+}
+
+/// A bar on a terminal for what takes more than two seconds; without one a line now and then.
+pub(crate) struct Working {
+    words: &'static str,
+    begun: Instant,
+    ticks: u32,
+    bar: Option<ProgressBar>,
+    lines: u64,
+}
+
+const QUIET: Duration = Duration::from_secs(2);
+const LINE_EVERY_S: u64 = 15;
+
+impl Working {
+    pub(crate) fn new(words: &'static str) -> Self {
+        Self {
+            words,
+            begun: Instant::now(),
+            ticks: 0,
+            bar: None,
+            lines: 0,
+        }
+    }
+
+    /// Looks at the clock now and then, and at how much is done more rarely still.
+    pub(crate) fn tick(&mut self, done: impl FnOnce() -> (u64, u64)) {
+        self.ticks = self.ticks.wrapping_add(1);
+        if !self.ticks.is_multiple_of(256) {
+            return;
+        }
+        let elapsed = self.begun.elapsed();
+        if elapsed < QUIET {
+            return;
+        }
+        let (done, all) = done();
+        if std::io::stderr().is_terminal() {
+            let bar = self.bar.get_or_insert_with(|| bar(self.words));
+            bar.set_length(all);
+            bar.set_position(done);
+        } else if elapsed.as_secs() / LINE_EVERY_S > self.lines {
+            self.lines = elapsed.as_secs() / LINE_EVERY_S;
+            let percent = (done * 100).checked_div(all).unwrap_or(0);
+            output::note(&format!("{} {percent} % ...", self.words));
+        }
+    }
+}
+
+fn bar(words: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(0).with_prefix(words);
+    let template = "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

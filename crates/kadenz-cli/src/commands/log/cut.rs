@@ -1,0 +1,103 @@
+//! `kadenz log cut`.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_msg::channel::Pattern;
+use kadenz_msg::log;
+use kadenz_msg::log::play::PlayOptions;
+
+use super::copying::{self, Fate};
+use super::moment::{self, Moment};
+use super::output_file::OutputOptions;
+use crate::commands::interrupt;
+use crate::output::Outcome;
+
+/// Write a part of a log: a span of time, some of its channels.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz log cut drive.mcap --from 90s --until 100s --out fall.mcap
+  kadenz log cut drive.mcap --from 2026-02-03T14:00:00Z --out later.mcap
+  kadenz log cut drive.mcap --channel 'CAMERA.*' --invert --out small.mcap
+  kadenz log cut old.lcmlog --from @1700000000.25 --out part.lcmlog")]
+pub(crate) struct Options {
+    /// The log
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+
+    #[command(flatten)]
+    part: Part,
+
+    #[command(flatten)]
+    output: OutputOptions,
+
+    /// Print what was done as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// A part of a log.
+#[derive(Debug, Args)]
+pub(crate) struct Part {
+    /// Begin there: a span from the log's begin, or a time
+    #[arg(long, value_name = "MOMENT")]
+    pub(crate) from: Option<Moment>,
+
+    /// End before: a span from the log's begin, or a time
+    #[arg(long, value_name = "MOMENT")]
+    pub(crate) until: Option<Moment>,
+
+    /// Channels, by a regular expression that matches the whole name; may be given several times
+    #[arg(short, long = "channel", value_name = "REGEX", value_parser = Pattern::new)]
+    pub(crate) channels: Vec<Pattern>,
+
+    /// All channels but those
+    #[arg(short = 'v', long, requires = "channels")]
+    pub(crate) invert: bool,
+}
+
+impl Part {
+    /// The part, in a log whose begin is looked for where that is needed.
+    pub(crate) fn of(&self, reader: &mut dyn log::LogReader) -> anyhow::Result<PlayOptions> {
+        let (from, until) = moment::part(reader, self.from, self.until)?;
+        if let (Some(from), Some(until)) = (from, until) {
+            anyhow::ensure!(
+                from < until,
+                "the part ends before it begins: {} is not before {}",
+                moment::shown(from),
+                moment::shown(until)
+            );
+        }
+        Ok(PlayOptions {
+            from,
+            until,
+            channels: self.channels.clone(),
+            inverted: self.invert,
+            ..PlayOptions::default()
+        })
+    }
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let said = || format!("cannot read {}", options.log.display());
+    let mut reader = log::open(&options.log).with_context(said)?;
+    let part = options.part.of(reader.as_mut()).with_context(said)?;
+    if let Some(from) = part.from {
+        reader.seek(from)?;
+    }
+    let stop = interrupt::stop_on_interrupt()?;
+    let writer = options.output.create(&[&options.log])?;
+    let copied = copying::copy(reader.as_mut(), writer, &stop, &mut |entry| {
+        if part.until.is_some_and(|until| entry.log_time >= until) {
+            Fate::End
+        } else if part.wants(&entry.channel.name) {
+            Fate::Keep
+        } else {
+            Fate::Pass
+        }
+    })?;
+    copying::tell(&copied, options.json, &options.output.out)?;
+    Ok(Outcome::Kept)
+}

@@ -1,0 +1,49 @@
+//! `kadenz log merge`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_msg::log;
+use kadenz_msg::log::merge::Merged;
+
+use super::copying::{self, Fate};
+use super::output_file::OutputOptions;
+use crate::commands::interrupt;
+use crate::output::Outcome;
+
+/// Make one log of several, in the order of their times.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz log merge drive.mcap drive-001.mcap drive-002.mcap --out whole.mcap
+  kadenz log merge robot.lcmlog base-station.bag --out both.mcap   of any format
+
+Times are those of the machines that recorded; kadenz shifts no clock.")]
+pub(crate) struct Options {
+    /// Logs, or folders of ROS 2
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputOptions,
+
+    /// Print what was done as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut readers = Vec::new();
+    for path in &options.logs {
+        let reader = log::open(path);
+        readers.push(reader.with_context(|| format!("cannot read {}", path.display()))?);
+    }
+    let inputs: Vec<&Path> = options.logs.iter().map(PathBuf::as_path).collect();
+    let stop = interrupt::stop_on_interrupt()?;
+    let writer = options.output.create(&inputs)?;
+    let mut merged = Merged::new(readers);
+    let copied = copying::copy(&mut merged, writer, &stop, &mut |_| Fate::Keep)?;
+    copying::tell(&copied, options.json, &options.output.out)?;
+    Ok(Outcome::Kept)
+}

@@ -1,0 +1,74 @@
+//! The file that a command writes a log to.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_msg::log::compression::Compression;
+use kadenz_msg::log::mcap::{McapWriter, Options as McapOptions};
+use kadenz_msg::log::{Format, LogWriter, write_to};
+
+/// Where to.
+#[derive(Args, Debug)]
+pub(crate) struct OutputOptions {
+    /// The log to write: MCAP where it ends in .mcap, else LCM's event log
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// Overwrite the file where it is there
+    #[arg(short, long)]
+    pub(crate) force: bool,
+
+    /// How chunks of MCAP are compressed: none, lz4, zstd
+    #[arg(long, value_name = "NAME", default_value = "lz4")]
+    pub(crate) compression: Compression,
+}
+
+/// What a log is written as, by its name.
+pub(crate) fn format_of(path: &Path) -> Format {
+    if path.extension().is_some_and(|it| it == "mcap") {
+        Format::Mcap
+    } else {
+        Format::EventLog
+    }
+}
+
+impl OutputOptions {
+    /// Makes the file. It is never one of those that are read, even where overwriting is allowed.
+    pub(crate) fn create(&self, inputs: &[&Path]) -> anyhow::Result<Box<dyn LogWriter>> {
+        for input in inputs {
+            let same = std::fs::canonicalize(input).ok() == std::fs::canonicalize(&self.out).ok();
+            anyhow::ensure!(
+                !(same && self.out.exists()),
+                "{} is read and cannot be written as well; name another --out",
+                self.out.display()
+            );
+        }
+        let mut options = File::options();
+        options.write(true);
+        let file = if self.force {
+            options.create(true).truncate(true).open(&self.out)
+        } else {
+            options.create_new(true).open(&self.out)
+        };
+        let file = file.with_context(|| {
+            let remedy = if self.out.exists() {
+                "; --force overwrites it"
+            } else {
+                ""
+            };
+            format!("cannot make {}{remedy}", self.out.display())
+        })?;
+        Ok(match format_of(&self.out) {
+            Format::Mcap => {
+                let options = McapOptions {
+                    compression: self.compression,
+                    ..McapOptions::default()
+                };
+                Box::new(McapWriter::new(Box::new(file), &options)?)
+            }
+            other => write_to(Box::new(file), other)?,
+        })
+    }
+}

@@ -1,0 +1,267 @@
+//! `kadenz log play`.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::stop::Stop;
+use kadenz_msg::channel::Channel;
+use kadenz_msg::log;
+use kadenz_msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
+use kadenz_msg::provider::{self, Outlet};
+use kadenz_record::histogram::SignedHistogram;
+use kadenz_report::numbers;
+use serde::Serialize;
+
+use super::cut::Part;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// Play a log onto a bus, at the times it was recorded.
+///
+/// Each message is due at a time of its own, so that no delay adds up; how late they were is said at
+/// the end.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz log play drive.mcap                            onto LCM's default bus
+  kadenz log play drive.mcap --speed 0.25               four times slower
+  kadenz log play drive.mcap --speed 0 memq://          as fast as it goes
+  kadenz log play drive.mcap --from 90s --until 100s --loop
+  kadenz log play drive.mcap --channel 'CAMERA.*' --invert
+  kadenz log play drive.mcap --jitter 2ms --loss 0.01 --seed 7    a bad network, the same each time
+  kadenz log play drive.mcap --step                     Enter plays the next message, q ends")]
+pub(crate) struct Options {
+    /// The log, or a folder of ROS 2
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+
+    /// The bus [default: LCM_DEFAULT_URL, or LCM's own]
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+
+    /// How much faster than recorded; 0 for as fast as possible
+    #[arg(short, long, value_name = "FACTOR", default_value_t = 1.0)]
+    speed: f64,
+
+    #[command(flatten)]
+    part: Part,
+
+    /// Begin again at the end, until Ctrl-C
+    #[arg(long = "loop")]
+    looped: bool,
+
+    /// Play the next message at each Enter
+    #[arg(long, conflicts_with_all = ["speed", "looped", "jitter"])]
+    step: bool,
+
+    /// Make messages late by up to this, evenly
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "0ns",
+        help_heading = "A bad network"
+    )]
+    jitter: Span,
+
+    /// Leave out this share of the messages
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.0,
+        help_heading = "A bad network"
+    )]
+    loss: f64,
+
+    /// The same seed gives the same jitter and loss
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "A bad network"
+    )]
+    seed: u64,
+
+    /// Print what was played as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    messages: u64,
+    /// Messages that the bus did not take.
+    refused: u64,
+    /// Messages left out on purpose.
+    left_out: u64,
+    /// How late messages were, in nanoseconds.
+    lateness_ns: ToldLateness,
+}
+
+#[derive(Serialize)]
+struct ToldLateness {
+    count: u64,
+    p50: Option<i64>,
+    p99: Option<i64>,
+    max: Option<i64>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        options.speed.is_finite() && options.speed >= 0.0,
+        "--speed is a factor: 1, 0.25, or 0 for as fast as possible"
+    );
+    anyhow::ensure!(
+        (0.0..=1.0).contains(&options.loss),
+        "--loss is a share between 0 and 1; one message in a hundred is 0.01"
+    );
+    let reader = log::open(&options.log);
+    let mut reader = reader.with_context(|| format!("cannot read {}", options.log.display()))?;
+    let play = PlayOptions {
+        speed: options.speed,
+        looped: options.looped,
+        jitter: options.jitter.0,
+        loss: options.loss,
+        seed: options.seed,
+        ..options.part.of(reader.as_mut())?
+    };
+    let mut player = Player::new(reader, play)?;
+    let url = options.url.clone().unwrap_or_else(provider::default_url);
+    let outlet = provider::open(&url)?.outlet()?;
+    let stop = interrupt::stop_on_interrupt()?;
+    let mut stage = Stage::before(outlet);
+    if options.step {
+        stage.step(&mut player, &stop)?;
+    } else {
+        output::note(&format!("playing onto {url}; Ctrl-C ends it"));
+        let mut clock = SleepClock::open()?;
+        let mut stop = || stop.requested();
+        play_all(&mut player, &mut clock, &mut stop, &mut stage)?;
+    }
+    stage.tell(player.lost(), options.json)?;
+    Ok(if stage.refused > 0 {
+        Outcome::Incomplete
+    } else {
+        Outcome::Kept
+    })
+}
+
+fn play_all(
+    player: &mut Player,
+    clock: &mut SleepClock,
+    stop: &mut dyn FnMut() -> bool,
+    stage: &mut Stage,
+) -> anyhow::Result<()> {
+    play(player, clock, stop, &mut |played| stage.publish(played))?;
+    Ok(())
+}
+
+/// What publishes, and keeps the books.
+struct Stage {
+    outlet: Box<dyn Outlet>,
+    messages: u64,
+    refused: u64,
+    reason: Option<String>,
+    lateness: SignedHistogram,
+}
+
+impl Stage {
+    fn before(outlet: Box<dyn Outlet>) -> Self {
+        Self {
+            outlet,
+            messages: 0,
+            refused: 0,
+            reason: None,
+            lateness: SignedHistogram::new(),
+        }
+    }
+
+    fn publish(&mut self, played: Played<'_>) {
+        self.lateness.record(played.lateness_ns);
+        let name = &played.entry.channel.name;
+        let result = match Channel::new(name) {
+            Ok(channel) => self
+                .outlet
+                .publish(&channel, &played.entry.payload)
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match result {
+            Ok(()) => self.messages += 1,
+            Err(reason) => {
+                self.refused += 1;
+                self.reason.get_or_insert(reason);
+            }
+        }
+    }
+
+    /// A message at each line of standard input.
+    fn step(&mut self, player: &mut Player, stop: &Stop) -> anyhow::Result<()> {
+        let now = SleepClock::open()?.now();
+        while let Some(due) = player.next_due(now)? {
+            let Some(entry) = player.take() else {
+                break;
+            };
+            let at = numbers::span(due.since(now) as f64);
+            output::note(&format!(
+                "{at}: {} ({} bytes); Enter plays it, q ends",
+                entry.channel.name,
+                entry.payload.len()
+            ));
+            let mut line = String::new();
+            let read = std::io::stdin().read_line(&mut line)?;
+            if read == 0 || line.trim() == "q" || stop.requested() {
+                break;
+            }
+            self.publish(Played {
+                entry,
+                lateness_ns: 0,
+            });
+        }
+        Ok(())
+    }
+
+    fn tell(&self, left_out: u64, json: bool) -> anyhow::Result<()> {
+        let late = &self.lateness;
+        // A percentile needs samples beyond it: ten, or it is the maximum under another name.
+        let at = |quantile: f64, least: u64| {
+            (late.count() >= least).then(|| late.value_at_quantile(quantile))
+        };
+        let (p50, p99) = (at(0.5, 20), at(0.99, 1000));
+        let max = (!late.is_empty()).then(|| late.max());
+        if json {
+            return output::json(&Told {
+                version: 1,
+                messages: self.messages,
+                refused: self.refused,
+                left_out,
+                lateness_ns: ToldLateness {
+                    count: late.count(),
+                    p50,
+                    p99,
+                    max,
+                },
+            });
+        }
+        let named = [("p50", p50), ("p99", p99), ("max", max)];
+        let shown = named
+            .iter()
+            .filter_map(|(name, ns)| Some(format!("{name} {}", numbers::span((*ns)? as f64))))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let count = numbers::thousands(self.messages);
+        output::say(&format!("{count} messages played; lateness {shown}"));
+        if left_out > 0 {
+            output::note(&format!("{left_out} left out on purpose"));
+        }
+        if let Some(reason) = &self.reason {
+            let refused = self.refused;
+            output::note(&format!(
+                "{refused} were refused, the first because: {reason}"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,335 @@
+//! `kadenz log record`.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_lab::stop::Stop;
+use kadenz_msg::channel::Pattern;
+use kadenz_msg::log::LogError;
+use kadenz_msg::log::compression::Compression;
+use kadenz_msg::log::play::PlayOptions;
+use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder};
+use kadenz_msg::provider::{self, Inlet, More, Received, Wait};
+use kadenz_report::numbers;
+use kadenz_rt::clock;
+use serde::Serialize;
+
+use super::{convert, output_file};
+use crate::commands::interrupt;
+use crate::options::{Size, Span};
+use crate::output::{self, Outcome};
+
+/// Record a bus's messages into a log.
+///
+/// Receiving waits for no disk: what a slow or full disk cannot take is dropped and counted for its
+/// channel, and writing goes on when it can. A log whose recorder is killed is read to its last whole
+/// chunk, at most a flush interval before.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz log record --out drive.mcap                         LCM's default bus, until Ctrl-C
+  kadenz log record --out drive.mcap --types msgs/           a log that decodes itself
+  kadenz log record 'udpm://239.255.76.67:7667?ttl=1' --out drive.lcmlog --channel 'ARM_.*'
+  kadenz log record --out black-box.mcap --split-mb 1000 --rotate 10
+  kadenz log record --out drive.mcap --disk-quota 10GB       stops writing while less is free
+
+Exit code 1 says that messages were dropped.")]
+pub(crate) struct Options {
+    /// The bus [default: LCM_DEFAULT_URL, or LCM's own]
+    #[arg(value_name = "URL")]
+    url: Option<String>,
+
+    /// The log to write: MCAP where it ends in .mcap, else LCM's event log; strftime's % sequences are
+    /// replaced with --strftime
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+
+    /// Channels, by a regular expression that matches the whole name; may be given several times
+    #[arg(short, long = "channel", value_name = "REGEX", value_parser = Pattern::new)]
+    channels: Vec<Pattern>,
+
+    /// All channels but those
+    #[arg(short = 'v', long, requires = "channels")]
+    invert: bool,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Folder or file with .lcm types, which go into MCAP; may be given several times
+    #[arg(long, value_name = "PATH")]
+    types: Vec<PathBuf>,
+
+    /// Overwrite files that are there
+    #[arg(short, long, help_heading = "Files")]
+    force: bool,
+
+    /// Take the next free number where the file is there
+    #[arg(short, long, conflicts_with_all = ["force", "rotate"], help_heading = "Files")]
+    increment: bool,
+
+    /// Format FILE by strftime, as drive-%Y-%m-%d.mcap
+    #[arg(short, long, help_heading = "Files")]
+    strftime: bool,
+
+    /// Begin the next file once this one has so many MB
+    #[arg(long, value_name = "MB", help_heading = "Files")]
+    split_mb: Option<f64>,
+
+    /// Keep so many files: number 0 is written, older ones are renamed upwards
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Files")]
+    rotate: Option<u32>,
+
+    /// Write nothing while less than this is free on the disk
+    #[arg(long, value_name = "SIZE", help_heading = "Files")]
+    disk_quota: Option<Size>,
+
+    /// Bring what was taken into the file that often
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "1s",
+        help_heading = "Files"
+    )]
+    flush_interval: Span,
+
+    /// How chunks of MCAP are compressed: none, lz4, zstd
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "lz4",
+        help_heading = "Files"
+    )]
+    compression: Compression,
+
+    /// How much may wait for the disk, in memory that is taken at the start
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    queue: Size,
+
+    /// Print what was recorded as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// End when standard input closes: how a program that started this one ends it, by dying too
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    files: Vec<PathBuf>,
+    messages: u64,
+    payload_bytes: u64,
+    dropped: u64,
+    /// What the disk said last, where it still refuses.
+    trouble: Option<String>,
+    channels: Vec<ToldChannel>,
+}
+
+#[derive(Serialize)]
+struct ToldChannel {
+    channel: String,
+    written: u64,
+    dropped_queue_full: u64,
+    dropped_disk_full: u64,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let dictionary = convert::dictionary(&options.types)?;
+    let url = options.url.clone().unwrap_or_else(provider::default_url);
+    let mut inlet = provider::open(&url)?.inlet()?;
+    inlet.want(&options.wanted()?)?;
+    let stop = interrupt::stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
+    let describe = Box::new(move |channel: &kadenz_msg::channel::Channel, fingerprint| {
+        dictionary.describe(channel.as_str(), fingerprint)
+    });
+    let mut recorder = options.start(describe)?;
+    output::note(&format!("recording {url}; Ctrl-C ends it"));
+    receive(options, inlet.as_mut(), &mut recorder, &stop);
+    let recorded = recorder.finish();
+    tell(&recorded, options.json)?;
+    Ok(if recorded.dropped() > 0 || recorded.trouble.is_some() {
+        Outcome::Missed
+    } else {
+        Outcome::Kept
+    })
+}
+
+impl Options {
+    /// What the provider is asked for. It may be asked for all and be told apart here.
+    fn wanted(&self) -> anyhow::Result<Vec<Pattern>> {
+        if self.channels.is_empty() || self.invert {
+            return Ok(vec![Pattern::new(".*")?]);
+        }
+        Ok(self.channels.clone())
+    }
+
+    fn path(&self) -> PathBuf {
+        let mut path = self.out.clone();
+        if self.strftime {
+            let name = self.out.to_string_lossy().into_owned();
+            path = PathBuf::from(jiff::Zoned::now().strftime(&name).to_string());
+        }
+        if !self.increment {
+            return path;
+        }
+        let stem = path.file_stem().unwrap_or_default().to_os_string();
+        let ending = path.extension().map(std::ffi::OsStr::to_os_string);
+        let mut number = 0;
+        while path.exists() {
+            let mut name = stem.clone();
+            name.push(format!(".{number:02}"));
+            if let Some(ending) = &ending {
+                name.push(".");
+                name.push(ending);
+            }
+            path.set_file_name(name);
+            number += 1;
+        }
+        path
+    }
+
+    fn start(&self, describe: kadenz_msg::log::record::Describe) -> anyhow::Result<Recorder> {
+        let path = self.path();
+        let split_bytes = self.split_mb.map(|mb| (mb * 1e6) as u64);
+        anyhow::ensure!(
+            self.rotate.is_none() || split_bytes.is_some(),
+            "--rotate keeps files that were split; say --split-mb as well"
+        );
+        let record = RecordOptions {
+            format: output_file::format_of(&path),
+            compression: self.compression,
+            queue_bytes: usize::try_from(self.queue.0).context("the queue is too large")?,
+            flush_interval: self.flush_interval.0,
+            split_bytes,
+            naming: self.rotate.map_or(Naming::Numbered, Naming::Rotating),
+            overwrite: self.force,
+            keep_free_bytes: self.disk_quota.map_or(0, |size| size.0),
+            facts: host_facts(),
+            ..RecordOptions::default()
+        };
+        Recorder::start(&path, &record, describe).map_err(|error| match error {
+            LogError::File { path, source }
+                if source.kind() == std::io::ErrorKind::AlreadyExists =>
+            {
+                let remedy = "--force overwrites it, --increment takes the next free number";
+                anyhow::anyhow!("{} is there already; {remedy}", path.display())
+            }
+            other => other.into(),
+        })
+    }
+}
+
+/// What is known of this machine, for whoever reads the log later.
+fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
+    let facts = kadenz_rt::host::facts();
+    let told = [
+        ("os", Some(facts.os)),
+        ("os_release", facts.os_release),
+        ("kernel", facts.kernel),
+        ("preemption", facts.preemption),
+        ("cpu", facts.cpu),
+        ("cpus", Some(facts.cpus.to_string())),
+        ("clock_source", facts.clock_source),
+        ("virtualisation", facts.virtualisation),
+    ];
+    let told = told.into_iter();
+    let pairs = told.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    vec![("kadenz.host".to_owned(), pairs.collect())]
+}
+
+/// After how long receiving looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, stop: &Stop) {
+    let begun = Instant::now();
+    let wanted = PlayOptions {
+        channels: options.channels.clone(),
+        inverted: options.invert,
+        ..PlayOptions::default()
+    };
+    let watch = recorder.watch();
+    let mut trouble = None;
+    while !stop.requested() {
+        if options.duration.is_some_and(|it| begun.elapsed() >= it.0) {
+            break;
+        }
+        let wait = Wait::Until(clock::now() + LOOK);
+        let received = inlet.receive(wait, &mut |arrival| {
+            if wanted.wants(arrival.channel) {
+                recorder.take(&arrival);
+            }
+            More::GoOn
+        });
+        match received {
+            Ok(Received::Ended) => break,
+            Ok(_) => {}
+            Err(error) => {
+                say_once(&mut trouble, Some(error.to_string()));
+                std::thread::sleep(LOOK);
+            }
+        }
+        say_once(&mut trouble, watch.trouble());
+    }
+}
+
+/// Says what troubles the recording, when it begins to.
+fn say_once(known: &mut Option<String>, now: Option<String>) {
+    if now.is_some() && *known != now {
+        output::note(&format!("trouble: {}", now.clone().unwrap_or_default()));
+        *known = now;
+    }
+}
+
+fn tell(recorded: &Recorded, json: bool) -> anyhow::Result<()> {
+    if json {
+        let channels = recorded.channels.iter().map(|it| ToldChannel {
+            channel: it.channel.to_string(),
+            written: it.written,
+            dropped_queue_full: it.queue_full,
+            dropped_disk_full: it.disk_full,
+        });
+        return output::json(&Told {
+            version: 1,
+            files: recorded.files.clone(),
+            messages: recorded.written(),
+            payload_bytes: recorded.bytes,
+            dropped: recorded.dropped(),
+            trouble: recorded.trouble.clone(),
+            channels: channels.collect(),
+        });
+    }
+    let mut text = format!(
+        "{} messages on {} channels, {} bytes",
+        numbers::thousands(recorded.written()),
+        recorded.channels.len(),
+        numbers::thousands(recorded.bytes)
+    );
+    for file in &recorded.files {
+        text.push_str(&format!("\n  {}", file.display()));
+    }
+    output::say(&text);
+    for it in recorded
+        .channels
+        .iter()
+        .filter(|it| it.queue_full + it.disk_full > 0)
+    {
+        output::note(&format!(
+            "{}: {} dropped as the queue was full, {} as the disk was",
+            it.channel, it.queue_full, it.disk_full
+        ));
+    }
+    if recorded.given_up > 0 {
+        output::note(&format!(
+            "{} given up for the index on a full disk",
+            recorded.given_up
+        ));
+    }
+    Ok(())
+}
