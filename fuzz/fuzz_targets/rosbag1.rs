@@ -1,0 +1,30 @@
+//! A bag of ROS 1 from anywhere: read to its end, and sought in.
+#![no_main]
+
+use std::io::Cursor;
+
+use kadenz_msg::log::rosbag1::Rosbag1Reader;
+use kadenz_msg::log::{Entry, LogReader};
+use libfuzzer_sys::fuzz_target;
+
+fn all(reader: &mut dyn LogReader) -> Vec<Entry> {
+    let mut all = Vec::new();
+    let mut entry = Entry::default();
+    while all.len() < 10_000 && reader.read(&mut entry).expect("memory can be read") {
+        all.push(entry.clone());
+    }
+    all
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(mut reader) = Rosbag1Reader::open(Cursor::new(bytes)) else {
+        return;
+    };
+    let found = all(&mut reader);
+    if let Some(middle) = found.get(found.len() / 2) {
+        reader.seek(middle.log_time).expect("memory can be read");
+        let rest = all(&mut reader);
+        assert!(!rest.is_empty());
+        assert!(rest.iter().all(|it| it.log_time >= middle.log_time));
+    }
+});
