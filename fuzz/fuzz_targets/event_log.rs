@@ -26,7 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(payloads <= bytes.len());
 
     let mut reader = EventReader::open(Cursor::new(bytes)).expect("memory can be read");
-    reader.seek(WallTime::from_unix_ns(1_700_000_000_500_000_000)).expect("memory can be read");
+    let middle = WallTime::from_unix_ns(1_700_000_000_500_000_000);
+    reader.seek(middle).expect("memory can be read");
 
     let disk = SmallDisk::with_room(u64::MAX);
     let mut writer = Box::new(EventWriter::new(Box::new(disk.clone())));
@@ -38,7 +39,10 @@ fuzz_target!(|bytes: &[u8]| {
     writer.finish().expect("there is room");
     let (again, skipped) = all(disk.contents());
     assert_eq!((again.len(), skipped), (fit.len(), 0));
+    // Times beyond the year 2262 are cut there, to a nanosecond that no microsecond has.
+    let us = |entry: &Entry| entry.log_time.as_unix_ns().div_euclid(1000);
     for (one, other) in again.iter().zip(&fit) {
-        assert_eq!((&one.channel, one.log_time, &one.payload), (&other.channel, other.log_time, &other.payload));
+        assert_eq!((&one.channel, &one.payload), (&other.channel, &other.payload));
+        assert_eq!(us(one), us(other));
     }
 });

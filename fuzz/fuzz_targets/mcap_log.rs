@@ -6,7 +6,6 @@ use std::io::Cursor;
 
 use kadenz_msg::log::mcap::{McapReader, McapWriter, Options};
 use kadenz_msg::log::{Entry, LogReader, LogWriter, SmallDisk};
-use kadenz_rt::clock::WallTime;
 use libfuzzer_sys::fuzz_target;
 
 fn all(reader: &mut dyn LogReader) -> Vec<Entry> {
@@ -43,8 +42,5 @@ fuzz_target!(|bytes: &[u8]| {
     let mut again = McapReader::open(Cursor::new(disk.contents())).expect("we wrote it");
     let again = all(&mut again);
     assert_eq!(again.len(), found.len());
-    // Chunks overlap in files that were not in order, and more than a few are not held at once.
-    if found.is_sorted_by_key(|it| it.log_time) && found.iter().all(|it| it.log_time < WallTime::from_unix_ns(i64::MAX)) {
-        assert!(again.is_sorted_by_key(|it| it.log_time));
-    }
+    assert!(again.is_sorted_by_key(|it| it.log_time) || found.len() > 100);
 });

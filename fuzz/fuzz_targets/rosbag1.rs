@@ -24,7 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(middle) = found.get(found.len() / 2) {
         reader.seek(middle.log_time).expect("memory can be read");
         let rest = all(&mut reader);
-        assert!(!rest.is_empty());
         assert!(rest.iter().all(|it| it.log_time >= middle.log_time));
     }
 });

@@ -61,6 +61,8 @@ pub(crate) struct Shelf {
     open: Vec<Loaded>,
     spare: Vec<Loaded>,
     from: i64,
+    /// What was damaged before any chunk was read.
+    beforehand: Damage,
     pub(crate) damage: Damage,
 }
 
@@ -78,6 +80,7 @@ impl Shelf {
             open: Vec::new(),
             spare: Vec::new(),
             from: i64::MIN,
+            beforehand: damage,
             damage,
         }
     }
@@ -90,6 +93,7 @@ impl Shelf {
     pub(crate) fn seek(&mut self, time: WallTime) {
         self.from = time.as_unix_ns();
         self.next_place = 0;
+        self.damage = self.beforehand;
         self.spare.append(&mut self.open);
     }
 

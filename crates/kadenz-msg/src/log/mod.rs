@@ -74,7 +74,7 @@ pub trait LogReader: Send {
     /// What is known of the log without reading it, with nothing counted.
     fn outline(&self) -> Info;
 
-    /// What could not be read until now.
+    /// What could not be read since the begin or the last seek.
     fn damage(&self) -> Damage;
 
     /// How many bytes of the file have been read and how many there are, for showing progress.

@@ -221,8 +221,12 @@ impl<S: Source> LogReader for EventReader<S> {
 
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
         let wanted = time.as_unix_ns();
+        self.damage = Damage::default();
+        if wanted == i64::MIN {
+            return self.go_to(0);
+        }
         let (mut low, mut high) = (0, self.length);
-        while high - low > NEAR && wanted != i64::MIN {
+        while high - low > NEAR {
             let middle = low + (high - low) / 2;
             match self.find(middle, high)? {
                 Some((place, header)) if header.time_us.saturating_mul(1000) < wanted => {
@@ -232,18 +236,16 @@ impl<S: Source> LogReader for EventReader<S> {
             }
         }
         self.go_to(low)?;
-        loop {
-            let damage = self.damage;
-            let Some(header) = self.next_event()? else {
-                return Ok(());
-            };
+        while let Some(header) = self.next_event()? {
             let body = self.at;
             if header.time_us.saturating_mul(1000) >= wanted {
-                self.damage = damage;
-                return self.go_to(body - HEADER_BYTES as u64);
+                self.go_to(body - HEADER_BYTES as u64)?;
+                break;
             }
             self.go_to(body + header.body_bytes())?;
         }
+        self.damage = Damage::default();
+        Ok(())
     }
 
     fn outline(&self) -> Info {

@@ -71,6 +71,19 @@ fn a_torn_end_costs_the_last_event_alone() {
 }
 
 #[test]
+fn damage_at_the_begin_is_counted_once_however_often_the_log_is_read() {
+    let mut bytes = vec![7; 100];
+    bytes.extend(written(&thousand()));
+    let mut reader = EventReader::open(Cursor::new(&bytes[..])).unwrap();
+    for _ in 0..2 {
+        let info = reader.info().unwrap();
+        assert_eq!((info.messages, info.damage.skipped_bytes), (1000, 100));
+    }
+    reader.seek(WallTime::from_unix_ns(20_000)).unwrap();
+    assert!(reader.damage().is_none());
+}
+
+#[test]
 fn a_promised_length_of_gigabytes_takes_no_memory() {
     let mut bytes = written(&[entry("A", 1, b"12345678")]);
     bytes[24..28].copy_from_slice(&0x7fff_ffff_u32.to_be_bytes());

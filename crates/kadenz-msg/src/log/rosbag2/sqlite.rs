@@ -138,6 +138,7 @@ impl LogReader for SqliteReader {
 
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
         self.page.clear();
+        self.damage = Damage::default();
         self.last = (time.as_unix_ns(), i64::MIN);
         Ok(())
     }
