@@ -3,6 +3,7 @@
 //! A provider gives *outlets*, one for each publisher, and one *inlet* for a bus. Both belong to one
 //! thread at a time, so that neither needs a lock of its own.
 
+pub mod amqp;
 mod choose;
 pub mod file;
 pub mod memq;

@@ -1,6 +1,8 @@
 //! What a user can rely on with every provider: the same promises, tried on each.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[cfg(unix)]
+mod amqp;
 mod ends;
 mod memq;
 mod outside;

@@ -44,6 +44,14 @@ pub(in crate::provider) enum Side {
     Place(Place),
 }
 
+/// What became of a message, by peers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::provider) struct Sent {
+    pub(in crate::provider) taken: usize,
+    /// Their buffers were full.
+    pub(in crate::provider) dropped: usize,
+}
+
 /// Makes the talk with a new peer, and says what is said first.
 type Make<P> = Box<dyn Fn(&mut Vec<u8>) -> P + Send>;
 
@@ -97,32 +105,41 @@ impl<P: Peer> Hub<P> {
         })
     }
 
-    /// Sends to every peer for which `parts` gives something; how many were too slow to take it.
+    /// What the first peer says, where there is one.
+    pub(in crate::provider) fn first_peer<R>(&self, says: impl Fn(&P) -> R) -> Option<R> {
+        let connections = &self.shared.connections;
+        connections.with(|connections| connections.first().map(|first| says(&first.peer)))
+    }
+
+    /// Sends to every peer for which `parts` gives something.
     pub(in crate::provider) fn publish<'a>(
         &self,
         parts: impl Fn(&P) -> Option<[&'a [u8]; PARTS]>,
-    ) -> usize {
-        let (dropped, tell) = self.shared.connections.with(|connections| {
-            let (mut dropped, mut tell) = (0, false);
+    ) -> Sent {
+        let (sent, tell) = self.shared.connections.with(|connections| {
+            let (mut sent, mut tell) = (Sent::default(), false);
             for connection in connections.iter_mut().filter(|it| !it.is_lost) {
                 let Some(parts) = parts(&connection.peer) else {
                     continue;
                 };
                 match connection.outgoing.send(&mut connection.socket, parts) {
-                    Ok(true) => tell |= !connection.outgoing.is_empty(),
-                    Ok(false) => dropped += 1,
+                    Ok(true) => {
+                        sent.taken += 1;
+                        tell |= !connection.outgoing.is_empty();
+                    }
+                    Ok(false) => sent.dropped += 1,
                     Err(_) => {
                         connection.is_lost = true;
                         tell = true;
                     }
                 }
             }
-            (dropped, tell)
+            (sent, tell)
         });
         if tell {
             self.shared.waker.wake();
         }
-        dropped
+        sent
     }
 }
 

@@ -1,0 +1,311 @@
+//! `amqp://HOST:PORT`: a broker that speaks AMQP 0-9-1, such as RabbitMQ.
+//!
+//! A bus is a topic exchange, a channel is a routing key, and every inlet has a queue of its own that
+//! goes when it goes. Programs of any language take part by publishing to the exchange and binding
+//! queues to it; messages of ours carry a header `kadenz` with sender and number, which others may
+//! ignore.
+//!
+//! What it guarantees: the order of each sender; no loss while both ends live, but for an inlet so slow
+//! that its queue in the broker is full: then its oldest messages are dropped, counted as overrun where
+//! the publisher is ours. A broker that cannot keep up takes no more, and publishing then fails with
+//! [`PublishError::Full`] rather than wait. No history. Discovery is the broker, which must be running.
+//!
+//! What it costs: two ways over TCP and a broker between, some 100 us. Messages are not persistent, not
+//! acknowledged and not confirmed: what is in the broker when it dies is lost.
+//!
+//! What is not possible: TLS (put a tunnel before it), and patterns other than plain names in the
+//! broker: an inlet with a regular expression gets every message and sorts them out.
+//!
+//! | parameter | meaning | default |
+//! |---|---|---|
+//! | `exchange` | the name of the topic exchange, which is made where it is not there | `kadenz` |
+//! | `user`, `password_file` | who connects, and the file that holds the password | `guest`, `guest` |
+//! | `vhost` | the broker's virtual host | `/` |
+//! | `depth` | messages that wait in the broker for one inlet | 10000 |
+//! | `queue` | bytes that wait here for a busy broker | 4 MiB |
+//! | `largest` | the longest payload, in bytes | 64 MiB |
+
+mod publishing;
+mod session;
+mod subscribing;
+mod wire;
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use kadenz_rt::clock;
+
+use super::parameters::Address;
+use super::stream::ear::{Ear, EarWaker};
+use super::stream::hub::{Hub, Side};
+use super::stream::length::{front, refuse_too_long};
+use super::stream::note::{Expected, Numbers};
+use super::stream::socket::Place;
+use super::{
+    Arrival, BackPressure, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More, Order,
+    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
+};
+use crate::channel::{Channel, Pattern};
+use crate::sync::Lock;
+use session::{Account, Status};
+
+/// How long a broker may take to let a program in.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Room for what stands around a payload.
+const AROUND: usize = 1 << 18;
+
+/// A broker.
+#[derive(Debug)]
+pub struct Amqp {
+    address: Address,
+    place: Place,
+    account: Arc<Account>,
+    depth: u32,
+    queue: usize,
+    largest: usize,
+}
+
+impl Amqp {
+    /// Reads the address; the broker is reached when an outlet or an inlet is asked for.
+    ///
+    /// ```
+    /// use kadenz_msg::provider::{Provider, amqp::Amqp, parameters::Address};
+    ///
+    /// let bus = Amqp::open(&Address::parse("amqp://localhost:5672?exchange=robot")?)?;
+    /// assert_eq!(bus.guarantees().longest_payload, 64 << 20);
+    /// # Ok::<(), kadenz_msg::provider::ProviderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the address or a parameter is none, or the password's file cannot be read.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        let (host, port) = address.host_and_port()?;
+        let host = if host.is_empty() { "localhost" } else { host };
+        let place = match host.contains(':') {
+            true => format!("[{host}]:{}", port.unwrap_or(5672)),
+            false => format!("{host}:{}", port.unwrap_or(5672)),
+        };
+        let mut parameters = address.parameters();
+        let password = match parameters.text("password_file") {
+            None => "guest".to_owned(),
+            Some(file) => std::fs::read_to_string(file).map_err(|error| {
+                address.failed(format!("{file}: {error}"), "name a file that can be read")
+            })?,
+        };
+        let account = Account {
+            user: parameters.text("user").unwrap_or("guest").to_owned(),
+            password: password.trim_end_matches(['\r', '\n']).to_owned(),
+            virtual_host: parameters.text("vhost").unwrap_or("/").to_owned(),
+            exchange: parameters.text("exchange").unwrap_or("kadenz").to_owned(),
+        };
+        let depth = parameters.number("depth", 1..=1 << 30)?.unwrap_or(10_000);
+        let queue = parameters.bytes("queue")?.unwrap_or(4 << 20);
+        let largest = parameters.bytes("largest")?.unwrap_or(64 << 20).max(1);
+        parameters.finish()?;
+        Ok(Self {
+            address: address.clone(),
+            place: Place::Tcp(place),
+            account: Arc::new(account),
+            depth: depth as u32,
+            queue,
+            largest,
+        })
+    }
+
+    fn failed(&self, error: &io::Error) -> ProviderError {
+        let remedy = "start the broker, or name its host and port in the URL";
+        self.address.failed(format!("no broker: {error}"), remedy)
+    }
+
+    /// Looks at how far the connection is until it is ready. `step` may do something meanwhile.
+    fn until_ready(
+        &self,
+        status: &Lock<Status>,
+        mut step: impl FnMut(),
+    ) -> Result<(), ProviderError> {
+        // Fails at once where nobody listens, instead of when patience ends.
+        self.place.connect().map_err(|error| self.failed(&error))?;
+        let end = clock::now() + PATIENCE;
+        while clock::now() < end {
+            step();
+            match status.with(|status| status.clone()) {
+                Status::Waiting => {}
+                Status::Ready => return Ok(()),
+                Status::Refused(reason) => {
+                    let remedy =
+                        "give user, password_file, vhost and exchange as the broker knows them";
+                    return Err(self
+                        .address
+                        .failed(format!("the broker says {reason}"), remedy));
+                }
+            }
+        }
+        let remedy = "look into its log: a broker hangs up without a word on a wrong password";
+        Err(self.address.failed("the broker does not let us in", remedy))
+    }
+}
+
+impl Provider for Amqp {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            order: Order::Kept,
+            loss: Loss::WhenSlow,
+            back_pressure: BackPressure::Bounded(0),
+            history: History::None,
+            discovery: Discovery::Server,
+            longest_payload: self.largest,
+            real_time: true,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        let status = Arc::new(Lock::new(Status::default()));
+        let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
+        let greet = move |words: &mut Vec<u8>| publishing::Broker::greet(words, &account, &told);
+        let side = Side::Place(self.place.clone());
+        let hub = Hub::start(side, self.queue, Box::new(greet));
+        let hub = hub.map_err(|error| self.failed(&error))?;
+        self.until_ready(&status, || thread::sleep(Duration::from_millis(2)))?;
+        Ok(Box::new(AmqpOutlet {
+            hub,
+            exchange: self.account.exchange.clone(),
+            longest: self.largest,
+            numbers: Numbers::new(),
+            head: Vec::with_capacity(512),
+            long: Vec::new(),
+            in_place: Vec::new(),
+        }))
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        let failed = |error: io::Error| self.failed(&error);
+        let status = Arc::new(Lock::new(Status::default()));
+        let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
+        let (depth, largest) = (self.depth, self.largest);
+        let greet = move |words: &mut Vec<u8>| {
+            subscribing::Broker::greet(words, &account, &told, depth, largest)
+        };
+        let mut ear = Ear::new(self.largest + AROUND).map_err(failed)?;
+        ear.connect(0, self.place.clone(), Box::new(greet));
+        self.until_ready(&status, || {
+            // Nothing is wanted yet, so that nothing can come; a broken connection is made again.
+            let soon = Wait::Until(clock::now() + Duration::from_millis(5));
+            let _ = ear.receive(soon, &mut |_| More::GoOn);
+        })?;
+        Ok(Box::new(AmqpInlet {
+            ear,
+            expected: Expected::default(),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct AmqpOutlet {
+    hub: Hub<publishing::Broker>,
+    exchange: String,
+    longest: usize,
+    numbers: Numbers,
+    /// The frames before a body.
+    head: Vec<u8>,
+    /// The frames of a body that needs more than one.
+    long: Vec<u8>,
+    in_place: Vec<u8>,
+}
+
+impl Outlet for AmqpOutlet {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        refuse_too_long(channel, payload.len(), self.longest)?;
+        let note = self.numbers.note(channel);
+        let Self {
+            hub, head, long, ..
+        } = self;
+        head.clear();
+        wire::publish(head, &self.exchange, channel.as_str(), payload.len(), &note);
+        let frame = hub.first_peer(publishing::Broker::frame).unwrap_or(4096);
+        let is_long = payload.len() > frame;
+        let mut tail = &[wire::END][..];
+        let mut body = payload;
+        if is_long {
+            long.clear();
+            for part in payload.chunks(frame) {
+                long.extend_from_slice(&wire::body_head(part.len()));
+                long.extend_from_slice(part);
+                long.push(wire::END);
+            }
+            (body, tail) = (long, &[]);
+        } else if payload.is_empty() {
+            tail = &[];
+        } else {
+            head.extend_from_slice(&wire::body_head(payload.len()));
+        }
+        let sent = hub.publish(|broker| broker.is_ready.then_some([head, body, tail]));
+        match (sent.taken, sent.dropped) {
+            (0, 0) => Err(PublishError::Refused {
+                channel: *channel,
+                reason: ErrorKind::NotConnected,
+            }),
+            (0, _) => Err(PublishError::Full {
+                channel: *channel,
+                reason: "the broker does not keep up",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        refuse_too_long(channel, length, self.longest)?;
+        let mut payload = std::mem::take(&mut self.in_place);
+        let outcome = match fill(front(&mut payload, length)) {
+            true => self.publish(channel, &payload[..length]).map(|()| true),
+            false => Ok(false),
+        };
+        self.in_place = payload;
+        outcome
+    }
+}
+
+#[derive(Debug)]
+struct AmqpInlet {
+    ear: Ear<subscribing::Broker>,
+    expected: Expected,
+}
+
+impl Inlet for AmqpInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        self.ear.want(patterns);
+        self.expected.clear();
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        let Self { ear, expected } = self;
+        let mut overrun = 0;
+        let outcome = ear.receive(wait, &mut |arrival| {
+            overrun += expected.gap(&arrival);
+            take(arrival)
+        });
+        ear.counters.overrun += overrun;
+        outcome
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::new(EarWaker(self.ear.waker()))
+    }
+
+    fn counters(&self) -> InletCounters {
+        self.ear.counters
+    }
+}

@@ -1,0 +1,138 @@
+//! What both sides of the provider say until the exchange is there. Sans-IO.
+
+use std::sync::Arc;
+
+use super::wire::{Method, PROTOCOL, Reader, Writer};
+use crate::provider::stream::Broken;
+use crate::sync::Lock;
+
+/// Frames are no longer than this, as RabbitMQ offers by itself.
+const LARGEST_FRAME: u32 = 1 << 17;
+
+/// Who connects to what.
+#[derive(Debug, Clone)]
+pub(super) struct Account {
+    pub(super) user: String,
+    pub(super) password: String,
+    pub(super) virtual_host: String,
+    pub(super) exchange: String,
+}
+
+/// How far a connection is, for those that wait for it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Status {
+    /// Nobody has answered yet.
+    #[default]
+    Waiting,
+    /// Messages can go.
+    Ready,
+    /// The broker refused, with its reason.
+    Refused(String),
+}
+
+/// What the broker said.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Said<'a> {
+    /// Something that was answered or needs no answer.
+    Nothing,
+    /// The exchange is there.
+    Ready,
+    /// A method of the provider's side, with its fields.
+    Method(Method, &'a [u8]),
+}
+
+/// A connection to a broker.
+#[derive(Debug)]
+pub(super) struct Session {
+    account: Arc<Account>,
+    status: Arc<Lock<Status>>,
+    /// The longest payload of a frame.
+    pub(super) frame: usize,
+}
+
+impl Session {
+    pub(super) fn greet(
+        words: &mut Vec<u8>,
+        account: &Arc<Account>,
+        status: &Arc<Lock<Status>>,
+    ) -> Self {
+        words.extend_from_slice(PROTOCOL);
+        Self {
+            account: Arc::clone(account),
+            status: Arc::clone(status),
+            frame: LARGEST_FRAME as usize - super::wire::AROUND,
+        }
+    }
+
+    pub(super) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    pub(super) fn tell(&self, status: Status) {
+        self.status.with(|it| *it = status);
+    }
+
+    /// Reads a method and answers it where it is of the connection.
+    pub(super) fn obey<'a>(
+        &mut self,
+        payload: &'a [u8],
+        words: &mut Vec<u8>,
+    ) -> Result<Said<'a>, Broken> {
+        let mut reader = Reader(payload);
+        match reader.method()? {
+            Method::START => self.start(words),
+            Method::TUNE => self.tune(&mut reader, words)?,
+            Method::OPEN_OK => Writer::method(words, Method::CHANNEL_OPEN).short(b"").end(),
+            Method::CHANNEL_OPEN_OK => {
+                let writer = Writer::method(words, Method::EXCHANGE_DECLARE).u16(0);
+                let writer = writer
+                    .short(self.account.exchange.as_bytes())
+                    .short(b"topic");
+                // Neither passive, durable, deleted nor internal; its arguments are none.
+                writer.u8(0).u32(0).end();
+            }
+            Method::EXCHANGE_DECLARE_OK => return Ok(Said::Ready),
+            Method::CLOSE | Method::CHANNEL_CLOSE => {
+                let code = reader.u16()?;
+                let reason = String::from_utf8_lossy(reader.short()?).into_owned();
+                self.tell(Status::Refused(format!("{code} {reason}")));
+                Writer::method(words, Method::CLOSE_OK).end();
+                return Err(Broken);
+            }
+            method => return Ok(Said::Method(method, reader.0)),
+        }
+        Ok(Said::Nothing)
+    }
+
+    fn start(&self, words: &mut Vec<u8>) {
+        let Account { user, password, .. } = &*self.account;
+        let response = format!("\0{user}\0{password}");
+        // No properties of ours.
+        let writer = Writer::method(words, Method::START_OK)
+            .u32(0)
+            .short(b"PLAIN");
+        writer.long(response.as_bytes()).short(b"en_US").end();
+    }
+
+    fn tune(&mut self, reader: &mut Reader<'_>, words: &mut Vec<u8>) -> Result<(), Broken> {
+        let (_channels, offered, _heartbeat) = (reader.u16()?, reader.u32()?, reader.u16()?);
+        let frame = match offered {
+            0 => LARGEST_FRAME,
+            offered => offered.min(LARGEST_FRAME),
+        };
+        if frame < 4096 {
+            return Err(Broken);
+        }
+        self.frame = frame as usize - super::wire::AROUND;
+        // One channel, and no heartbeats, for nobody could answer them while nothing is received.
+        Writer::method(words, Method::TUNE_OK)
+            .u16(1)
+            .u32(frame)
+            .u16(0)
+            .end();
+        let writer = Writer::method(words, Method::OPEN);
+        let host = self.account.virtual_host.as_bytes();
+        writer.short(host).short(b"").u8(0).end();
+        Ok(())
+    }
+}

@@ -1,0 +1,299 @@
+//! The subscriber's side of a connection: a queue of its own, and messages of frames. Sans-IO.
+
+use std::sync::Arc;
+
+use super::session::{Account, Said, Session, Status};
+use super::wire::{self, BODY, HEADER, METHOD, Method, Reader, Writer};
+use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::provider::stream::ear::Talk;
+use crate::provider::stream::note::read_note;
+use crate::provider::stream::{Broken, Heard, Read};
+use crate::provider::{SenderId, Sequence};
+use crate::sync::Lock;
+
+/// A broker that is subscribed at.
+#[derive(Debug)]
+pub(super) struct Broker {
+    session: Session,
+    /// How many messages the queue holds before the oldest go.
+    depth: u32,
+    longest: usize,
+    /// The queue's name, once there is one.
+    queue: Option<Vec<u8>>,
+    bound: Vec<Vec<u8>>,
+    coming: Coming,
+}
+
+/// The message that is coming.
+#[derive(Debug, Default)]
+struct Coming {
+    /// Empty where the key was no name of a channel.
+    channel: String,
+    from: Option<(SenderId, Sequence)>,
+    size: usize,
+    /// Parts of a body that has more than one.
+    body: Vec<u8>,
+}
+
+impl Broker {
+    pub(super) fn greet(
+        words: &mut Vec<u8>,
+        account: &Arc<Account>,
+        status: &Arc<Lock<Status>>,
+        depth: u32,
+        longest: usize,
+    ) -> Self {
+        Self {
+            session: Session::greet(words, account, status),
+            depth,
+            longest,
+            queue: None,
+            bound: Vec::new(),
+            coming: Coming::default(),
+        }
+    }
+
+    fn obey(
+        &mut self,
+        payload: &[u8],
+        wanted: &[Pattern],
+        words: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
+        match self.session.obey(payload, words)? {
+            Said::Nothing => {}
+            Said::Ready => self.declare(words),
+            Said::Method(Method::QUEUE_DECLARE_OK, fields) => {
+                self.queue = Some(Reader(fields).short()?.to_vec());
+                self.want(wanted, words);
+                self.consume(words);
+            }
+            Said::Method(Method::CONSUME_OK, _) => self.session.tell(Status::Ready),
+            Said::Method(Method::DELIVER, fields) => self.begin(fields)?,
+            Said::Method(..) => {}
+        }
+        Ok(())
+    }
+
+    /// Asks for a queue without a name, for this connection alone, which drops its oldest messages.
+    fn declare(&self, words: &mut Vec<u8>) {
+        const EXCLUSIVE_AND_DELETED: u8 = 1 << 2 | 1 << 3;
+        const LIMIT: &[u8] = b"x-max-length";
+        let table = 1 + LIMIT.len() + 1 + 4;
+        let writer = Writer::method(words, Method::QUEUE_DECLARE)
+            .u16(0)
+            .short(b"");
+        let writer = writer
+            .u8(EXCLUSIVE_AND_DELETED)
+            .u32(table as u32)
+            .short(LIMIT);
+        writer.u8(b'I').u32(self.depth).end();
+    }
+
+    fn consume(&self, words: &mut Vec<u8>) {
+        const NO_ACKNOWLEDGEMENT_AND_EXCLUSIVE: u8 = 1 << 1 | 1 << 2;
+        let queue = self.queue.as_deref().unwrap_or_default();
+        let writer = Writer::method(words, Method::CONSUME)
+            .u16(0)
+            .short(queue)
+            .short(b"");
+        writer.u8(NO_ACKNOWLEDGEMENT_AND_EXCLUSIVE).u32(0).end();
+    }
+
+    fn bind(&self, words: &mut Vec<u8>, key: &[u8], method: Method) {
+        let queue = self.queue.as_deref().unwrap_or_default();
+        let exchange = self.session.account().exchange.as_bytes();
+        let writer = Writer::method(words, method).u16(0);
+        let writer = writer.short(queue).short(exchange).short(key);
+        // Binding can be told not to be answered, unbinding cannot.
+        let writer = match method {
+            Method::QUEUE_BIND => writer.u8(1),
+            _ => writer,
+        };
+        writer.u32(0).end();
+    }
+
+    /// A message begins: its key is the channel.
+    fn begin(&mut self, fields: &[u8]) -> Result<(), Broken> {
+        let mut reader = Reader(fields);
+        let _consumer = reader.short()?;
+        let _delivery = reader.u64()?;
+        let _again = reader.u8()?;
+        let _exchange = reader.short()?;
+        let key = std::str::from_utf8(reader.short()?).unwrap_or_default();
+        self.coming.channel.clear();
+        if key.len() <= LONGEST_CHANNEL {
+            self.coming.channel.push_str(key);
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, payload: &[u8]) -> Result<(), Broken> {
+        let (size, note) = wire::read_header(payload)?;
+        let size = usize::try_from(size).map_err(|_| Broken)?;
+        if size > self.longest {
+            return Err(Broken);
+        }
+        self.coming.size = size;
+        self.coming.from = note.and_then(read_note);
+        self.coming.body.clear();
+        Ok(())
+    }
+}
+
+impl Coming {
+    /// The message, where its body is whole.
+    fn heard<'a>(&'a self, body: &'a [u8], used: usize) -> Read<'a> {
+        if self.channel.is_empty() {
+            return Read::Malformed(used);
+        }
+        // The broker hides who sent it, but for ours.
+        let (sender, sequence) = match self.from {
+            Some((sender, sequence)) => (sender, Some(sequence)),
+            None => (SenderId::default(), None),
+        };
+        let heard = Heard {
+            channel: &self.channel,
+            payload: body,
+            sender,
+            sequence,
+        };
+        Read::Message(used, heard)
+    }
+
+    /// Takes a part of the body; hands it on where it is all, without a copy where it is one.
+    fn part<'a>(&'a mut self, part: &'a [u8], used: usize) -> Result<Read<'a>, Broken> {
+        if self.body.is_empty() && part.len() == self.size {
+            return Ok(self.heard(part, used));
+        }
+        if self.body.len() + part.len() > self.size {
+            return Err(Broken);
+        }
+        self.body.extend_from_slice(part);
+        if self.body.len() < self.size {
+            return Ok(Read::Other(used));
+        }
+        Ok(self.heard(&self.body, used))
+    }
+}
+
+impl Talk for Broker {
+    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
+        if self.queue.is_none() {
+            return;
+        }
+        // The broker's patterns are of words between dots; other expressions are sorted out here.
+        let key = |pattern: &Pattern| pattern.exactly().unwrap_or("#").as_bytes().to_vec();
+        let mut keys: Vec<Vec<u8>> = wanted.iter().map(key).collect();
+        keys.sort();
+        keys.dedup();
+        // One that gets everything anyhow must not get some of it twice; a topic exchange sees to it.
+        for key in keys.iter().filter(|key| !self.bound.contains(key)) {
+            self.bind(words, key, Method::QUEUE_BIND);
+        }
+        for key in self.bound.iter().filter(|key| !keys.contains(key)) {
+            self.bind(words, key, Method::QUEUE_UNBIND);
+        }
+        self.bound = keys;
+    }
+
+    fn read<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        wanted: &[Pattern],
+        words: &mut Vec<u8>,
+    ) -> Result<Read<'a>, Broken> {
+        let Some(frame) = wire::frame(bytes, self.session.frame)? else {
+            return Ok(Read::Short);
+        };
+        let used = frame.length;
+        match frame.kind {
+            METHOD => self.obey(frame.payload, wanted, words)?,
+            HEADER => {
+                self.header(frame.payload)?;
+                if self.coming.size == 0 {
+                    return Ok(self.coming.heard(&[], used));
+                }
+            }
+            BODY => return self.coming.part(frame.payload, used),
+            _ => {}
+        }
+        Ok(Read::Other(used))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::stream::note::{NOTE, note};
+
+    fn broker() -> Broker {
+        let account = Account {
+            user: String::new(),
+            password: String::new(),
+            virtual_host: String::new(),
+            exchange: String::new(),
+        };
+        let (account, status) = (Arc::new(account), Arc::new(Lock::new(Status::Waiting)));
+        Broker::greet(&mut Vec::new(), &account, &status, 10, 1000)
+    }
+
+    /// A delivery without its body.
+    fn delivery(size: usize, note: &[u8; NOTE]) -> Vec<u8> {
+        let mut words = Vec::new();
+        let writer = Writer::method(&mut words, Method::DELIVER)
+            .short(b"c")
+            .u64(1)
+            .u8(0);
+        writer.short(b"x").short(b"ARM").end();
+        let mut published = Vec::new();
+        wire::publish(&mut published, "", "", size, note);
+        let method = wire::frame(&published, 1000).unwrap().unwrap().length;
+        words.extend_from_slice(&published[method..]);
+        words
+    }
+
+    fn read_all(broker: &mut Broker, bytes: &[u8]) -> Vec<(String, Vec<u8>, u32)> {
+        let (mut at, mut all) = (0, Vec::new());
+        while at < bytes.len() {
+            match broker.read(&bytes[at..], &[], &mut Vec::new()).unwrap() {
+                Read::Message(used, heard) => {
+                    let number = heard.sequence.unwrap().number;
+                    all.push((heard.channel.to_owned(), heard.payload.to_vec(), number));
+                    at += used;
+                }
+                Read::Other(used) => at += used,
+                other => panic!("{other:?}"),
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_body_may_come_in_parts_or_be_empty() {
+        let mut broker = broker();
+        let mut bytes = delivery(3, &note(1, 5));
+        for part in [&b"ab"[..], b"c"] {
+            bytes.extend_from_slice(&wire::body_head(part.len()));
+            bytes.extend_from_slice(part);
+            bytes.push(wire::END);
+        }
+        bytes.extend_from_slice(&delivery(0, &note(1, 6)));
+        let arm = "ARM".to_owned();
+        let expected = [(arm.clone(), b"abc".to_vec(), 5), (arm, Vec::new(), 6)];
+        assert_eq!(read_all(&mut broker, &bytes), expected);
+    }
+
+    #[test]
+    fn a_body_that_is_longer_than_said_or_allowed_is_refused() {
+        let mut broker = broker();
+        read_all(&mut broker, &delivery(1, &note(1, 5)));
+        let body = [&wire::body_head(2)[..], b"ab", &[wire::END]].concat();
+        assert_eq!(broker.read(&body, &[], &mut Vec::new()), Err(Broken));
+        let long = delivery(1001, &note(1, 5));
+        let method = wire::frame(&long, 1000).unwrap().unwrap().length;
+        assert_eq!(
+            broker.read(&long[method..], &[], &mut Vec::new()),
+            Err(Broken)
+        );
+    }
+}

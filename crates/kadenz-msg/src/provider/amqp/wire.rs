@@ -1,0 +1,298 @@
+//! AMQP 0-9-1, as RabbitMQ speaks it: frames, methods and their fields. Sans-IO.
+
+use crate::provider::stream::Broken;
+use crate::provider::stream::note::NOTE;
+
+/// What a client says first.
+pub(super) const PROTOCOL: &[u8; 8] = b"AMQP\0\0\x09\x01";
+
+/// The kinds of frames.
+pub(super) const METHOD: u8 = 1;
+pub(super) const HEADER: u8 = 2;
+pub(super) const BODY: u8 = 3;
+
+/// What stands at the end of a frame.
+pub(super) const END: u8 = 0xce;
+
+/// What stands around a frame's payload, in bytes.
+pub(super) const AROUND: usize = 8;
+
+/// The one channel of AMQP that a connection of ours uses.
+const CHANNEL: u16 = 1;
+
+/// The name of the message header that holds our note.
+const OURS: &[u8] = b"kadenz";
+
+/// A method, by its class and its own number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Method(pub(super) u16, pub(super) u16);
+
+impl Method {
+    pub(super) const START: Self = Self(10, 10);
+    pub(super) const START_OK: Self = Self(10, 11);
+    pub(super) const TUNE: Self = Self(10, 30);
+    pub(super) const TUNE_OK: Self = Self(10, 31);
+    pub(super) const OPEN: Self = Self(10, 40);
+    pub(super) const OPEN_OK: Self = Self(10, 41);
+    pub(super) const CLOSE: Self = Self(10, 50);
+    pub(super) const CLOSE_OK: Self = Self(10, 51);
+    pub(super) const CHANNEL_OPEN: Self = Self(20, 10);
+    pub(super) const CHANNEL_OPEN_OK: Self = Self(20, 11);
+    pub(super) const CHANNEL_CLOSE: Self = Self(20, 40);
+    pub(super) const EXCHANGE_DECLARE: Self = Self(40, 10);
+    pub(super) const EXCHANGE_DECLARE_OK: Self = Self(40, 11);
+    pub(super) const QUEUE_DECLARE: Self = Self(50, 10);
+    pub(super) const QUEUE_DECLARE_OK: Self = Self(50, 11);
+    pub(super) const QUEUE_BIND: Self = Self(50, 20);
+    pub(super) const QUEUE_UNBIND: Self = Self(50, 50);
+    pub(super) const CONSUME: Self = Self(60, 20);
+    pub(super) const CONSUME_OK: Self = Self(60, 21);
+    pub(super) const PUBLISH: Self = Self(60, 40);
+    pub(super) const DELIVER: Self = Self(60, 60);
+}
+
+/// A frame as it stands in what came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Frame<'a> {
+    pub(super) kind: u8,
+    pub(super) payload: &'a [u8],
+    /// How long it is with all around, in bytes.
+    pub(super) length: usize,
+}
+
+/// The frame at the front; `None` where it is not all there.
+pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<Frame<'_>>, Broken> {
+    let Some((head, rest)) = bytes.split_first_chunk::<7>() else {
+        return Ok(None);
+    };
+    let size = u32::from_be_bytes([head[3], head[4], head[5], head[6]]) as usize;
+    // A server that does not speak this version says which it speaks, and no frame.
+    if !matches!(head[0], 1..=3 | 8) || size > longest {
+        return Err(Broken);
+    }
+    let Some(payload) = rest.get(..=size) else {
+        return Ok(None);
+    };
+    let (end, payload) = payload.split_last().ok_or(Broken)?;
+    if *end != END {
+        return Err(Broken);
+    }
+    Ok(Some(Frame {
+        kind: head[0],
+        payload,
+        length: AROUND + size,
+    }))
+}
+
+/// Writes what comes before a frame's payload.
+pub(super) fn frame_head(kind: u8, channel: u16, size: usize) -> [u8; 7] {
+    let [c0, c1] = channel.to_be_bytes();
+    let [s0, s1, s2, s3] = (size as u32).to_be_bytes();
+    [kind, c0, c1, s0, s1, s2, s3]
+}
+
+/// Writes one method into a frame.
+pub(super) struct Writer<'a> {
+    words: &'a mut Vec<u8>,
+    start: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Begins a method, on the connection itself or on our channel.
+    pub(super) fn method(words: &'a mut Vec<u8>, method: Method) -> Self {
+        let channel = if method.0 == 10 { 0 } else { CHANNEL };
+        Self::frame(words, METHOD, channel)
+            .u16(method.0)
+            .u16(method.1)
+    }
+
+    fn frame(words: &'a mut Vec<u8>, kind: u8, channel: u16) -> Self {
+        let start = words.len();
+        words.extend_from_slice(&frame_head(kind, channel, 0));
+        Self { words, start }
+    }
+
+    pub(super) fn u8(self, value: u8) -> Self {
+        self.words.push(value);
+        self
+    }
+
+    pub(super) fn u16(self, value: u16) -> Self {
+        self.words.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+
+    pub(super) fn u32(self, value: u32) -> Self {
+        self.words.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+
+    pub(super) fn u64(self, value: u64) -> Self {
+        self.words.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+
+    /// A text of at most 255 bytes; what is longer is cut.
+    pub(super) fn short(self, text: &[u8]) -> Self {
+        let text = &text[..text.len().min(255)];
+        self.words.push(text.len() as u8);
+        self.words.extend_from_slice(text);
+        self
+    }
+
+    pub(super) fn long(self, text: &[u8]) -> Self {
+        let this = self.u32(text.len() as u32);
+        this.words.extend_from_slice(text);
+        this
+    }
+
+    /// Ends the frame.
+    pub(super) fn end(self) {
+        let size = self.words.len() - self.start - 7;
+        self.words[self.start + 3..self.start + 7].copy_from_slice(&(size as u32).to_be_bytes());
+        self.words.push(END);
+    }
+}
+
+/// Adds the frames that publish a message, but for its body.
+pub(super) fn publish(
+    words: &mut Vec<u8>,
+    exchange: &str,
+    key: &str,
+    size: usize,
+    note: &[u8; NOTE],
+) {
+    let writer = Writer::method(words, Method::PUBLISH).u16(0);
+    writer
+        .short(exchange.as_bytes())
+        .short(key.as_bytes())
+        .u8(0)
+        .end();
+    let table = 1 + OURS.len() + 1 + 4 + NOTE;
+    // Class 60, no weight, the size, and of the properties the table of headers alone.
+    let writer = Writer::frame(words, HEADER, CHANNEL)
+        .u16(60)
+        .u16(0)
+        .u64(size as u64);
+    let writer = writer.u16(1 << 13).u32(table as u32).short(OURS);
+    writer.u8(b'S').long(note).end();
+}
+
+/// What stands before a frame of a body.
+pub(super) fn body_head(size: usize) -> [u8; 7] {
+    frame_head(BODY, CHANNEL, size)
+}
+
+/// Reads fields.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+        let (front, rest) = self.0.split_first_chunk().ok_or(Broken)?;
+        self.0 = rest;
+        Ok(*front)
+    }
+
+    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Broken> {
+        let (front, rest) = self.0.split_at_checked(count).ok_or(Broken)?;
+        self.0 = rest;
+        Ok(front)
+    }
+
+    pub(super) fn u8(&mut self) -> Result<u8, Broken> {
+        self.take().map(u8::from_be_bytes)
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16, Broken> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Broken> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, Broken> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    pub(super) fn short(&mut self) -> Result<&'a [u8], Broken> {
+        let count = self.u8()?;
+        self.bytes(count.into())
+    }
+
+    pub(super) fn long(&mut self) -> Result<&'a [u8], Broken> {
+        let count = self.u32()?;
+        self.bytes(count as usize)
+    }
+
+    pub(super) fn method(&mut self) -> Result<Method, Broken> {
+        Ok(Method(self.u16()?, self.u16()?))
+    }
+}
+
+/// A message's header: the size of its body, and our note where there is one.
+pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), Broken> {
+    let mut reader = Reader(payload);
+    let _class_and_weight = reader.u32()?;
+    let size = reader.u64()?;
+    let flags = reader.u16()?;
+    // Before the headers stand the content's type and encoding.
+    for property in [15, 14] {
+        if flags & (1 << property) != 0 {
+            reader.short()?;
+        }
+    }
+    if flags & (1 << 13) == 0 {
+        return Ok((size, None));
+    }
+    Ok((size, note_in(reader.long()?)))
+}
+
+/// Our note, where it stands first in a table of headers; the tables of others may be anything.
+fn note_in(table: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader(table);
+    let is_ours = reader.short().ok()? == OURS && reader.u8().ok()? == b'S';
+    is_ours.then(|| reader.long().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_published_is_read_again() {
+        let mut words = Vec::new();
+        publish(&mut words, "amq.topic", "ARM", 5, &[7; NOTE]);
+        let method = frame(&words, 1000).unwrap().unwrap();
+        assert_eq!(method.kind, METHOD);
+        let mut fields = Reader(method.payload);
+        assert_eq!(fields.method(), Ok(Method::PUBLISH));
+        fields.u16().unwrap();
+        assert_eq!(fields.short(), Ok(&b"amq.topic"[..]));
+        assert_eq!(fields.short(), Ok(&b"ARM"[..]));
+        let header = frame(&words[method.length..], 1000).unwrap().unwrap();
+        assert_eq!(header.kind, HEADER);
+        assert_eq!(read_header(header.payload), Ok((5, Some(&[7; NOTE][..]))));
+        assert_eq!(method.length + header.length, words.len());
+    }
+
+    #[test]
+    fn a_server_of_another_version_and_a_frame_without_its_end_are_refused() {
+        assert_eq!(frame(b"AMQP\0\x01\0\0", 1000), Err(Broken));
+        assert_eq!(frame(&[8, 0, 0, 0, 0, 0, 0, 0], 1000), Err(Broken));
+        assert_eq!(frame(&[1, 0, 0, 0xff, 0, 0, 0], 1000), Err(Broken));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_read_beyond_their_end(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            if let Ok(Some(frame)) = frame(&bytes, 1 << 20) {
+                prop_assert!(frame.length <= bytes.len());
+            }
+            let _ = read_header(&bytes);
+        }
+    }
+}
