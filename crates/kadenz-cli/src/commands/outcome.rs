@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use kadenz_lab::measuring::ExperimentError;
+use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::network::RESPONSE;
 use kadenz_report::json::Output;
 use kadenz_report::matrix::{self, Matrix};
-use kadenz_report::summary::Summary;
+use kadenz_report::summary::{SeriesSummary, Summary};
 use kadenz_report::terminal::{self, Style};
 use kadenz_report::verdict::budget::Budget;
-use kadenz_report::verdict::packets;
+use kadenz_report::verdict::{messages, packets};
 use kadenz_report::{html, import, verdict};
 use serde::Serialize;
 
@@ -189,11 +190,22 @@ fn judge(runs: &[Summary], deciding: Option<&[&str]>) -> Outcome {
         let judged = run.named(RESPONSE).is_some_and(|it| it.verdict.is_some());
         judged && network.is_some_and(|network| packets::total(network).lost > 0)
     });
-    if missed || lost || no_cell_keeps {
+    let messages_lost = runs.iter().any(|run| {
+        let judged = |it: &SeriesSummary| it.verdict.is_some() && of_messages(it);
+        let counted = run.run.messages.as_ref();
+        run.series.iter().any(judged) && counted.is_some_and(|it| messages::lost(it) > 0)
+    });
+    if missed || lost || messages_lost || no_cell_keeps {
         Outcome::Missed
     } else {
         Outcome::Kept
     }
+}
+
+/// Whether it is of messages that came; one that never came has missed its deadline, too.
+fn of_messages(series: &SeriesSummary) -> bool {
+    let name = &series.series.name;
+    name.rsplit('.').next() == Some(ONE_WAY)
 }
 
 /// Where a run and its page are.

@@ -8,6 +8,7 @@ use super::gaussian;
 use super::machine;
 use super::markup::Markup;
 use super::matrix;
+use super::messages;
 use super::modes;
 use super::network;
 use super::page::Page;
@@ -67,13 +68,17 @@ pub(super) fn render(page: &Page<'_>) -> String {
     let there = |is_there: bool, link| if is_there { link } else { "" };
     let budget = there(budget::is_there(page), budget::LINK);
     let packets = there(network::is_there(page), network::LINK);
+    let messages = there(messages::is_there(page), messages::LINK);
     let testbed = there(testbed::is_there(page), testbed::LINK);
     let recurring = there(modes::is_there(page), modes::LINK);
-    let links = [FIRST_LINK, budget, packets, testbed, recurring, LINKS];
+    let links = [
+        FIRST_LINK, budget, packets, messages, testbed, recurring, LINKS,
+    ];
     around(page, &links, &json, |out| {
         verdict::section(out, page);
         budget::section(out, page);
         network::section(out, page);
+        messages::section(out, page);
         testbed::section(out, page);
         modes::section(out, page);
         table::section(out, page);

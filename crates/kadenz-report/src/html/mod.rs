@@ -12,6 +12,7 @@ mod gaussian;
 mod machine;
 mod markup;
 mod matrix;
+mod messages;
 mod modes;
 mod network;
 mod normal;

@@ -6,6 +6,7 @@
 
 mod budget;
 mod comparison;
+mod messages;
 mod network;
 mod parts;
 mod round_trips;
@@ -17,6 +18,7 @@ pub use budget::{BudgetOutput, LayerOutput};
 pub use comparison::{
     ComparisonOutput, DifferenceOutput, FigureOutput, PairOutput, UndecidedOutput, ViolationOutput,
 };
+pub use messages::{MessagesOutput, SubscriberOutput};
 pub use network::{FlowOutput, InterfaceOutput, LostHereOutput, NetworkOutput, PathOutput};
 pub use parts::{
     ClusterOutput, DeadlineOutput, ExtremeOutput, FrequencyOutput, JitterOutput, Percentiles,
@@ -71,6 +73,8 @@ pub struct RunOutput {
     pub answer: Option<String>,
     /// What became of packets; `null` in a run that sent none.
     pub network: Option<NetworkOutput>,
+    /// What became of messages; `null` in a run that published none.
+    pub messages: Option<MessagesOutput>,
     /// Where the deadline's time goes; `null` without round trips or without a deadline.
     pub budget: Option<BudgetOutput>,
 }
@@ -161,6 +165,7 @@ impl RunOutput {
             complete: run.run.complete,
             answer: answer(run),
             network: NetworkOutput::new(run),
+            messages: run.run.messages.as_ref().map(MessagesOutput::new),
             budget: Budget::of(run).as_ref().map(BudgetOutput::new),
         }
     }

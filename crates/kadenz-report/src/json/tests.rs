@@ -1,3 +1,4 @@
+use kadenz_record::run::messages::{Messages, Subscriber};
 use kadenz_record::run::model::{Kind, Warning};
 use kadenz_record::run::network::{
     Broadcasts, Flow, Interface, LostHere, Network, Places, RESPONSE, RTT, ToldBy, WirePath,
@@ -91,6 +92,21 @@ fn network() -> Network {
     }
 }
 
+fn messages() -> Messages {
+    Messages {
+        url: "memq://".into(),
+        message_bytes: 200,
+        published: 1000,
+        refused: 1,
+        subscribers: vec![Subscriber {
+            name: "subscriber-1".into(),
+            received: 999,
+            lost: 1,
+            ..Subscriber::default()
+        }],
+    }
+}
+
 /// A run in which two devices were asked by broadcasts.
 fn asked_by_broadcasts() -> Summary {
     let mut run = full_run();
@@ -163,6 +179,7 @@ fn full_run() -> Summary {
     run.series
         .push(series_of(named(RTT, Kind::Latency), &[(85_000, 998)]));
     run.run.network = Some(network());
+    run.run.messages = Some(messages());
     run.testbed_error = Some(TestbedError::default());
     run.warnings.push(Warning {
         id: "x".into(),

@@ -2,6 +2,7 @@
 
 mod budget;
 mod comparison;
+mod messages;
 mod modes;
 mod network;
 mod overview;
@@ -98,6 +99,7 @@ pub fn summary(summary: &Summary, style: Style) -> String {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
         parts.extend(budget::budget(summary, style));
         parts.extend(network::packets(summary, style));
+        parts.extend(messages::messages(summary, style));
         if summary.series.is_empty() {
             parts.push("This run holds no series.".to_owned());
         } else {

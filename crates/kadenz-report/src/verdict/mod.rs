@@ -4,6 +4,7 @@ mod binomial;
 mod bound;
 pub mod broadcasts;
 pub mod budget;
+pub mod messages;
 pub mod packets;
 mod plan;
 pub mod testbed;

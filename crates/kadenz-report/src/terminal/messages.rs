@@ -1,0 +1,62 @@
+//! The table of messages: a row a subscriber.
+
+use comfy_table::{Cell, CellAlignment};
+use kadenz_record::run::messages::{Messages, ONE_WAY_FROM_SEND, Subscriber};
+
+use super::text::wrap;
+use super::{Style, coloured};
+use crate::numbers;
+use crate::statistics::Percent;
+use crate::summary::Summary;
+use crate::verdict::messages;
+
+const HEADER: [&str; 10] = [
+    "subscriber",
+    "received",
+    "lost",
+    "in a row",
+    "twice",
+    "reordered",
+    "dropped",
+    "50 %",
+    "99 %",
+    "max",
+];
+/// How many subscribers stand in the table.
+const SHOWN: usize = 48;
+
+/// What became of the messages, in words and by subscriber, with the times from publishing on; absent
+/// in a run that published none.
+pub(super) fn messages(summary: &Summary, style: Style) -> Option<String> {
+    let counted = summary.run.messages.as_ref()?;
+    let mut table = style.table();
+    table.set_header(HEADER);
+    for subscriber in counted.subscribers.iter().take(SHOWN) {
+        table.add_row(row(subscriber, counted, summary));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let words = wrap(&messages::answer(counted), style.width);
+    Some(format!("{words}\n\n{}", table.trim_fmt()))
+}
+
+fn row(subscriber: &Subscriber, counted: &Messages, summary: &Summary) -> Vec<Cell> {
+    let number = |count: u64| Cell::new(numbers::thousands(count));
+    let name = subscriber.series(ONE_WAY_FROM_SEND, counted.subscribers.len());
+    let series = summary.named(&name);
+    let value =
+        |ns: Option<i64>| Cell::new(ns.map_or_else(String::new, |ns| numbers::value(ns as f64)));
+    vec![
+        Cell::new(&subscriber.name),
+        number(subscriber.received),
+        coloured(number(subscriber.lost), subscriber.lost == 0),
+        number(subscriber.longest_loss),
+        number(subscriber.duplicates),
+        number(subscriber.reordered),
+        number(subscriber.dropped + subscriber.overrun),
+        value(series.and_then(|it| it.percentile(Percent::P50))),
+        value(series.and_then(|it| it.percentile(Percent::P99))),
+        value(series.and_then(|it| it.max_ns)),
+    ]
+}

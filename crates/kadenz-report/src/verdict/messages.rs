@@ -1,0 +1,123 @@
+//! What may be said of messages: how many were lost, and where.
+
+use kadenz_record::run::messages::{Messages, Subscriber};
+
+use super::upper_bound;
+use crate::numbers;
+
+/// One-sided 95 % upper bound of the share of messages that a subscriber loses, as [`upper_bound`].
+#[must_use]
+pub fn loss_bound(messages: &Messages, subscriber: &Subscriber) -> f64 {
+    upper_bound(subscriber.lost, messages.published)
+}
+
+/// All subscribers' losses in one number.
+#[must_use]
+pub fn lost(messages: &Messages) -> u64 {
+    messages.subscribers.iter().map(|it| it.lost).sum()
+}
+
+/// The counts in a sentence or two.
+///
+/// ```
+/// use kadenz_record::run::messages::{Messages, Subscriber};
+/// use kadenz_report::verdict::messages;
+///
+/// let subscriber = Subscriber { received: 20_000, ..Subscriber::default() };
+/// let counted = Messages {
+///     url: "memq://".into(),
+///     message_bytes: 200,
+///     published: 20_000,
+///     subscribers: vec![subscriber],
+///     ..Messages::default()
+/// };
+/// assert_eq!(
+///     messages::answer(&counted),
+///     "Of 20,000 messages of 200 B over memq:// none was lost, so fewer than 150 in a million at \
+///      95 % confidence; none came twice, none out of order."
+/// );
+/// ```
+#[must_use]
+pub fn answer(messages: &Messages) -> String {
+    if messages.published == 0 {
+        return "No message was published.".to_owned();
+    }
+    let subscribers = &messages.subscribers;
+    let sum = |of: fn(&Subscriber) -> u64| subscribers.iter().map(of).sum::<u64>();
+    let lost = lost(messages);
+    let copies = messages.published * subscribers.len() as u64;
+    let bound = numbers::in_a_million(upper_bound(lost, copies));
+    let to = match subscribers.len() {
+        1 => String::new(),
+        several => format!(" to {several} subscribers"),
+    };
+    let lost = match lost {
+        0 => format!("none was lost, so fewer than {bound} at 95 % confidence"),
+        lost => format!(
+            "{} ({}) {} lost; fewer than {bound} at 95 % confidence",
+            numbers::thousands(lost),
+            numbers::percentage(lost as f64 / copies as f64),
+            if lost == 1 { "was" } else { "were" },
+        ),
+    };
+    let or_none = |count: u64| match count {
+        0 => "none".to_owned(),
+        count => numbers::thousands(count),
+    };
+    let mut text = format!(
+        "Of {} messages of {} B{to} over {} {lost}; {} came twice, {} out of order.",
+        numbers::thousands(messages.published),
+        numbers::thousands(messages.message_bytes),
+        messages.url,
+        or_none(sum(|it| it.duplicates)),
+        or_none(sum(|it| it.reordered)),
+    );
+    let here = [
+        (messages.refused, "the provider refused to send"),
+        (sum(|it| it.dropped), "found a subscriber's queue full"),
+        (sum(|it| it.overrun), "found the transport's buffer full"),
+        (sum(|it| it.incomplete), "came in part only"),
+        (sum(|it| it.damaged), "held what nobody published"),
+    ];
+    for (count, words) in here.iter().filter(|(count, _)| *count > 0) {
+        text += &format!(" {} {words}.", numbers::thousands(*count));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_told_with_where_they_happened() {
+        let subscriber = Subscriber {
+            received: 990,
+            lost: 10,
+            duplicates: 2,
+            overrun: 10,
+            ..Subscriber::default()
+        };
+        let counted = Messages {
+            url: "udpm://a".to_owned(),
+            message_bytes: 1_000_000,
+            published: 1000,
+            subscribers: vec![subscriber.clone(), subscriber],
+            ..Messages::default()
+        };
+        let text = answer(&counted);
+        assert!(
+            text.starts_with(
+                "Of 1,000 messages of 1,000,000 B to 2 subscribers over udpm://a 20 (1 %) were lost"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.ends_with(
+                "4 came twice, none out of order. 20 found the transport's buffer full."
+            ),
+            "{text}"
+        );
+        assert_eq!(answer(&Messages::default()), "No message was published.");
+    }
+}
