@@ -42,6 +42,18 @@ pub(crate) fn say(text: &str) {
     let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
 }
 
+/// As [`say`], for what goes on and on: whether somebody still reads.
+#[must_use]
+pub(crate) fn tell(text: &str) -> bool {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+}
+
+/// Data on standard output, a line for each value; whether somebody still reads.
+pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<bool> {
+    Ok(tell(&serde_json::to_string(value)?))
+}
+
 /// Text on standard error: progress and notes, so that standard output stays data.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");

@@ -32,6 +32,15 @@ pub(crate) fn stop_when_stdin_closes(stop: &Stop) {
 /// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one ends the program at
 /// once; what was flushed until then stays readable.
 pub(crate) fn stop_on_interrupt() -> anyhow::Result<Stop> {
+    stop_and_say("\nending; what was measured is kept (again to end at once)")
+}
+
+/// The same where nothing is measured that could be kept: nobody is told.
+pub(crate) fn quietly_stop_on_interrupt() -> anyhow::Result<Stop> {
+    stop_and_say("")
+}
+
+fn stop_and_say(words: &'static str) -> anyhow::Result<Stop> {
     let stop = Stop::default();
     let asked = stop.clone();
     let before = AtomicBool::new(false);
@@ -39,7 +48,9 @@ pub(crate) fn stop_on_interrupt() -> anyhow::Result<Stop> {
         if before.swap(true, Ordering::Relaxed) {
             leave();
         }
-        output::note("\nending; what was measured is kept (again to end at once)");
+        if !words.is_empty() {
+            output::note(words);
+        }
         asked.request();
     })
     .context("cannot listen for Ctrl-C")?;

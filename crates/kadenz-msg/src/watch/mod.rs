@@ -47,7 +47,7 @@ pub use turned_back::TurnedBack;
 
 use crate::bus::Raw;
 use crate::channel::Channel;
-use crate::loss::{LossMeter, Tally};
+use crate::loss::{Counted, LossMeter};
 use crate::message::Fingerprint;
 use crate::provider::{SenderId, Sequence};
 use channel::Books;
@@ -189,12 +189,25 @@ impl Watcher {
         Some(books.or_insert_with(|| Books::new(channel, options)))
     }
 
-    /// What each channel does now, by name.
+    /// What each channel does now, by name; loss as told by the messages that were heard.
     #[must_use]
     pub fn figures(&self, now: MonotonicTime) -> Vec<ChannelFigures> {
+        self.figures_with(now, self.loss.counters())
+    }
+
+    /// The same with loss as somebody tells it who hears more, as [`Bus::losses`] does: what a slow
+    /// listener dropped itself is then not taken for a loss on the way.
+    ///
+    /// [`Bus::losses`]: crate::bus::Bus::losses
+    #[must_use]
+    pub fn figures_with<'a>(
+        &self,
+        now: MonotonicTime,
+        losses: impl IntoIterator<Item = &'a Counted>,
+    ) -> Vec<ChannelFigures> {
         let books = self.channels.values();
         let mut figures: Vec<_> = books.map(|books| books.figures(now)).collect();
-        for counted in self.loss.counters() {
+        for counted in losses {
             let Some(channel) = counted.channel else {
                 continue;
             };
@@ -214,26 +227,9 @@ impl Watcher {
         Some(books.spark(now))
     }
 
-    /// What was lost, doubled and out of order of all senders; `None` where no message had a number,
-    /// so that nothing is known.
-    #[must_use]
-    pub fn loss(&self) -> Option<Tally> {
-        let total = self.loss.total();
-        (total != Tally::default()).then_some(total)
-    }
-
-    /// What was counted of senders whose numbers count several channels, so that what is lost cannot
-    /// be said to be of one of them.
-    #[must_use]
-    pub fn loss_across_channels(&self) -> Tally {
-        let of_several = self.loss.counters().filter(|it| it.channel.is_none());
-        of_several.fold(Tally::default(), |sum, it| Tally {
-            received: sum.received + it.tally.received,
-            lost: sum.lost + it.tally.lost,
-            duplicated: sum.duplicated + it.tally.duplicated,
-            reordered: sum.reordered + it.tally.reordered,
-            restarted: sum.restarted + it.tally.restarted,
-        })
+    /// What was counted of each sender, by the messages that were heard.
+    pub fn losses(&self) -> impl Iterator<Item = &Counted> {
+        self.loss.counters()
     }
 
     /// What was heard on further channels.

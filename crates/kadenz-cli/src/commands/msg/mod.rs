@@ -1,8 +1,18 @@
 //! `kadenz msg`, a file a command.
 
 mod doctor;
+mod bridge;
+mod bus;
+mod echo;
+mod hz;
 mod latency;
+mod list;
+mod publish;
 mod publisher;
+mod shown;
+mod stamp;
+mod table;
+mod types;
 
 use clap::Subcommand;
 
@@ -18,6 +28,11 @@ use crate::output::Outcome;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Msg {
     Doctor(doctor::Options),
+    Echo(echo::Options),
+    Pub(publish::Options),
+    Hz(hz::Options),
+    List(list::Options),
+    Bridge(bridge::Options),
     Latency(Box<latency::Options>),
     #[command(hide = true)]
     LatencyPublisher(Box<publisher::Options>),
@@ -26,6 +41,11 @@ pub(crate) enum Msg {
 pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
     match msg {
         Msg::Doctor(options) => doctor::run(options),
+        Msg::Echo(options) => echo::run(options),
+        Msg::Pub(options) => publish::run(options),
+        Msg::Hz(options) => hz::run(options),
+        Msg::List(options) => list::run(options),
+        Msg::Bridge(options) => bridge::run(options),
         Msg::Latency(options) => latency::run(options),
         Msg::LatencyPublisher(options) => publisher::run(options),
     }

@@ -1,0 +1,175 @@
+//! `kadenz msg bridge`: what is said on one bus is said on another, too.
+
+mod meeting;
+mod way;
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz::msg::bus::Bus;
+use kadenz_lab::stop::Stop;
+use kadenz_rt::beat::Rate;
+use serde::Serialize;
+
+use super::bus::{self, Ears};
+use super::table;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+use meeting::Shore;
+use way::{Carried, Way};
+
+/// Say on another bus what is said on this one.
+///
+/// Carries the messages of one bus to another, with `--both` also back: between networks, or between
+/// transports. What it sent itself is never carried back: it knows its own sender, and where a bus
+/// tells no senders, it knows messages again by their content. Two buses that are one, or that another
+/// bridge joins already, are refused; it finds that out by a message on the channel KADENZ_BRIDGE.
+/// Messages that the other bus does not take are counted and told at the end.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg bridge udpm://239.255.76.67:7667 tcpq://10.0.0.5:7700 --both     two networks
+  kadenz msg bridge udpm://239.255.76.67:7667 udpm://239.255.76.68:7668 --channels 'ARM_.*'
+  kadenz msg bridge shm://robot udpm://239.255.76.67:7667?ttl=1 --rate-limit 10Hz   for a laptop
+  kadenz msg bridge file://run.lcm udpm://239.255.76.67:7667                  a log, played
+
+Exit codes: 0 every message was carried or held back, 1 some were not taken or not heard, 2 cannot.")]
+pub(crate) struct Options {
+    /// The bus whose messages are carried
+    #[arg(value_name = "URL_A")]
+    from: String,
+
+    /// The bus they are carried to
+    #[arg(value_name = "URL_B")]
+    to: String,
+
+    /// Only channels of this name, or that this regular expression matches whole
+    #[arg(long, value_name = "PATTERN", default_value = ".*")]
+    channels: String,
+
+    /// Carry messages of the second bus to the first, too
+    #[arg(long)]
+    both: bool,
+
+    /// No more messages a second of each channel; others are held back
+    #[arg(long, value_name = "RATE")]
+    rate_limit: Option<Rate>,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Print at the end what was carried, as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct BridgeOutput {
+    version: u32,
+    ways: Vec<Carried>,
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        options.from != options.to,
+        "both URLs are {}; a bridge joins two buses",
+        options.from
+    );
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    let (mut a, mut b) = (Shore::open(&options.from)?, Shore::open(&options.to)?);
+    meeting::meet(&mut a, &mut b, options.both)?;
+    let mut ways = vec![options.way(&a, &b, &stop)?];
+    if options.both {
+        ways.push(options.way(&b, &a, &stop)?);
+    }
+    output::note(&format!(
+        "carrying {} from {} to {}{}; Ctrl-C ends it",
+        options.channels,
+        options.from,
+        options.to,
+        if options.both { " and back" } else { "" }
+    ));
+    let carried: Vec<Carried> = std::thread::scope(|scope| {
+        let running = ways.iter_mut().map(|way| scope.spawn(|| way.carry()));
+        let running: Vec<_> = running.collect();
+        running
+            .into_iter()
+            .filter_map(|it| it.join().ok())
+            .collect()
+    });
+    tell(options, &carried)?;
+    let lossy = carried.iter().any(|it| it.refused + it.unheard > 0);
+    Ok(if lossy {
+        Outcome::Missed
+    } else {
+        Outcome::Kept
+    })
+}
+
+impl Options {
+    fn way(&self, from: &Shore, to: &Shore, stop: &Stop) -> anyhow::Result<Way> {
+        let ears = Ears::until(
+            from.bus.clone(),
+            &self.channels,
+            self.duration,
+            stop.clone(),
+        )?;
+        let outlet = match &to.outlet {
+            Some(outlet) => std::sync::Arc::clone(outlet),
+            None => anyhow::bail!("{} cannot be published to", to.bus.url()),
+        };
+        let interval = self.rate_limit.map(|rate| rate.interval().as_duration());
+        Ok(Way::new(ears, from, to, outlet, interval, self.both))
+    }
+}
+
+fn tell(options: &Options, carried: &[Carried]) -> anyhow::Result<()> {
+    if options.json {
+        return output::json(&BridgeOutput {
+            version: 1,
+            ways: carried.to_vec(),
+        });
+    }
+    let head = [
+        "From",
+        "To",
+        "Heard",
+        "Carried",
+        "Bytes",
+        "Own",
+        "Held back",
+        "Refused",
+        "Unheard",
+    ];
+    let rows = carried.iter().map(|it| {
+        let mut row = vec![it.from.clone(), it.to.clone()];
+        let counts = [
+            it.heard,
+            it.carried,
+            it.bytes,
+            it.own,
+            it.held_back,
+            it.refused,
+            it.unheard,
+        ];
+        row.extend(counts.map(kadenz_report::numbers::thousands));
+        row
+    });
+    output::say(&table::table(&head, 2, rows.collect()));
+    Ok(())
+}
+
+/// How long messages are remembered that may come back.
+const REMEMBERED: Duration = Duration::from_secs(1);
+/// How many of them.
+const MOST_REMEMBERED: usize = 65_536;
+
+/// Opens a bus over one provider, for both ways.
+fn open(url: &str) -> anyhow::Result<(Bus, std::sync::Arc<dyn kadenz::msg::provider::Provider>)> {
+    let provider = bus::open(url).with_context(|| format!("cannot bridge {url}"))?;
+    let bus = Bus::over(url, std::sync::Arc::clone(&provider));
+    Ok((bus, provider))
+}

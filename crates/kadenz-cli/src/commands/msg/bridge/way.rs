@@ -1,0 +1,159 @@
+//! One way over a bridge.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kadenz::msg::bus::Raw;
+use kadenz::msg::provider::{Outlet, SenderId};
+use kadenz::msg::watch::{Throttle, TurnedBack};
+use kadenz_rt::clock;
+use serde::Serialize;
+
+use super::meeting::{MEETING, Shore};
+use crate::commands::msg::bus::{Came, Ears};
+use crate::output;
+
+/// Channels whose rate is limited each on its own.
+const MOST_CHANNELS: usize = 10_000;
+
+/// What was carried one way.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Carried {
+    pub(super) from: String,
+    pub(super) to: String,
+    /// Messages that came.
+    pub(super) heard: u64,
+    pub(super) carried: u64,
+    /// Their payloads together.
+    pub(super) bytes: u64,
+    /// What this bridge had sent itself.
+    pub(super) own: u64,
+    /// Messages above the rate limit.
+    pub(super) held_back: u64,
+    /// Messages that the other bus did not take.
+    pub(super) refused: u64,
+    /// Messages that were lost because this bridge was too slow for them.
+    pub(super) unheard: u64,
+}
+
+/// From one bus to another.
+pub(super) struct Way {
+    ears: Ears,
+    outlet: Arc<Mutex<Box<dyn Outlet>>>,
+    own: Option<SenderId>,
+    /// What was sent to the bus that this way comes from.
+    sent_here: Arc<Mutex<TurnedBack>>,
+    /// What is sent to the bus that this way goes to; `None` where nobody asks for it.
+    sent_there: Option<Arc<Mutex<TurnedBack>>>,
+    throttle: Option<Throttle>,
+    carried: Carried,
+}
+
+impl Way {
+    pub(super) fn new(
+        ears: Ears,
+        from: &Shore,
+        to: &Shore,
+        outlet: Arc<Mutex<Box<dyn Outlet>>>,
+        interval: Option<Duration>,
+        both: bool,
+    ) -> Self {
+        let is_asked_for = both && to.own.is_none();
+        Self {
+            ears,
+            outlet,
+            own: from.own,
+            sent_here: Arc::clone(&from.sent),
+            sent_there: is_asked_for.then(|| Arc::clone(&to.sent)),
+            throttle: interval.map(|interval| Throttle::new(interval, MOST_CHANNELS)),
+            carried: Carried {
+                from: from.bus.url().to_owned(),
+                to: to.bus.url().to_owned(),
+                ..Carried::default()
+            },
+        }
+    }
+
+    /// Carries until the end.
+    pub(super) fn carry(&mut self) -> Carried {
+        loop {
+            match self.ears.next(None) {
+                Came::Message(raw) => {
+                    let way = OneMessage {
+                        outlet: &self.outlet,
+                        own: self.own,
+                        sent_here: &self.sent_here,
+                        sent_there: self.sent_there.as_deref(),
+                        throttle: self.throttle.as_mut(),
+                        carried: &mut self.carried,
+                    };
+                    way.carry(&raw);
+                }
+                Came::Nothing => {}
+                Came::End => break,
+            }
+        }
+        let counters = self.ears.counters();
+        let inlet = self.ears.bus.inlet_counters();
+        self.carried.unheard = counters.dropped_oldest + counters.dropped_newest + inlet.overrun;
+        self.carried.clone()
+    }
+}
+
+/// What one message meets on its way; the message itself is lent by the ears.
+struct OneMessage<'a> {
+    outlet: &'a Mutex<Box<dyn Outlet>>,
+    own: Option<SenderId>,
+    sent_here: &'a Mutex<TurnedBack>,
+    sent_there: Option<&'a Mutex<TurnedBack>>,
+    throttle: Option<&'a mut Throttle>,
+    carried: &'a mut Carried,
+}
+
+impl OneMessage<'_> {
+    fn carry(mut self, raw: &Raw<'_>) {
+        self.carried.heard += 1;
+        if self.is_own(raw) {
+            self.carried.own += 1;
+            return;
+        }
+        let now = clock::now();
+        let throttle = self.throttle.as_mut();
+        if throttle.is_some_and(|throttle| !throttle.passes(raw.channel, now)) {
+            self.carried.held_back += 1;
+            return;
+        }
+        if let Some(Ok(mut sent)) = self.sent_there.map(Mutex::lock) {
+            sent.remember(raw.channel.as_str(), raw.payload, now);
+        }
+        let Ok(mut outlet) = self.outlet.lock() else {
+            return;
+        };
+        match outlet.publish(&raw.channel, raw.payload) {
+            Ok(()) => {
+                self.carried.carried += 1;
+                self.carried.bytes += raw.payload.len() as u64;
+            }
+            Err(error) => {
+                if self.carried.refused == 0 {
+                    output::note(&format!("{error}; more are counted only"));
+                }
+                self.carried.refused += 1;
+            }
+        }
+    }
+
+    fn is_own(&self, raw: &Raw<'_>) -> bool {
+        let mine = format!("kadenz bridge {} ", std::process::id());
+        if raw.channel.as_str() == MEETING && raw.payload.starts_with(mine.as_bytes()) {
+            return true;
+        }
+        match self.own {
+            Some(own) => raw.delivery.sender == own,
+            None => match self.sent_here.lock() {
+                Ok(mut sent) => sent.recognises(raw.channel.as_str(), raw.payload, clock::now()),
+                Err(_) => false,
+            },
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What every command that talks over a bus takes and does: the URL, listening, and the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz::msg::bus::{Aggregator, Bus, Counters, Raw, RecvError, SubscriptionOptions};
+use kadenz::msg::provider::{self, Provider};
+use kadenz_lab::stop::Stop;
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output;
+
+/// Which bus.
+#[derive(Clone, Debug, Args)]
+pub(super) struct BusOption {
+    /// The bus: udpm://239.255.76.67:7667?ttl=0, tcpq://127.0.0.1:7700, ...
+    /// [default: LCM_DEFAULT_URL, or LCM's own]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+}
+
+impl BusOption {
+    pub(super) fn url(&self) -> String {
+        self.url.clone().unwrap_or_else(provider::default_url)
+    }
+
+    pub(super) fn open(&self) -> anyhow::Result<Bus> {
+        let url = self.url();
+        let provider = open(&url)?;
+        Ok(Bus::over(&url, provider))
+    }
+}
+
+/// The provider of a URL, with whom to ask where it cannot be had.
+pub(super) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> {
+    provider::open(url).with_context(|| advice(url))
+}
+
+/// Who explains why a bus cannot be had.
+fn advice(url: &str) -> String {
+    match url.split_once("://") {
+        Some(("udpm", _)) => {
+            format!("the bus cannot be used; `kadenz msg doctor '{url}'` explains why")
+        }
+        _ => "the bus cannot be used".to_owned(),
+    }
+}
+
+/// Messages that may wait while this program prints.
+const QUEUE: usize = 1000;
+/// How soon a stop is heard.
+const LOOK: Duration = Duration::from_millis(100);
+/// After so long without a message a user is told where to look.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Listens until the time is over, Ctrl-C, or a log's end.
+#[derive(Debug)]
+pub(super) struct Ears {
+    pub(super) bus: Bus,
+    aggregator: Aggregator,
+    pub(super) stop: Stop,
+    pub(super) until: Option<MonotonicTime>,
+    silent_since: Option<MonotonicTime>,
+    trouble: Option<RecvError>,
+}
+
+/// What came of listening.
+pub(super) enum Came<'a> {
+    /// A message.
+    Message(Raw<'a>),
+    /// Nothing for a while.
+    Nothing,
+    /// The time is over, somebody asked to end, or nothing will come any more.
+    End,
+}
+
+impl Ears {
+    /// Begins to listen.
+    pub(super) fn open(
+        option: &BusOption,
+        pattern: &str,
+        duration: Option<Span>,
+    ) -> anyhow::Result<Self> {
+        Self::over(option.open()?, pattern, duration)
+    }
+
+    /// Begins to listen on a bus that is open.
+    pub(super) fn over(bus: Bus, pattern: &str, duration: Option<Span>) -> anyhow::Result<Self> {
+        let stop = interrupt::quietly_stop_on_interrupt()?;
+        Self::until(bus, pattern, duration, stop)
+    }
+
+    /// The same with a stop of one's own.
+    pub(super) fn until(
+        bus: Bus,
+        pattern: &str,
+        duration: Option<Span>,
+        stop: Stop,
+    ) -> anyhow::Result<Self> {
+        let options = SubscriptionOptions {
+            queue: QUEUE,
+            ..SubscriptionOptions::default()
+        };
+        let aggregator = bus.aggregator_with(pattern, &options);
+        let aggregator = aggregator.with_context(|| advice(bus.url()))?;
+        tell_refused(&bus);
+        let now = clock::now();
+        Ok(Self {
+            bus,
+            aggregator,
+            stop,
+            until: duration.map(|span| now + span.0),
+            silent_since: Some(now),
+            trouble: None,
+        })
+    }
+
+    /// Waits for a message, for a tenth of a second and until a time at most.
+    pub(super) fn next(&mut self, before: Option<MonotonicTime>) -> Came<'_> {
+        let now = clock::now();
+        if self.stop.requested() || self.until.is_some_and(|until| now >= until) {
+            return Came::End;
+        }
+        self.tell_silence(now);
+        let ends = [self.until, before].into_iter().flatten();
+        let wait = ends.map(|end| end.remaining(now)).fold(LOOK, Duration::min);
+        match self.aggregator.next_message(wait) {
+            Ok(Some(raw)) => {
+                self.silent_since = None;
+                Came::Message(raw)
+            }
+            Ok(None) => Came::Nothing,
+            Err(RecvError::Ended) => Came::End,
+            Err(error) => {
+                tell_once(&mut self.trouble, error);
+                std::thread::sleep(wait);
+                Came::Nothing
+            }
+        }
+    }
+
+    fn tell_silence(&mut self, now: MonotonicTime) {
+        let silent = |since: MonotonicTime| now.remaining(since) >= SILENCE;
+        if self.silent_since.is_some_and(silent) {
+            self.silent_since = None;
+            output::note(&format!(
+                "nothing was heard for {} s on {}; does somebody publish there? {}",
+                SILENCE.as_secs(),
+                self.bus.url(),
+                advice_for_silence(self.bus.url()),
+            ));
+        }
+    }
+
+    /// What became of the messages here.
+    pub(super) fn counters(&self) -> Counters {
+        self.aggregator.counters()
+    }
+
+    /// Tells at the end what is missing in what was shown.
+    pub(super) fn tell_missing(&self) {
+        let counters = self.counters();
+        let dropped = counters.dropped_oldest + counters.dropped_newest;
+        if dropped > 0 {
+            output::note(&format!(
+                "{dropped} messages are missing here: this program was too slow for them"
+            ));
+        }
+        let inlet = self.bus.inlet_counters();
+        for (count, words) in [
+            (
+                inlet.overrun,
+                "were thrown away by the system because its buffer was full; ask for a larger one (docs/messages-udpm.md)",
+            ),
+            (inlet.incomplete, "came in part only"),
+            (inlet.malformed, "were no messages"),
+        ] {
+            if count > 0 {
+                output::note(&format!("{count} {words}"));
+            }
+        }
+    }
+}
+
+fn advice_for_silence(url: &str) -> &'static str {
+    match url.split_once("://") {
+        Some(("udpm", _)) => "`kadenz msg doctor` explains a multicast that fails",
+        _ => "`kadenz msg list` shows what there is",
+    }
+}
+
+fn tell_once(last: &mut Option<RecvError>, error: RecvError) {
+    if last.as_ref() != Some(&error) {
+        output::note(&format!("{error}; listening on"));
+        *last = Some(error);
+    }
+}
+
+/// Says what the provider asked for and did not get: a receive buffer shorter than asked, above all.
+pub(super) fn tell_refused(bus: &Bus) {
+    for measure in bus.measures().iter().filter(|it| !it.ok) {
+        let reason = measure.reason.as_deref().unwrap_or("no reason was given");
+        let remedy = measure.remedy.as_ref();
+        let remedy = remedy.map_or_else(String::new, |it| format!("; remedy: {it}"));
+        output::note(&format!(
+            "{} not granted, {} in force ({reason}){remedy}",
+            measure.requested, measure.granted
+        ));
+    }
+}

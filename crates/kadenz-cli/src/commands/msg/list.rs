@@ -1,0 +1,268 @@
+//! `kadenz msg list`: what channels there are, and what providers promise.
+
+use clap::Args;
+use kadenz::msg::provider::{
+    self, BackPressure, Discovery, Guarantees, History, Loss, Order, SCHEMES,
+};
+use kadenz::msg::watch::{ChannelFigures, WatchOptions, Watcher};
+use kadenz_report::numbers;
+use kadenz_rt::clock;
+use serde::Serialize;
+
+use super::bus::{BusOption, Came, Ears};
+use super::table::{self, ChannelOutput};
+use super::types::{Known, TypesOption};
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// Which channels are there, of which types, and how fast?
+///
+/// Nobody keeps a list of a bus's channels: they are what is heard on it within a time.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg list                                what is said within two seconds
+  kadenz msg list --for 30s --types lcmtypes     slow channels, too, with the names of their types
+  kadenz msg list --providers                    which transports there are, and what each promises")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    bus: BusOption,
+
+    #[command(flatten)]
+    types: TypesOption,
+
+    /// How long to listen
+    #[arg(long = "for", value_name = "SPAN", default_value = "2s")]
+    duration: Span,
+
+    /// Only channels of this name, or that this regular expression matches whole
+    #[arg(long, value_name = "PATTERN", default_value = ".*")]
+    channels: String,
+
+    /// List the providers that this program was built with instead, and what each promises
+    #[arg(long)]
+    providers: bool,
+
+    /// Print JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct ListOutput {
+    version: u32,
+    url: String,
+    channels: Vec<ChannelOutput>,
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    if options.providers {
+        return providers(options.json);
+    }
+    let known = options.types.read()?;
+    let mut ears = Ears::open(&options.bus, &options.channels, Some(options.duration))?;
+    let mut watcher = Watcher::new(WatchOptions {
+        window: options.duration.0,
+        ..WatchOptions::default()
+    });
+    loop {
+        match ears.next(None) {
+            Came::Message(raw) => watcher.hear(&(&raw).into()),
+            Came::Nothing => {}
+            Came::End => break,
+        }
+    }
+    let figures = watcher.figures_with(clock::now(), &ears.bus.losses());
+    tell(options, &figures, &known)?;
+    let beyond = watcher.beyond();
+    if beyond.messages > 0 {
+        output::note(&format!(
+            "{} messages of further channels; `--channels` narrows it down",
+            numbers::thousands(beyond.messages)
+        ));
+    }
+    ears.tell_missing();
+    Ok(Outcome::Kept)
+}
+
+fn tell(options: &Options, figures: &[ChannelFigures], known: &Known) -> anyhow::Result<()> {
+    let url = options.bus.url();
+    if options.json {
+        let channels = figures.iter().map(|it| ChannelOutput::of(it, known, &url));
+        return output::json(&ListOutput {
+            version: 1,
+            channels: channels.collect(),
+            url,
+        });
+    }
+    if figures.is_empty() {
+        output::say(&format!(
+            "nothing was heard on {url} within {}",
+            options.duration
+        ));
+        return Ok(());
+    }
+    let rows = figures.iter().map(|it| {
+        vec![
+            it.channel.to_string(),
+            known.called(it.fingerprint),
+            numbers::thousands(it.messages),
+            table::hertz(it.pace.map(|pace| pace.rate_hz)),
+            table::bandwidth(it.pace.map(|pace| pace.bytes_per_s)),
+            it.senders.len().to_string(),
+        ]
+    });
+    let head = ["Channel", "Type", "Messages", "Hz", "Bandwidth", "Senders"];
+    output::say(&table::table(&head, 2, rows.collect()));
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct ProvidersOutput {
+    version: u32,
+    providers: Vec<ProviderOutput>,
+}
+
+#[derive(Serialize)]
+struct ProviderOutput {
+    scheme: &'static str,
+    example: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promises: Option<Promises>,
+    /// Why it cannot be had here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Promises {
+    order: String,
+    loss: String,
+    back_pressure: String,
+    history: String,
+    discovery: String,
+    longest_payload_bytes: usize,
+    real_time: bool,
+    zero_copy: bool,
+}
+
+/// A URL by which a provider of each scheme says what it promises.
+fn example(scheme: &'static str) -> &'static str {
+    match scheme {
+        "memq" => "memq://",
+        "udpm" => provider::DEFAULT_URL,
+        "tcpq" => "tcpq://127.0.0.1:7700",
+        "shm" => "shm://robot",
+        "file" => "file://run.mcap?mode=r",
+        "zmq" => "zmq://127.0.0.1:7710",
+        "zenoh" => "zenoh://",
+        "dds" => "dds://0",
+        "amqp" => "amqp://127.0.0.1:5672",
+        "ros1" => "ros1://127.0.0.1:11311",
+        _ => "",
+    }
+}
+
+fn providers(json: bool) -> anyhow::Result<Outcome> {
+    let all: Vec<ProviderOutput> = SCHEMES.iter().map(|scheme| of(scheme)).collect();
+    if json {
+        output::json(&ProvidersOutput {
+            version: 1,
+            providers: all,
+        })?;
+        return Ok(Outcome::Kept);
+    }
+    let head = [
+        "Provider",
+        "Order",
+        "Lost",
+        "Slow subscriber",
+        "History",
+        "Found by",
+        "Longest",
+        "Real time",
+        "Zero copy",
+    ];
+    let rows = all.iter().map(|it| match &it.promises {
+        Some(promises) => promises.row(it.scheme),
+        None => {
+            let mut row = vec![format!("{}://", it.scheme)];
+            row.resize(head.len(), "?".to_owned());
+            row
+        }
+    });
+    output::say(&table::table(&head, 6, rows.collect()));
+    for provider in all.iter().filter(|it| it.trouble.is_some()) {
+        let trouble = provider.trouble.as_deref().unwrap_or_default();
+        output::note(&format!("{}://: {trouble}", provider.scheme));
+    }
+    Ok(Outcome::Kept)
+}
+
+fn of(scheme: &'static str) -> ProviderOutput {
+    let opened = provider::open(example(scheme));
+    let (promises, trouble) = match opened {
+        Ok(provider) => (Some(Promises::of(&provider.guarantees())), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    ProviderOutput {
+        scheme,
+        example: example(scheme),
+        promises,
+        trouble,
+    }
+}
+
+impl Promises {
+    fn of(guarantees: &Guarantees) -> Self {
+        Self {
+            order: match guarantees.order {
+                Order::Kept => "kept",
+                Order::AsDelivered => "as delivered",
+            }
+            .to_owned(),
+            loss: match guarantees.loss {
+                Loss::None => "nothing",
+                Loss::WhenSlow => "when slow",
+                Loss::Network => "when slow, on the way",
+            }
+            .to_owned(),
+            back_pressure: match guarantees.back_pressure {
+                BackPressure::None => "loses".to_owned(),
+                BackPressure::Bounded(ms) => format!("slows down, {ms} ms"),
+            },
+            history: match guarantees.history {
+                History::None => "none",
+                History::Everything => "everything",
+            }
+            .to_owned(),
+            discovery: match guarantees.discovery {
+                Discovery::Process => "one process",
+                Discovery::Multicast => "multicast",
+                Discovery::Host => "shared memory",
+                Discovery::Server => "a server",
+                Discovery::Peers => "asking peers",
+                Discovery::File => "a file",
+            }
+            .to_owned(),
+            longest_payload_bytes: guarantees.longest_payload,
+            real_time: guarantees.real_time,
+            zero_copy: guarantees.zero_copy,
+        }
+    }
+
+    fn row(&self, scheme: &str) -> Vec<String> {
+        let yes = |it: bool| if it { "yes" } else { "no" }.to_owned();
+        vec![
+            format!("{scheme}://"),
+            self.order.clone(),
+            self.loss.clone(),
+            self.back_pressure.clone(),
+            self.history.clone(),
+            self.discovery.clone(),
+            table::size(self.longest_payload_bytes as f64),
+            yes(self.real_time),
+            yes(self.zero_copy),
+        ]
+    }
+}

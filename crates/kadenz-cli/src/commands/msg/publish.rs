@@ -1,0 +1,324 @@
+//! `kadenz msg pub`: says something on a channel.
+
+use std::io::BufRead as _;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz::msg::channel::Channel;
+use kadenz::msg::provider::{Discovery, Outlet};
+use kadenz::msg::types::Types;
+use kadenz_lab::stop::Stop;
+use kadenz_rt::beat::{Beat, Rate};
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
+use serde::Serialize;
+
+use super::bus::{self, BusOption};
+use super::shown;
+use super::types::TypesOption;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// Say something on a channel, once or on every beat.
+///
+/// The message is written as JSON and encoded by its description; members that are left out are an
+/// error. With a rate each message is sent at its own time, start + n * interval: a stall delays
+/// messages and drops none.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg pub GOAL robot.goal_t '{\"x\": 1.5, \"y\": -2}' --types lcmtypes
+  kadenz msg pub GOAL robot.goal_t '{\"x\": 1.5, \"y\": -2}' --types lcmtypes --rate 10Hz --count 100
+  jq -c .goals[] plan.json | kadenz msg pub GOAL robot.goal_t - --types lcmtypes --rate 1Hz
+  kadenz msg pub STOP --hex 0123456789abcdef                       bytes, as they go over the wire
+  kadenz msg pub GOAL robot.goal_t --types lcmtypes --default      what a message looks like")]
+pub(crate) struct Options {
+    /// Channel to publish to
+    #[arg(value_name = "CHANNEL")]
+    channel: Channel,
+
+    /// Full name of the type, as package.type
+    #[arg(value_name = "TYPE", required_unless_present = "hex")]
+    r#type: Option<String>,
+
+    /// The message as JSON; `-` reads one from each line of standard input
+    #[arg(value_name = "JSON", required_unless_present_any = ["hex", "default"])]
+    json_text: Option<String>,
+
+    #[command(flatten)]
+    bus: BusOption,
+
+    #[command(flatten)]
+    types: TypesOption,
+
+    /// The whole payload in hexadecimal instead
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["type", "json_text", "default"])]
+    hex: Option<String>,
+
+    /// Print the JSON of a message of zeros, to be filled in, and publish nothing
+    #[arg(long, conflicts_with = "json_text")]
+    default: bool,
+
+    /// Publish on every beat [default: once]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rate>,
+
+    /// How many messages [default: one, with a rate until Ctrl-C, from standard input all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Time for peers to find each other before the first message [default: 0s over multicast, else
+    /// 200ms]
+    #[arg(long, value_name = "SPAN")]
+    settle: Option<Span>,
+
+    /// Print at the end what was published, as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// What was published.
+#[derive(Debug, Default, Serialize)]
+struct Published {
+    version: u32,
+    published: u64,
+    refused: u64,
+    bytes: u64,
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    if options.default {
+        return print_default(options);
+    }
+    let mut source = Source::open(options)?;
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    let url = options.bus.url();
+    let provider = bus::open(&url)?;
+    let mut outlet = provider.outlet().context("the bus cannot be used")?;
+    wait(options.settle(provider.guarantees().discovery), &stop);
+    let mut pacer = options.rate.map(Pacer::new).transpose()?;
+    let mut published = Published {
+        version: 1,
+        ..Published::default()
+    };
+    let most = options.count.unwrap_or(source.most(options.rate.is_some()));
+    while published.published + published.refused < most && !stop.requested() {
+        let Some(payload) = source.next()? else {
+            break;
+        };
+        if pacer.as_mut().is_some_and(|pacer| !pacer.wait(&stop)) {
+            break;
+        }
+        publish(&mut *outlet, &options.channel, payload, &mut published);
+    }
+    tell(options, &published)?;
+    Ok(match published.refused {
+        0 => Outcome::Kept,
+        _ => Outcome::Incomplete,
+    })
+}
+
+impl Options {
+    fn settle(&self, discovery: Discovery) -> Duration {
+        let peers_must_meet = !matches!(
+            discovery,
+            Discovery::Multicast | Discovery::Process | Discovery::File
+        );
+        let default = Duration::from_millis(if peers_must_meet { 200 } else { 0 });
+        self.settle.map_or(default, |span| span.0)
+    }
+
+    fn type_name(&self, types: &Types) -> anyhow::Result<String> {
+        let name = self.r#type.clone().unwrap_or_default();
+        if types.get(&name).is_some() {
+            return Ok(name);
+        }
+        let names: Vec<String> = types.iter().map(|it| it.name().to_string()).collect();
+        let short = |it: &&String| it.rsplit('.').next() == name.rsplit('.').next();
+        match names.iter().find(short) {
+            Some(other) => anyhow::bail!("no description of {name}; there is {other}"),
+            None => anyhow::bail!(
+                "no description of {name}; `--types` describes {}",
+                first_of(&names)
+            ),
+        }
+    }
+}
+
+/// The first few names of many.
+fn first_of(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let more = names.len().saturating_sub(SHOWN);
+    let mut text = names[..names.len().min(SHOWN)].join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+fn print_default(options: &Options) -> anyhow::Result<Outcome> {
+    let known = options.types.need()?;
+    let name = options.type_name(known.types())?;
+    let value = known.types().default_value(&name)?;
+    output::say(&serde_json::to_string(&value.to_json())?);
+    Ok(Outcome::Kept)
+}
+
+/// Where the payloads come from.
+enum Source {
+    /// The same again and again.
+    Same(Vec<u8>),
+    /// A line of standard input each.
+    Lines {
+        types: Types,
+        name: String,
+        line: u64,
+        payload: Vec<u8>,
+    },
+}
+
+impl Source {
+    fn open(options: &Options) -> anyhow::Result<Self> {
+        if let Some(hex) = &options.hex {
+            return Ok(Self::Same(shown::from_hex(hex)?));
+        }
+        let known = options.types.need()?;
+        let name = options.type_name(known.types())?;
+        let text = options.json_text.as_deref().unwrap_or_default();
+        if text == "-" {
+            return Ok(Self::Lines {
+                types: known.types().clone(),
+                name,
+                line: 0,
+                payload: Vec::new(),
+            });
+        }
+        Ok(Self::Same(encode(known.types(), &name, text)?))
+    }
+
+    fn most(&self, has_rate: bool) -> u64 {
+        match self {
+            Self::Same(_) if !has_rate => 1,
+            _ => u64::MAX,
+        }
+    }
+
+    fn next(&mut self) -> anyhow::Result<Option<&[u8]>> {
+        match self {
+            Self::Same(payload) => Ok(Some(payload)),
+            Self::Lines {
+                types,
+                name,
+                line,
+                payload,
+            } => {
+                let mut text = String::new();
+                while text.trim().is_empty() {
+                    text.clear();
+                    *line += 1;
+                    if std::io::stdin().lock().read_line(&mut text)? == 0 {
+                        return Ok(None);
+                    }
+                }
+                let encoded = encode(types, name, &text);
+                *payload = encoded.with_context(|| format!("line {line} of standard input"))?;
+                Ok(Some(payload))
+            }
+        }
+    }
+}
+
+fn encode(types: &Types, name: &str, text: &str) -> anyhow::Result<Vec<u8>> {
+    let json: serde_json::Value =
+        serde_json::from_str(text).context("the message is no JSON; see `--default`")?;
+    let value = types.value_from_json(name, &json);
+    let value = value.with_context(|| format!("the message is no {name}"))?;
+    Ok(types.encode(&value)?)
+}
+
+/// Waits for each beat.
+struct Pacer {
+    rate: Rate,
+    /// Begins with the first message.
+    beat: Option<Beat>,
+    sleeper: Box<dyn Sleeper>,
+}
+
+/// How soon a stop is heard.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Pacer {
+    fn new(rate: Rate) -> anyhow::Result<Self> {
+        let sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())?;
+        Ok(Self {
+            rate,
+            beat: None,
+            sleeper,
+        })
+    }
+
+    /// Waits until the next message is due; whether there is one to come.
+    fn wait(&mut self, stop: &Stop) -> bool {
+        let due = match &mut self.beat {
+            Some(beat) => beat.next(),
+            None => {
+                let now = clock::now();
+                self.beat = Some(Beat::at(now, self.rate.interval()));
+                now
+            }
+        };
+        self.sleep_until(due, stop)
+    }
+
+    fn sleep_until(&mut self, due: MonotonicTime, stop: &Stop) -> bool {
+        loop {
+            if stop.requested() {
+                return false;
+            }
+            let now = clock::now();
+            if due.remaining(now) <= LOOK {
+                self.sleeper.sleep_until(due);
+                return true;
+            }
+            self.sleeper.sleep_until(now + LOOK);
+        }
+    }
+}
+
+fn wait(span: Duration, stop: &Stop) {
+    let until = clock::now() + span;
+    while clock::now() < until && !stop.requested() {
+        std::thread::sleep(until.remaining(clock::now()).min(LOOK));
+    }
+}
+
+fn publish(outlet: &mut dyn Outlet, channel: &Channel, payload: &[u8], published: &mut Published) {
+    match outlet.publish(channel, payload) {
+        Ok(()) => {
+            published.published += 1;
+            published.bytes += payload.len() as u64;
+        }
+        Err(error) => {
+            if published.refused == 0 {
+                output::note(&format!("{error}"));
+            }
+            published.refused += 1;
+        }
+    }
+}
+
+fn tell(options: &Options, published: &Published) -> anyhow::Result<()> {
+    if options.json {
+        return output::json(published);
+    }
+    if published.published != 1 || published.refused > 0 {
+        let refused = match published.refused {
+            0 => String::new(),
+            refused => format!(", {refused} refused"),
+        };
+        output::note(&format!("{} published{refused}", published.published));
+    }
+    Ok(())
+}

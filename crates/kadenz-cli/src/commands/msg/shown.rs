@@ -1,0 +1,145 @@
+//! Decoded messages as people read them: a member a line, in the order of the description.
+
+use kadenz::msg::types::{Array, Elements, Value};
+
+/// Elements of an array that are shown.
+const ELEMENTS: usize = 12;
+/// Bytes that are shown of what cannot be decoded.
+const BYTES: usize = 64;
+
+/// A value, a member a line, behind so many spaces.
+pub(super) fn lines(value: &Value, indent: usize) -> String {
+    let mut text = String::new();
+    members(&mut text, value, indent);
+    text
+}
+
+fn members(text: &mut String, value: &Value, indent: usize) {
+    let Some(record) = value.record() else {
+        text.push_str(&format!("{:indent$}{}\n", "", word(value)));
+        return;
+    };
+    for (name, member) in record.iter() {
+        text.push_str(&format!("{:indent$}{name}:", ""));
+        match member {
+            Value::Struct(_) => {
+                text.push('\n');
+                members(text, member, indent + 2);
+            }
+            Value::Array(array) => rows(text, array, indent),
+            other => text.push_str(&format!(" {}\n", word(other))),
+        }
+    }
+}
+
+fn rows(text: &mut String, array: &Array, indent: usize) {
+    let count = array.elements.len();
+    let shown = count.min(ELEMENTS);
+    if !matches!(array.elements, Elements::Struct(..)) {
+        let elements = (0..shown).filter_map(|at| Some(word(&array.elements.get(at)?)));
+        let elements: Vec<String> = elements.collect();
+        let more = if count > shown { ", ..." } else { "" };
+        let shape = match array.shape.len() {
+            0 | 1 if count <= shown => String::new(),
+            _ => format!("  ({})", lengths(&array.shape)),
+        };
+        text.push_str(&format!(" [{}{more}]{shape}\n", elements.join(", ")));
+        return;
+    }
+    text.push_str(&format!(" ({})\n", lengths(&array.shape)));
+    for at in 0..shown {
+        if let Some(element) = array.elements.get(at) {
+            let inner = indent + 2;
+            text.push_str(&format!("{:inner$}{}:\n", "", array.indices(at)));
+            members(text, &element, inner + 2);
+        }
+    }
+    if count > shown {
+        text.push_str(&format!("{:indent$}  ...\n", ""));
+    }
+}
+
+fn lengths(shape: &[usize]) -> String {
+    let lengths: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    lengths.join(" x ")
+}
+
+/// A value that is no struct, as JSON writes it, but with NaN and the like plain.
+pub(super) fn word(value: &Value) -> String {
+    match value {
+        Value::Float(it) => format!("{it:?}"),
+        Value::Double(it) => format!("{it:?}"),
+        other => other.to_json().to_string(),
+    }
+}
+
+/// Bytes in pairs of digits; all of them, or the first.
+pub(super) fn hex(bytes: &[u8], all: bool) -> String {
+    let shown = if all {
+        bytes.len()
+    } else {
+        bytes.len().min(BYTES)
+    };
+    let mut text = String::with_capacity(shown * 2 + 3);
+    for byte in &bytes[..shown] {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    if shown < bytes.len() {
+        text.push_str("...");
+    }
+    text
+}
+
+/// Reads such bytes; spaces may stand between them.
+pub(super) fn from_hex(text: &str) -> anyhow::Result<Vec<u8>> {
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|it| !it.is_whitespace())
+        .map(|it| it.to_digit(16))
+        .collect::<Option<_>>()
+        .ok_or_else(|| anyhow::anyhow!("`{text}` is not hexadecimal; write 0f10 for two bytes"))?;
+    anyhow::ensure!(
+        digits.len().is_multiple_of(2),
+        "`{text}` has an odd number of digits; a byte has two"
+    );
+    let bytes = digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]);
+    Ok(bytes.filter_map(|byte| u8::try_from(byte).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kadenz::msg::types::Types;
+
+    #[test]
+    fn members_stand_in_the_order_of_their_description() {
+        let types = Types::from_text(
+            "package p;
+             struct inner_t { int8_t z; string a; }
+             struct outer_t { int32_t n; double v[n]; inner_t inner; inner_t all[2]; }",
+        )
+        .unwrap();
+        let value = types
+            .value_from_json(
+                "p.outer_t",
+                &serde_json::json!({
+                    "n": 20, "v": vec![0.5; 20],
+                    "inner": {"z": 1, "a": "x"},
+                    "all": [{"z": 2, "a": ""}, {"z": 3, "a": ""}],
+                }),
+            )
+            .unwrap();
+        let text = lines(&value, 2);
+        let expected = "  n: 20\n  v: [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, ...]  (20)\n  inner:\n    z: 1\n    a: \"x\"\n  all: (2)\n    [0]:\n      z: 2\n      a: \"\"\n    [1]:\n      z: 3\n      a: \"\"\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn bytes_are_read_as_they_are_shown() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(from_hex(&hex(&bytes, true)).unwrap(), bytes);
+        assert_eq!(hex(&bytes, false).len(), 2 * BYTES + 3);
+        assert_eq!(from_hex("0F 10").unwrap(), [15, 16]);
+        assert!(from_hex("0f1").is_err() && from_hex("0x").is_err());
+    }
+}
