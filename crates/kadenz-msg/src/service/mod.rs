@@ -14,6 +14,7 @@
 pub mod clock_offset;
 pub mod heartbeat;
 pub mod messages;
+pub mod parameters;
 pub mod request;
 
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -6,6 +6,7 @@ mod pose;
 
 mod clock;
 mod heartbeat;
+mod parameters;
 mod request;
 
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use kadenz_msg::bus::Bus;
 use kadenz_msg::channel::Channel;
 use kadenz_msg::message::Message;
 use kadenz_msg::service::messages::{Reply, Request};
-use kadenz_msg::service::request::{CallError, Client, Server, ServerCounters, ServiceOptions};
+use kadenz_msg::service::request::{CallError, Client, Server, ServiceOptions};
 use kadenz_rt::tuning::Tuning;
 
 use crate::pose::{Other, Pose, pose};
@@ -44,8 +44,10 @@ fn a_call_is_answered_and_a_refusal_says_why() {
     assert!(matches!(error, CallError::Refused { .. }), "{error}");
     assert!(error.to_string().contains("NEXT refuses: there is no pose"));
     assert_eq!(client.call(&pose(1), LONG).unwrap().number, 2, "it goes on");
-    let counters = server.counters();
-    assert_eq!((counters.answered, counters.refused), (101, 1));
+    wait_until("all are counted", || {
+        let counters = server.counters();
+        (counters.answered, counters.refused) == (101, 1)
+    });
     assert_eq!(client.ignored(), 0);
 }
 
@@ -120,7 +122,7 @@ fn a_late_answer_is_not_taken_for_that_of_the_next_call() {
     assert!(client.call(&pose(1), SHORT).is_err());
     assert_eq!(client.call(&pose(10), LONG).unwrap().number, 11);
     assert_eq!(client.ignored(), 1, "the late one came first");
-    assert_eq!(slow.counters().answered, 2);
+    wait_until("both were answered", || slow.counters().answered == 2);
 }
 
 /// A server by hand, which says of each request what it answers.
@@ -302,7 +304,6 @@ fn a_flood_of_requests_and_of_nonsense_is_bounded_counted_and_survived() {
         next(pose)
     });
     let server = server.unwrap();
-    let mut own = client(&bus);
     let payload = pose(1).encode().unwrap();
     let mut request = Request {
         client: 0,
@@ -312,26 +313,25 @@ fn a_flood_of_requests_and_of_nonsense_is_bounded_counted_and_survived() {
     };
     bus.publish("NEXT", &request).unwrap();
     entered.recv_timeout(LONG).unwrap();
-    for client in 1..500 {
+    for client in 1..3000 {
         request.client = client;
         bus.publish("NEXT", &request).unwrap();
         bus.publish_bytes("NEXT", &[0xff; 30]).unwrap();
     }
     go.send(()).unwrap();
+    // What found no room waited nowhere, and is counted.
+    wait_until("each is counted once", || {
+        let counted = server.counters();
+        let overrun = bus.beside().inlet_counters().overrun;
+        counted.answered + counted.undecodable + counted.dropped + overrun == 1 + 2 * 2999
+    });
+    assert!(bus.beside().inlet_counters().overrun > 0);
+    let mut own = client(&bus);
     assert_eq!(
         own.call(&pose(7), LONG).unwrap().number,
         8,
         "it still serves"
     );
-    let ServerCounters {
-        answered,
-        undecodable,
-        dropped,
-        ..
-    } = server.counters();
-    assert!(answered >= 2 && undecodable > 0, "{:?}", server.counters());
-    assert_eq!(answered + undecodable + dropped, 2 + 2 * 499);
-    assert!(dropped <= 2 * 499);
 }
 
 #[test]

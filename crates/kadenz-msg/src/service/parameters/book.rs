@@ -1,0 +1,260 @@
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kadenz_rt::tuning::Tuning;
+
+use super::handles::{Integer, Number, Place, Text, Truth};
+use super::value::Value;
+use super::{LONGEST_DESCRIPTION, LONGEST_NAME, LONGEST_TEXT, MOST_PARAMETERS, PAGE, SERVICE};
+use crate::bus::Bus;
+use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
+use crate::service::request::{Asked, ServeError, Server, ServerCounters, ServiceOptions};
+
+/// The parameters of a program, before they are served.
+#[derive(Debug, Default)]
+pub struct Parameters {
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    description: String,
+    place: Place,
+}
+
+/// Why a parameter cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// Its name or its description cannot be shown.
+    #[error(
+        "the parameter {name:?}: a name has 1 to {LONGEST_NAME} bytes, a description {LONGEST_DESCRIPTION} at most, and neither has a NUL"
+    )]
+    Name {
+        /// Its name.
+        name: String,
+    },
+    /// There is one of that name.
+    #[error("there are two parameters {name:?}: rename one")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// What it starts with is not what it may be.
+    #[error("the parameter {name:?} cannot start with {value}: {reason}")]
+    Start {
+        /// Its name.
+        name: String,
+        /// What it was to start with.
+        value: String,
+        /// Why it cannot.
+        reason: String,
+    },
+    /// There are too many.
+    #[error("a program has {MOST_PARAMETERS} parameters at most")]
+    TooMany,
+}
+
+impl Parameters {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One that is true or false.
+    ///
+    /// # Errors
+    /// Where its name or description cannot be shown, or the name is taken.
+    pub fn truth(
+        &mut self,
+        name: &str,
+        starts_with: bool,
+        description: &str,
+    ) -> Result<Truth, ParameterError> {
+        let (place, handle) = Place::truth(starts_with);
+        self.add(name, description, place)?;
+        Ok(handle)
+    }
+
+    /// One that is a whole number within a range.
+    ///
+    /// # Errors
+    /// As [`Parameters::truth`], and where it starts outside of its range.
+    pub fn integer(
+        &mut self,
+        name: &str,
+        starts_with: i64,
+        range: RangeInclusive<i64>,
+        description: &str,
+    ) -> Result<Integer, ParameterError> {
+        let (place, handle) = Place::integer(starts_with, range);
+        self.add(name, description, place)?;
+        Ok(handle)
+    }
+
+    /// One that is a number within a range; it is never NaN.
+    ///
+    /// # Errors
+    /// As [`Parameters::integer`].
+    pub fn number(
+        &mut self,
+        name: &str,
+        starts_with: f64,
+        range: RangeInclusive<f64>,
+        description: &str,
+    ) -> Result<Number, ParameterError> {
+        let (place, handle) = Place::number(starts_with, range);
+        self.add(name, description, place)?;
+        Ok(handle)
+    }
+
+    /// One that is a text of so many bytes at most, 1000 at most.
+    ///
+    /// # Errors
+    /// As [`Parameters::integer`].
+    pub fn text(
+        &mut self,
+        name: &str,
+        starts_with: &str,
+        most_bytes: usize,
+        description: &str,
+    ) -> Result<Text, ParameterError> {
+        let (place, handle) = Place::text(starts_with, most_bytes.min(LONGEST_TEXT));
+        self.add(name, description, place)?;
+        Ok(handle)
+    }
+
+    fn add(&mut self, name: &str, description: &str, place: Place) -> Result<(), ParameterError> {
+        let good = (1..=LONGEST_NAME).contains(&name.len())
+            && description.len() <= LONGEST_DESCRIPTION
+            && !name.contains('\0')
+            && !description.contains('\0');
+        let name = name.to_owned();
+        if !good {
+            return Err(ParameterError::Name { name });
+        }
+        if self.entries.contains_key(&name) {
+            return Err(ParameterError::Twice { name });
+        }
+        if self.entries.len() >= MOST_PARAMETERS {
+            return Err(ParameterError::TooMany);
+        }
+        let start = place.get();
+        if let Err(reason) = sendable(&start).and_then(|()| place.set(&start)) {
+            let value = start.to_string();
+            return Err(ParameterError::Start {
+                name,
+                value,
+                reason,
+            });
+        }
+        let description = description.to_owned();
+        self.entries.insert(name, Entry { description, place });
+        Ok(())
+    }
+
+    /// Lets others read and set them, on a thread that is tuned as told.
+    ///
+    /// # Errors
+    /// As [`Bus::serve`]; a program's name has 45 bytes at most.
+    pub fn serve(self, bus: &Bus, program: &str, tuning: Tuning) -> Result<Served, ServeError> {
+        let generation = Arc::new(AtomicU64::new(0));
+        let raised = Arc::clone(&generation);
+        let entries = self.entries;
+        let answer =
+            move |query: &ParameterQuery, _: &Asked| answer(&entries, query, || raise(&raised));
+        let name = format!("{SERVICE}{program}");
+        let options = ServiceOptions::default();
+        Ok(Served {
+            server: bus.serve_with(&name, &options, tuning, answer)?,
+            generation,
+            seen: 0,
+        })
+    }
+}
+
+/// Parameters that others may read and set. Dropping it ends that; the values stay readable.
+#[derive(Debug)]
+pub struct Served {
+    server: Server,
+    generation: Arc<AtomicU64>,
+    seen: u64,
+}
+
+impl Served {
+    /// Whether one was set since this was asked last. Real-time safe: reads one number, without a
+    /// lock. What was set before it says so is what is read after it.
+    pub fn changed(&mut self) -> bool {
+        let now = self.generation.load(Ordering::Acquire);
+        std::mem::replace(&mut self.seen, now) != now
+    }
+
+    /// What became of the questions.
+    #[must_use]
+    pub fn counters(&self) -> ServerCounters {
+        self.server.counters()
+    }
+}
+
+fn raise(generation: &AtomicU64) {
+    generation.fetch_add(1, Ordering::Release);
+}
+
+fn answer(
+    entries: &BTreeMap<String, Entry>,
+    query: &ParameterQuery,
+    set: impl Fn(),
+) -> Result<ParameterAnswer, String> {
+    let parameters: Vec<Parameter> = match query.action {
+        ParameterQuery::LIST => {
+            let first = usize::try_from(query.first).map_err(|_| "first is negative")?;
+            let page = entries.iter().skip(first).take(PAGE);
+            page.map(|(name, entry)| entry.told(name)).collect()
+        }
+        ParameterQuery::GET => vec![find(entries, &query.name)?.told(&query.name)],
+        ParameterQuery::SET => {
+            let entry = find(entries, &query.name)?;
+            let value = Value::from_wire(&query.value).ok_or("there is no value to set")?;
+            let refused = |reason| format!("{} is not set: {reason}", query.name);
+            entry.place.set(&value).map_err(refused)?;
+            set();
+            vec![entry.told(&query.name)]
+        }
+        other => return Err(format!("there is no action {other}")),
+    };
+    let number = |it: usize| i32::try_from(it).unwrap_or(i32::MAX);
+    Ok(ParameterAnswer {
+        total: number(entries.len()),
+        count: number(parameters.len()),
+        parameters,
+    })
+}
+
+fn find<'a>(entries: &'a BTreeMap<String, Entry>, name: &str) -> Result<&'a Entry, String> {
+    let entry = entries.get(name);
+    entry.ok_or_else(|| format!("there is no parameter {name:?}"))
+}
+
+/// What LCM cannot send must not be a value.
+fn sendable(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Text(text) if text.contains('\0') => Err("a text has no NUL".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+impl Entry {
+    fn told(&self, name: &str) -> Parameter {
+        let limits = self.place.limits();
+        let wire = |it: Option<&Value>| it.map_or_else(ParameterValue::default, Value::to_wire);
+        Parameter {
+            name: name.to_owned(),
+            description: self.description.clone(),
+            value: self.place.get().to_wire(),
+            least: wire(limits.as_ref().map(|it| &it.0)),
+            most: wire(limits.as_ref().map(|it| &it.1)),
+        }
+    }
+}

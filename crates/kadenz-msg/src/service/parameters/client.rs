@@ -1,0 +1,131 @@
+use std::time::Duration;
+
+use kadenz_rt::clock;
+
+use super::value::Value;
+use super::{MOST_PARAMETERS, SERVICE};
+use crate::bus::Bus;
+use crate::service::messages::{Parameter, ParameterAnswer, ParameterQuery, ParameterValue};
+use crate::service::request::{CallError, Client, ClientError};
+
+/// Reads and sets the parameters of another program. As [`Client`], a call at a time.
+#[derive(Debug)]
+pub struct ParameterClient {
+    client: Client<ParameterQuery, ParameterAnswer>,
+}
+
+/// A parameter of another program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParameterInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is for, and its unit.
+    pub description: String,
+    /// Its value; `None` where the program says something unheard of.
+    pub value: Option<Value>,
+    /// The least it may be; of a text, an integer of bytes.
+    pub least: Option<Value>,
+    /// The most it may be; of a text, an integer of bytes.
+    pub most: Option<Value>,
+}
+
+impl ParameterClient {
+    /// Asks the program of that name.
+    ///
+    /// # Errors
+    /// As [`Bus::client`].
+    pub fn new(bus: &Bus, program: &str) -> Result<Self, ClientError> {
+        let client = bus.client(&format!("{SERVICE}{program}"))?;
+        Ok(Self { client })
+    }
+
+    /// All parameters, by name.
+    ///
+    /// # Errors
+    /// Where there is no answer within the timeout, which is for the whole list.
+    pub fn list(&mut self, timeout: Duration) -> Result<Vec<ParameterInfo>, CallError> {
+        let until = clock::now() + timeout;
+        let mut all = Vec::new();
+        loop {
+            let query = ParameterQuery {
+                action: ParameterQuery::LIST,
+                first: i32::try_from(all.len()).unwrap_or(i32::MAX),
+                ..ParameterQuery::default()
+            };
+            let left = until.remaining(clock::now());
+            let answer = self.client.call(&query, left)?;
+            let is_last = answer.parameters.is_empty();
+            all.extend(answer.parameters.into_iter().map(ParameterInfo::of));
+            let told = usize::try_from(answer.total).unwrap_or(0);
+            if is_last || all.len() >= told.min(MOST_PARAMETERS) {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// One parameter.
+    ///
+    /// # Errors
+    /// Where there is no answer within the timeout, or no such parameter.
+    pub fn get(&mut self, name: &str, timeout: Duration) -> Result<ParameterInfo, CallError> {
+        self.one(
+            ParameterQuery {
+                action: ParameterQuery::GET,
+                name: name.to_owned(),
+                ..ParameterQuery::default()
+            },
+            timeout,
+        )
+    }
+
+    /// Sets one parameter, and returns it as it is then.
+    ///
+    /// # Errors
+    /// Where there is no answer within the timeout, no such parameter, or it may not have that value:
+    /// then the program says what it may be.
+    pub fn set(
+        &mut self,
+        name: &str,
+        value: Value,
+        timeout: Duration,
+    ) -> Result<ParameterInfo, CallError> {
+        self.one(
+            ParameterQuery {
+                action: ParameterQuery::SET,
+                name: name.to_owned(),
+                value: value.to_wire(),
+                ..ParameterQuery::default()
+            },
+            timeout,
+        )
+    }
+
+    fn one(
+        &mut self,
+        query: ParameterQuery,
+        timeout: Duration,
+    ) -> Result<ParameterInfo, CallError> {
+        let answer = self.client.call(&query, timeout)?;
+        let mut parameters = answer.parameters.into_iter();
+        match parameters.next() {
+            Some(parameter) => Ok(ParameterInfo::of(parameter)),
+            None => Err(CallError::Refused {
+                service: *self.client.service(),
+                reason: "it answered without a parameter".to_owned(),
+            }),
+        }
+    }
+}
+
+impl ParameterInfo {
+    fn of(parameter: Parameter) -> Self {
+        let value = |it: &ParameterValue| Value::from_wire(it);
+        Self {
+            value: value(&parameter.value),
+            least: value(&parameter.least),
+            most: value(&parameter.most),
+            name: parameter.name,
+            description: parameter.description,
+        }
+    }
+}
