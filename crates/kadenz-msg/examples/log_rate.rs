@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let describe = Box::new(|channel: &Channel, _| LoggedChannel::lcm(channel.as_str()));
     let mut recorder = Recorder::start(Path::new(file), &options, describe)?;
-    let channels: Result<Vec<Channel>, _> = (0..10).map(|n| Channel::new(&format!("C{n}"))).collect();
+    let channels: Result<Vec<Channel>, _> =
+        (0..10).map(|n| Channel::new(&format!("C{n}"))).collect();
     let channels = channels?;
     let mut payload = vec![0_u8; MESSAGE_BYTES];
     let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())?;
@@ -45,10 +46,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             sleeper.sleep_until(beat.next());
         }
         for word in payload[..MESSAGE_BYTES / 2].chunks_exact_mut(8) {
-            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            noise = noise
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             word.copy_from_slice(&noise.to_be_bytes());
         }
-        recorder.record(&channels[(n % 10) as usize], &payload, WallTime::now(), None);
+        recorder.record(
+            &channels[(n % 10) as usize],
+            &payload,
+            WallTime::now(),
+            None,
+        );
     }
     let offered = clock::now().since(begun) as f64 / 1e9;
     let recorded = recorder.finish();

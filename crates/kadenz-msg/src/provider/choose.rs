@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use super::amqp::Amqp;
 use super::file::FileProvider;
 use super::memq::Memq;
 use super::parameters::Address;
+use super::ros1::Ros1;
+use super::tcpq::Tcpq;
 use super::udpm::Udpm;
 use super::zmq::Zmq;
 use super::{Provider, ProviderError};
@@ -16,8 +19,11 @@ pub const DEFAULT_URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 pub const SCHEMES: &[&str] = &[
     "udpm",
     "memq",
+    "tcpq",
     "file",
     "zmq",
+    "ros1",
+    "amqp",
     #[cfg(all(feature = "shm", target_os = "linux"))]
     "shm",
 ];
@@ -41,6 +47,9 @@ pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
         }
         "file" => Ok(Arc::new(FileProvider::open(&address)?)),
         "udpm" => Ok(Arc::new(Udpm::open(&address)?)),
+        "tcpq" => Ok(Arc::new(Tcpq::open(&address)?)),
+        "ros1" => Ok(Arc::new(Ros1::open(&address)?)),
+        "amqp" => Ok(Arc::new(Amqp::open(&address)?)),
         "zmq" => Ok(Arc::new(Zmq::open(&address)?)),
         #[cfg(all(feature = "shm", target_os = "linux"))]
         "shm" => Ok(Arc::new(super::shm::Shm::open(&address)?)),
@@ -49,5 +58,21 @@ pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
             reason: format!("there is no provider {scheme:?}"),
             remedy: format!("use one of {}", SCHEMES.join(", ")),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_that_is_told_is_known() {
+        for scheme in SCHEMES {
+            // Some want more of an address than this; none may say that it is unknown.
+            let said = open(&format!("{scheme}://127.0.0.1:1?nonsense=1")).unwrap_err();
+            assert!(!said.to_string().contains("there is no provider"), "{said}");
+        }
+        let said = open("carrier-pigeon://roof").unwrap_err().to_string();
+        assert!(said.contains("udpm, memq"), "{said}");
     }
 }

@@ -1,8 +1,8 @@
 //! `kadenz msg`, a file a command.
 
-mod doctor;
 mod bridge;
 mod bus;
+mod doctor;
 mod echo;
 mod hz;
 mod latency;

@@ -121,7 +121,7 @@ impl Provider for Tcpq {
         let mut ear = Ear::new(self.longest + AROUND).map_err(failed)?;
         let longest = self.longest;
         let make = move |words: &mut Vec<u8>| Listening::begin(longest, words);
-        ear.connect(Place::Tcp(self.place.clone()), Box::new(make));
+        ear.connect(0, Place::Tcp(self.place.clone()), Box::new(make));
         Ok(Box::new(TcpqInlet { ear }))
     }
 }
