@@ -7,7 +7,17 @@ use crate::message::Fingerprint;
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// How many recursive structs hold what is read next.
+    depth: usize,
+    /// How many more elements may take no bytes.
+    free: usize,
 }
+
+/// How deep recursive structs may hold each other in a message that is decoded.
+const MOST_DEPTH: usize = 128;
+
+/// How many elements and rows of arrays may take no bytes, besides one for each byte there is.
+const FREE_ELEMENTS: usize = 1024;
 
 /// Why bytes are not the message that was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,13 +64,34 @@ pub enum DecodeError {
         /// The member.
         member: &'static str,
     },
+    /// An array would have more elements than there are bytes for.
+    #[error("{member} would have {count} elements, more than the message can hold")]
+    TooMany {
+        /// The array.
+        member: &'static str,
+        /// How many.
+        count: usize,
+    },
+    /// A recursive struct holds itself too deeply.
+    #[error("{name} lies more than {most} deep within itself, which is not followed")]
+    TooDeep {
+        /// The struct.
+        name: &'static str,
+        /// How deep is followed.
+        most: usize,
+    },
 }
 
 impl<'a> Reader<'a> {
     /// Reads from the front of bytes.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self {
+            bytes,
+            at: 0,
+            depth: 0,
+            free: bytes.len().saturating_add(FREE_ELEMENTS),
+        }
     }
 
     /// How many bytes are left.
@@ -192,6 +223,56 @@ impl<'a> Reader<'a> {
             member,
             length: stated,
         })
+    }
+
+    /// That an array of these lengths, whose elements take so many bytes each at least, can be in what
+    /// is left. To be asked before memory is taken for its elements, or for rows of them.
+    ///
+    /// # Errors
+    /// Where it cannot, or where rows and elements that take no bytes become too many.
+    pub fn room(
+        &mut self,
+        member: &'static str,
+        lengths: &[usize],
+        least: usize,
+    ) -> Result<(), DecodeError> {
+        // Rows count where they are empty, too.
+        let filled = lengths.iter().take_while(|it| **it > 0);
+        let count = filled.fold(1_usize, |count, it| count.saturating_mul(*it));
+        let empty = lengths.first() == Some(&0);
+        if least > 0 && !lengths.contains(&0) {
+            let possible = self.left() / least;
+            let fits = count <= possible;
+            return if fits {
+                Ok(())
+            } else {
+                Err(DecodeError::TooMany { member, count })
+            };
+        }
+        let count = if empty { 0 } else { count };
+        match self.free.checked_sub(count) {
+            Some(free) => self.free = free,
+            None => return Err(DecodeError::TooMany { member, count }),
+        }
+        Ok(())
+    }
+
+    /// Goes into a struct that may hold itself; [`Reader::leave`] comes out of it.
+    ///
+    /// # Errors
+    /// Where 128 of them hold each other already.
+    pub fn enter(&mut self, name: &'static str) -> Result<(), DecodeError> {
+        if self.depth >= MOST_DEPTH {
+            let most = MOST_DEPTH;
+            return Err(DecodeError::TooDeep { name, most });
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Comes out of a struct that may hold itself.
+    pub fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
     }
 
     /// That nothing is left.

@@ -98,7 +98,7 @@ impl<'a> Lexer<'a> {
     fn line_comment(&mut self) -> String {
         self.take_while(|it| it == '/');
         let line = self.take_while(|it| it != '\n');
-        line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
+        printable(line.strip_prefix(' ').unwrap_or(line))
     }
 
     fn block_comment(&mut self) -> Result<Vec<String>, (Position, Problem)> {
@@ -168,5 +168,16 @@ fn separates(it: char) -> bool {
 fn without_stars(line: &str) -> String {
     let line = line.trim();
     let bare = line.trim_start_matches('*');
-    bare.strip_prefix(' ').unwrap_or(bare).trim_end().to_owned()
+    printable(bare.strip_prefix(' ').unwrap_or(bare))
+}
+
+/// Without what a terminal or an editor would act upon: tabs become blanks, other control characters
+/// and those that turn the direction of writing go.
+fn printable(line: &str) -> String {
+    let acts = |it: &char| {
+        let turns = matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        !(it.is_control() || turns)
+    };
+    let line: String = line.replace('\t', "    ").chars().filter(acts).collect();
+    line.trim_end().to_owned()
 }

@@ -99,7 +99,7 @@ impl Types {
         self.definition(&TypeName::new(name))
     }
 
-    pub(super) fn definition(&self, name: &TypeName) -> Option<&Definition> {
+    pub(crate) fn definition(&self, name: &TypeName) -> Option<&Definition> {
         self.definitions.get(name)
     }
 
@@ -145,6 +145,14 @@ impl Types {
             next += 1;
         }
         closure
+    }
+
+    /// Whether values of a type may hold values of the same type.
+    #[must_use]
+    pub fn is_recursive(&self, name: &TypeName) -> bool {
+        let closure = self.closure(&name.to_string());
+        let mut parts = closure.into_iter().flat_map(Definition::parts);
+        parts.any(|it| it == name)
     }
 
     /// The text of a type's closure: what another program needs to decode its messages. lcm-gen reads

@@ -13,6 +13,9 @@ mod shown;
 mod stamp;
 mod table;
 mod types;
+mod diff;
+mod r#gen;
+mod r#type;
 
 use clap::Subcommand;
 
@@ -36,6 +39,10 @@ pub(crate) enum Msg {
     Latency(Box<latency::Options>),
     #[command(hide = true)]
     LatencyPublisher(Box<publisher::Options>),
+/// Messages between a robot's programs, as LCM has them.
+    Gen(r#gen::Options),
+    Type(r#type::Options),
+    Diff(diff::Options),
 }
 
 pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
@@ -48,5 +55,8 @@ pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
         Msg::Bridge(options) => bridge::run(options),
         Msg::Latency(options) => latency::run(options),
         Msg::LatencyPublisher(options) => publisher::run(options),
+        Msg::Gen(options) => r#gen::run(options),
+        Msg::Type(options) => r#type::run(options),
+        Msg::Diff(options) => diff::run(options),
     }
 }

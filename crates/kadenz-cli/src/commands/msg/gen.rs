@@ -1,0 +1,127 @@
+//! `kadenz msg gen`: code for `.lcm` files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use kadenz_msg::generate::{GeneratedFile, rust};
+use kadenz_msg::types::Types;
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// Write code for .lcm files.
+///
+/// Rust: a module a package, a struct a type, which encodes and decodes without copies more than it
+/// must (docs/messages-types.md). Files that hold the same already are left alone.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg gen types --lang rust --out src/messages            all .lcm files of a folder
+  kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages --crate-path kadenz::msg
+  kadenz msg gen types --lang rust --out src/messages --check    is what is there up to date? (exit code 1: no)")]
+pub(crate) struct Options {
+    /// .lcm files, and folders that hold some
+    #[arg(value_name = "FILE|FOLDER", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The language
+    #[arg(long, value_name = "LANGUAGE")]
+    lang: Language,
+
+    /// Folder for the code
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// The path by which the code finds Kadenz' messages
+    #[arg(long, value_name = "PATH", default_value = "kadenz_msg")]
+    crate_path: String,
+
+    /// Write nothing: say which files would change, with exit code 1 if any would
+    #[arg(long)]
+    check: bool,
+
+    /// Print what was written as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Language {
+    /// Rust
+    Rust,
+}
+
+#[derive(Serialize)]
+struct GenOutput {
+    version: u32,
+    types: usize,
+    files: Vec<FileOutput>,
+}
+
+#[derive(Serialize)]
+struct FileOutput {
+    path: String,
+    changed: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let types = Types::from_files(&options.files)?;
+    let files = match options.lang {
+        Language::Rust => rust::generate(
+            &types,
+            &rust::Options {
+                crate_path: options.crate_path.clone(),
+            },
+        )?,
+    };
+    let mut told = Vec::with_capacity(files.len());
+    for file in &files {
+        let path = options.out.join(&file.path);
+        let changed = !holds(&path, file);
+        if changed && !options.check {
+            write(&path, file)?;
+        }
+        let path = path.display().to_string();
+        told.push(FileOutput { path, changed });
+    }
+    let stale = options.check && told.iter().any(|it| it.changed);
+    tell(options, types.len(), told)?;
+    Ok(if stale {
+        Outcome::Missed
+    } else {
+        Outcome::Kept
+    })
+}
+
+fn holds(path: &Path, file: &GeneratedFile) -> bool {
+    fs::read(path).is_ok_and(|it| it == file.text.as_bytes())
+}
+
+fn write(path: &Path, file: &GeneratedFile) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    fs::write(path, &file.text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn tell(options: &Options, types: usize, files: Vec<FileOutput>) -> anyhow::Result<()> {
+    if options.json {
+        return output::json(&GenOutput {
+            version: 1,
+            types,
+            files,
+        });
+    }
+    for file in &files {
+        let word = match (file.changed, options.check) {
+            (false, _) => "unchanged",
+            (true, false) => "written",
+            (true, true) => "out of date",
+        };
+        output::say(&format!("{word}: {}", file.path));
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! `kadenz msg type`: what `.lcm` files describe.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_msg::types::{Definition, Types};
+use serde::Serialize;
+
+use crate::output::{self, Outcome};
+
+/// What do .lcm files describe, and with which fingerprints?
+///
+/// Prints each type's name, its fingerprint as lcm-gen computes it, and how many bytes a message of it
+/// takes at least; with --name also the text of one type and of all that it is made of.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg type types                            all types of a folder
+  kadenz msg type types --name robot.state         one, with its text and that of its parts
+  kadenz msg type types --json                     all of it for a script")]
+pub(crate) struct Options {
+    /// .lcm files, and folders that hold some
+    #[arg(value_name = "FILE|FOLDER", required = true)]
+    files: Vec<PathBuf>,
+
+    /// One type only, by its full name, with the text of its closure
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Print the types as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct TypesOutput {
+    version: u32,
+    types: Vec<TypeOutput>,
+}
+
+#[derive(Serialize)]
+struct TypeOutput {
+    name: String,
+    kind: &'static str,
+    fingerprint: String,
+    least_bytes: usize,
+    made_of: Vec<String>,
+    text: String,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let types = Types::from_files(&options.files)?;
+    let wanted: Vec<&Definition> = match &options.name {
+        None => types.iter().collect(),
+        Some(name) => vec![types.get(name).with_context(|| {
+            format!("no type {name} in these files; `kadenz msg type` without --name lists them")
+        })?],
+    };
+    let told: Vec<TypeOutput> = wanted.into_iter().map(|it| of(&types, it)).collect();
+    if options.json {
+        let types = told;
+        output::json(&TypesOutput { version: 1, types })?;
+        return Ok(Outcome::Kept);
+    }
+    for it in &told {
+        let (name, fingerprint, bytes) = (&it.name, &it.fingerprint, it.least_bytes);
+        output::say(&format!(
+            "{fingerprint}  {name}  {} {bytes} bytes or more",
+            it.kind
+        ));
+        if options.name.is_some() {
+            output::say(&format!("\n{}", it.text));
+        }
+    }
+    Ok(Outcome::Kept)
+}
+
+fn of(types: &Types, definition: &Definition) -> TypeOutput {
+    let name = definition.name().to_string();
+    let closure = types.closure(&name);
+    TypeOutput {
+        kind: match definition {
+            Definition::Struct(_) => "struct",
+            Definition::Enum(_) => "enum",
+        },
+        fingerprint: types
+            .fingerprint(&name)
+            .map(|it| it.to_string())
+            .unwrap_or_default(),
+        // With the fingerprint before it.
+        least_bytes: types.least_bytes(definition.name()).saturating_add(8),
+        made_of: closure
+            .iter()
+            .skip(1)
+            .map(|it| it.name().to_string())
+            .collect(),
+        text: types.text_of(&name).unwrap_or_default(),
+        name,
+    }
+}

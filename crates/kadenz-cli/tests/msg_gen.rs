@@ -1,0 +1,156 @@
+//! `kadenz msg gen`, `type` and `diff`, end to end.
+
+mod common;
+use common::*;
+
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn types() -> String {
+    root()
+        .join("conformance/lcm-types/types")
+        .display()
+        .to_string()
+}
+
+/// A file with a text.
+fn file(folder: &Path, name: &str, content: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    text(&path).to_owned()
+}
+
+const POSE: &str = "package robot;\n// Where it is.\nstruct pose_t {\n    double position[3]; // m\n    int32_t n;\n    float ranges[n];\n}\n";
+
+#[test]
+fn rust_is_written_once_and_checked() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    let there = root().join("crates/kadenz-msg/tests/messages");
+    let types = types();
+    let arguments = ["msg", "gen", &types, "--lang", "rust", "--out"];
+    let with = |out: &Path, more: &[&str]| run(&[&arguments[..], &[text(out)], more].concat());
+    assert_eq!(
+        with(&there, &["--check"]).code,
+        0,
+        "the files that are tested are up to date"
+    );
+    let said = with(&out, &["--check"]);
+    assert_eq!(said.code, 1, "{}", said.out);
+    assert!(said.out.contains("out of date") && !out.exists());
+    let json = with(&out, &["--json"]).json();
+    assert_eq!((&json["version"], &json["types"]), (&1.into(), &17.into()));
+    assert_eq!(json["files"][0]["changed"], true);
+    for name in ["mod.rs", "robot/mod.rs", "deep/er/mod.rs"] {
+        let ours = std::fs::read(out.join(name)).unwrap();
+        assert_eq!(ours, std::fs::read(there.join(name)).unwrap(), "{name}");
+    }
+    assert!(with(&out, &[]).out.contains("unchanged"));
+    let said = with(&out, &["--crate-path", "kadenz::msg", "--check"]);
+    assert_eq!(said.code, 1);
+}
+
+#[test]
+fn types_are_told_with_their_fingerprints() {
+    let folder = folder();
+    let pose = file(folder.path(), "pose.lcm", POSE);
+    let said = run(&["msg", "type", &pose]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(
+        said.out,
+        "0xc415bed6a56269ad  robot.pose_t  struct 36 bytes or more\n"
+    );
+    let said = run(&["msg", "type", &pose, "--name", "robot.pose_t"]);
+    assert!(
+        said.out.contains("    // m\n    double position[3];"),
+        "{}",
+        said.out
+    );
+    let json = run(&["msg", "type", &types(), "--json"]).json();
+    let all = json["types"].as_array().unwrap();
+    let state = all.iter().find(|it| it["name"] == "robot.state").unwrap();
+    assert_eq!(state["fingerprint"], "0x163a3b1b2d39b629");
+    assert_eq!(state["made_of"].as_array().unwrap().len(), 3);
+    let said = run(&["msg", "type", &pose, "--name", "pose_t"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("lists them"), "{}", said.err);
+}
+
+#[test]
+fn a_change_that_breaks_is_named() {
+    let folder = folder();
+    let old = file(folder.path(), "old.lcm", POSE);
+    let new = file(
+        folder.path(),
+        "new.lcm",
+        &POSE.replace("float ranges", "double ranges"),
+    );
+    let said = run(&["msg", "diff", &old, &new]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(said.out.contains("robot.pose_t: BREAKS"), "{}", said.out);
+    assert!(
+        said.out
+            .contains("member ranges was float[n] and is double[n]")
+    );
+    let json = run(&[
+        "msg",
+        "diff",
+        &old,
+        &new,
+        "--name",
+        "robot.pose_t",
+        "--json",
+    ])
+    .json();
+    assert_eq!(json["breaks"], true);
+    assert_eq!(json["types"][0]["changes"][0]["kind"], "member_retyped");
+    let comment = file(
+        folder.path(),
+        "comment.lcm",
+        &POSE.replace("// m", "// metres"),
+    );
+    let said = run(&["msg", "diff", &old, &comment]);
+    assert_eq!(said.code, 0);
+    assert!(said.out.contains("stays compatible"), "{}", said.out);
+    assert_eq!(run(&["msg", "diff", &old, &old]).out, "nothing changed\n");
+}
+
+#[test]
+fn mistakes_are_named_by_file_line_and_column() {
+    let folder = folder();
+    let wrong = file(
+        folder.path(),
+        "wrong.lcm",
+        "struct a {\n    uint32_t x;\n}\n",
+    );
+    let out = text(folder.path());
+    for arguments in [
+        &["msg", "gen", &wrong, "--lang", "rust", "--out", out][..],
+        &["msg", "type", &wrong][..],
+        &["msg", "diff", &wrong, &wrong][..],
+    ] {
+        let said = run(arguments);
+        assert_eq!(said.code, 2, "{arguments:?}");
+        assert!(
+            said.err.contains("wrong.lcm:2:5: there is no uint32_t"),
+            "{}",
+            said.err
+        );
+        assert!(said.err.contains("use int64_t"), "{}", said.err);
+    }
+    let said = run(&["msg", "type", "/no/such.lcm"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("/no/such.lcm"), "{}", said.err);
+}
+
+#[test]
+fn help_has_examples() {
+    for command in ["gen", "type", "diff"] {
+        let said = run(&["msg", command, "--help"]);
+        assert_eq!(said.code, 0);
+        assert!(said.out.contains("Examples:"), "{command}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Rust: a module a package, a struct a type.
+//!
+//! What is written implements [`Message`](crate::message::Message): it encodes without allocation into
+//! the caller's buffer, decodes over a value whose memory is used again, and has a view without copies
+//! where a message holds primitive arrays.
+
+mod body;
+mod code;
+mod enums;
+mod field;
+mod names;
+mod structs;
+mod views;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::{GenerateError, GeneratedFile};
+use crate::types::{Definition, Types};
+use code::Code;
+use names::Names;
+
+/// How the code is written.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// By what path the code finds this crate: `kadenz_msg`, or `kadenz::msg`.
+    pub crate_path: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            crate_path: "kadenz_msg".to_owned(),
+        }
+    }
+}
+
+/// The code for all types: `mod.rs`, and a file for each package.
+///
+/// # Errors
+/// Where two types would have the same name in Rust, or the crate's path is none.
+pub fn generate(types: &Types, options: &Options) -> Result<Vec<GeneratedFile>, GenerateError> {
+    let mut parts = options.crate_path.trim_start_matches("::").split("::");
+    let good = |it: &str| {
+        let word = it.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+        word && !it.is_empty()
+    };
+    if !parts.all(good) {
+        let path = options.crate_path.clone();
+        return Err(GenerateError::CratePath { path });
+    }
+    let names = Names::new(types)?;
+    let mut packages: BTreeMap<Vec<String>, Vec<&Definition>> = BTreeMap::new();
+    packages.entry(Vec::new()).or_default();
+    for definition in types.iter() {
+        let package = names::modules(&definition.name().package);
+        for end in 0..package.len() {
+            packages.entry(package[..end].to_vec()).or_default();
+        }
+        packages.entry(package).or_default().push(definition);
+    }
+    let files = packages.iter().map(|(package, definitions)| {
+        let generator = Generator {
+            types,
+            names: &names,
+            krate: &options.crate_path,
+            package,
+        };
+        let children = packages.keys().filter(|it| {
+            let parent = it.split_last().map(|it| it.1);
+            parent == Some(package.as_slice())
+        });
+        GeneratedFile {
+            path: path(package),
+            text: generator.file(children, definitions),
+        }
+    });
+    Ok(files.collect())
+}
+
+/// `mod.rs`, `robot/mod.rs`: every package may have packages within.
+fn path(package: &[String]) -> PathBuf {
+    let folders = package.iter().map(|it| it.trim_start_matches("r#"));
+    folders.chain(["mod.rs"]).collect()
+}
+
+/// What all code of a package needs to know.
+struct Generator<'a> {
+    types: &'a Types,
+    names: &'a Names,
+    krate: &'a str,
+    package: &'a [String],
+}
+
+impl Generator<'_> {
+    fn file<'a>(
+        &self,
+        children: impl Iterator<Item = &'a Vec<String>>,
+        definitions: &[&Definition],
+    ) -> String {
+        let mut code = Code::default();
+        code.line("// Written by `kadenz msg gen --lang rust`: change the .lcm files, and write it again.");
+        code.line("");
+        match self.package {
+            [] => code.line("//! Messages, a module a package."),
+            package => code.line(&format!(
+                "//! Messages of the package `{}`.",
+                package.join(".")
+            )),
+        }
+        if self.package.is_empty() {
+            code.line("");
+            code.line("#![allow(");
+            for lint in ALLOWED {
+                code.line(&format!("{lint},"));
+            }
+            code.line("reason = \"names, comments and constants are those of the .lcm files\"");
+            code.line(")]");
+        }
+        let mut first = true;
+        for child in children {
+            if std::mem::take(&mut first) {
+                code.line("");
+            }
+            let name = child.last().map_or("", String::as_str);
+            code.line(&format!("pub mod {name};"));
+        }
+        for definition in definitions {
+            code.line("");
+            match definition {
+                Definition::Struct(it) => self.structure(&mut code, it),
+                Definition::Enum(it) => self.enumeration(&mut code, it),
+            }
+        }
+        code.text()
+    }
+}
+
+/// Lints about words, which are not ours, and about code that nobody calls.
+const ALLOWED: [&str; 17] = [
+    "dead_code",
+    "non_camel_case_types",
+    "non_snake_case",
+    "non_upper_case_globals",
+    "clippy::approx_constant",
+    "clippy::doc_lazy_continuation",
+    "clippy::doc_markdown",
+    "clippy::doc_overindented_list_items",
+    "clippy::enum_variant_names",
+    "clippy::large_stack_arrays",
+    "clippy::module_inception",
+    "clippy::module_name_repetitions",
+    "clippy::struct_excessive_bools",
+    "clippy::struct_field_names",
+    "clippy::unreadable_literal",
+    "rustdoc::all",
+    "unreachable_pub",
+];

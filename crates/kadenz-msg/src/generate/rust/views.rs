@@ -1,0 +1,142 @@
+//! A message as it lies in its bytes: primitive arrays are not copied.
+
+use super::Generator;
+use super::code::Code;
+use super::field::is_number;
+use super::names::{primitive, word};
+use super::structs::described;
+use crate::types::{Dimension, Member, MemberType, PrimitiveType, Struct};
+
+/// An array of a fixed length is worth a view from this many elements on.
+const LARGE: usize = 32;
+
+/// Whether a struct has an array that is worth a view.
+pub(super) fn is_wanted(it: &Struct) -> bool {
+    let large = |member: &Member| {
+        let fixed = member
+            .dimensions
+            .iter()
+            .fold(1_usize, |count, it| match it {
+                Dimension::Fixed { size, .. } => count.saturating_mul(*size),
+                Dimension::Variable { .. } => count,
+            });
+        is_number_array(member) && (member.is_variable() || fixed >= LARGE)
+    };
+    it.members.iter().any(large)
+}
+
+fn is_number_array(member: &Member) -> bool {
+    is_number(&member.of) && !member.dimensions.is_empty()
+}
+
+fn is_text(member: &Member) -> bool {
+    member.of == MemberType::Primitive(PrimitiveType::String) && member.dimensions.is_empty()
+}
+
+impl Generator<'_> {
+    pub(super) fn view(&self, code: &mut Code, it: &Struct, short: &str) {
+        let krate = self.krate;
+        code.line("");
+        code.doc(
+            "",
+            &format!(
+                "[`{short}`] as it lies in a message: its arrays of numbers, the last index running fastest,\nand its strings are not copied."
+            ),
+        );
+        code.line("#[derive(Debug, Clone)]");
+        code.line(&format!("pub struct {short}View<'a> {{"));
+        for member in &it.members {
+            code.doc(&member.doc, &described(member));
+            code.line(&format!(
+                "pub {}: {},",
+                word(&member.name),
+                self.viewed(member)
+            ));
+        }
+        code.line("}");
+        code.line("");
+        code.line(&format!("impl<'a> {short}View<'a> {{"));
+        code.line("/// Looks into a whole message. Allocates only for members that are neither numbers nor strings.");
+        code.line("///");
+        code.line("/// # Errors");
+        code.line(
+            "/// Where the message is of another type, or its bytes do not follow the description.",
+        );
+        code.line("pub fn decode(");
+        code.line("bytes: &'a [u8],");
+        code.line(&format!(
+            ") -> {}<Self, {krate}::codec::DecodeError> {{",
+            self.std("Result")
+        ));
+        code.line(&format!(
+            "let reader = &mut {krate}::codec::Reader::new(bytes);"
+        ));
+        code.line(&format!(
+            "let name = <{short} as {krate}::message::Message>::NAME;"
+        ));
+        code.line(&format!(
+            "let fingerprint = <{short} as {krate}::message::Message>::FINGERPRINT;"
+        ));
+        code.line("reader.fingerprint(fingerprint, name)?;");
+        for member in &it.members {
+            self.look(code, it, member);
+        }
+        code.line("reader.end()?;");
+        code.line("Ok(Self {");
+        for member in &it.members {
+            code.line(&format!("{}: member_{},", word(&member.name), member.name));
+        }
+        code.line("})");
+        code.line("}");
+        code.line("}");
+    }
+
+    fn viewed(&self, member: &Member) -> String {
+        match &member.of {
+            MemberType::Primitive(of) if is_number_array(member) => {
+                format!("{}::codec::View<'a, {}>", self.krate, primitive(*of))
+            }
+            _ if is_text(member) => "&'a [u8]".to_owned(),
+            _ => self.field_type(member),
+        }
+    }
+
+    fn look(&self, code: &mut Code, within: &Struct, member: &Member) {
+        let name = &member.name;
+        let place = format!("member_{name}");
+        if is_number_array(member) {
+            let mut product = Vec::new();
+            for (at, dimension) in member.dimensions.iter().enumerate() {
+                match dimension {
+                    Dimension::Fixed { size, .. } => product.push(format!("{size}_usize")),
+                    Dimension::Variable { member: by } => {
+                        let says = super::field::stated(within, by, &format!("member_{by}"));
+                        let krate = self.krate;
+                        code.line(&format!(
+                            "let length_{at} = {krate}::codec::Reader::length(\"{name}\", {says})?;"
+                        ));
+                        product.push(format!("length_{at}"));
+                    }
+                }
+            }
+            let count = match product.split_first() {
+                Some((first, rest)) => rest.iter().fold(first.clone(), |all, it| {
+                    format!("{all}.saturating_mul({it})")
+                }),
+                None => "0".to_owned(),
+            };
+            code.line(&format!("let {place} = reader.view(\"{name}\", {count})?;"));
+        } else if is_text(member) {
+            code.line(&format!("let {place} = reader.text(\"{name}\")?;"));
+        } else if member.dimensions.is_empty() && is_number(&member.of) {
+            let of = self.element(&member.of);
+            code.line(&format!("let {place}: {of} = reader.value(\"{name}\")?;"));
+        } else {
+            let of = self.field_type(member);
+            let start = self.start(&member.of, &member.dimensions);
+            self.lengths(code, within, member, "member_");
+            code.line(&format!("let mut {place}: {of} = {start};"));
+            self.decode(code, member, &place, 0);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// Written by `kadenz msg gen --lang rust`: change the .lcm files, and write it again.
+
+//! Messages, a module a package.
+
+#![allow(
+    dead_code,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    clippy::approx_constant,
+    clippy::doc_lazy_continuation,
+    clippy::doc_markdown,
+    clippy::doc_overindented_list_items,
+    clippy::enum_variant_names,
+    clippy::large_stack_arrays,
+    clippy::module_inception,
+    clippy::module_name_repetitions,
+    clippy::struct_excessive_bools,
+    clippy::struct_field_names,
+    clippy::unreadable_literal,
+    rustdoc::all,
+    unreachable_pub,
+    reason = "names, comments and constants are those of the .lcm files"
+)]
+
+pub mod deep;
+pub mod map;
+pub mod odd;
+pub mod robot;
+
+/// `plain`
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plain {
+    /// `int32_t number`
+    pub number: i32,
+    /// `string[2] words`
+    pub words: [String; 2],
+}
+
+impl kadenz_msg::message::Message for Plain {
+    const NAME: &'static str = "plain";
+    const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0xe27717a1dbca59c8);
+    const DESCRIPTION: &'static str =
+        r#"struct plain {
+    int32_t number;
+    string words[2];
+}
+"#;
+
+    fn body_length(&self) -> usize {
+        let mut length = 4;
+        length += self.words.iter().map(|it| 5 + it.len()).sum::<usize>();
+        length
+    }
+
+    fn encode_body(
+        &self,
+        writer: &mut kadenz_msg::codec::Writer<'_>,
+    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+        writer.value(self.number)?;
+        for it in &self.words {
+            writer.string("words", it)?;
+        }
+        Ok(())
+    }
+
+    fn decode_body(
+        &mut self,
+        reader: &mut kadenz_msg::codec::Reader<'_>,
+    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+        self.number = reader.value("number")?;
+        for it in &mut self.words {
+            reader.string("words", it)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+// Written by `kadenz msg gen --lang rust`: change the .lcm files, and write it again.
+
+//! Messages of the package `odd`.
+
+pub mod places;
