@@ -43,14 +43,18 @@ pub fn hdrhistogram_jar() -> Option<PathBuf> {
     first_file([named, cached, in_maven])
 }
 
-/// A Python that imports pyarrow.
-pub fn python_with_pyarrow() -> Option<PathBuf> {
+/// A Python that imports pyarrow and lcm; where there is none, one that imports pyarrow.
+pub fn python_with_libraries() -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let cached = cache().map(|it| it.join("python/bin/python"));
-    [named, cached, on_path(&["python3"])]
-        .into_iter()
-        .flatten()
-        .find(|python| process::succeeds(Command::new(python).args(["-c", "import pyarrow"])))
+    let places = [named, cached, on_path(&["python3"])];
+    let that = |imports: &str| {
+        let mut places = places.iter().flatten();
+        places
+            .find(|it| process::succeeds(Command::new(it).args(["-c", imports])))
+            .cloned()
+    };
+    that("import lcm, pyarrow").or_else(|| that("import pyarrow"))
 }
 
 /// A browser that Playwright can drive.

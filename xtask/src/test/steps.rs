@@ -177,7 +177,7 @@ pub fn isolated(repository: &Repository, program: &str, name: &str) -> Command {
 fn name_tools(command: &mut Command, tally: &Tally) {
     let found = [
         ("KADENZ_HDRHISTOGRAM_JAR", tools::hdrhistogram_jar()),
-        ("KADENZ_PYTHON", tools::python_with_pyarrow()),
+        ("KADENZ_PYTHON", tools::python_with_libraries()),
         ("KADENZ_CHROMIUM", tools::chromium()),
     ];
     for (variable, place) in found {
