@@ -1,0 +1,45 @@
+//! What a stranger says to LCM's TCP server, cut anywhere: memory is bounded by what came, and frames do
+//! not depend on the cuts.
+#![no_main]
+
+use kadenz_msg::wire::tcpq::{Decoder, Frame, MAGIC_CLIENT, Peer, greeting};
+use libfuzzer_sys::fuzz_target;
+
+const LONGEST: usize = 10_000;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((cut, said)) = bytes.split_first() else {
+        return;
+    };
+    let greeted = [&greeting(MAGIC_CLIENT)[..], said].concat();
+    let at_once = frames(&greeted, usize::MAX);
+    assert_eq!(at_once, frames(&greeted, usize::from(*cut) + 1));
+    let _ = frames(said, usize::MAX);
+});
+
+/// What is said, and whether it ended in what is no LCM.
+fn frames(mut bytes: &[u8], most: usize) -> (Vec<String>, bool) {
+    let mut decoder = Decoder::new(Peer::Client, LONGEST);
+    let mut all = Vec::new();
+    while !bytes.is_empty() {
+        let space = decoder.space();
+        let count = bytes.len().min(most).min(space.len());
+        space[..count].copy_from_slice(&bytes[..count]);
+        decoder.filled(count);
+        bytes = &bytes[count..];
+        loop {
+            match decoder.next() {
+                Ok(None) => break,
+                Err(_) => return (all, true),
+                Ok(Some(Frame::Publish { channel, payload })) => {
+                    assert!(channel.len() <= 63 && payload.len() <= LONGEST);
+                    all.push(format!("{channel} {payload:?}"));
+                }
+                Ok(Some(Frame::Subscribe { pattern })) => all.push(format!("+{pattern}")),
+                Ok(Some(Frame::Unsubscribe { pattern })) => all.push(format!("-{pattern}")),
+            }
+        }
+        assert!(decoder.held() <= 4 * 65_536, "bounded by what came");
+    }
+    (all, false)
+}
