@@ -137,7 +137,7 @@ impl Provider for Udpm {
             back_pressure: BackPressure::None,
             history: History::None,
             discovery: Discovery::Multicast,
-            longest_payload: self.options.reassembly.min(LONGEST_MESSAGE) / 1024 * 1023,
+            longest_payload: self.options.longest(),
             real_time: true,
             zero_copy: false,
         }
@@ -190,6 +190,15 @@ impl Options {
         };
         given.finish()?;
         Ok(options)
+    }
+
+    /// The longest message that a receiver of the same URL can put together: its memory also holds eight
+    /// bytes for each fragment.
+    fn longest(&self) -> usize {
+        let fragments = self.reassembly / self.fragment + 2;
+        self.reassembly
+            .saturating_sub(8 * fragments)
+            .min(LONGEST_MESSAGE)
     }
 
     fn multicast(&self, join: Option<IpAddr>) -> Multicast {

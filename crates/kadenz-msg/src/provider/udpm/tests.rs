@@ -1,5 +1,6 @@
 use super::inlet::sender_of;
 use super::*;
+use crate::wire::{Added, Packet, Reassembly};
 
 fn options(url: &str) -> Result<Options, AddressError> {
     Options::read(&Address::parse(url).unwrap())
@@ -51,6 +52,39 @@ fn what_cannot_be_is_refused_with_what_could() {
     ] {
         let error = options(url).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn the_longest_message_that_is_promised_can_be_put_together() {
+    for url in [
+        "udpm://?reassembly=1MB",
+        "udpm://?reassembly=1MB&fragment=1423",
+        "udpm://",
+    ] {
+        let options = options(url).unwrap();
+        let payload = vec![7; options.longest()];
+        let channel = "A".parse().unwrap();
+        let fragments = Fragments::new(0, &channel, &payload, options.fragment).unwrap();
+        let bytes = options.reassembly;
+        let mut reassembly = Reassembly::new(Limits {
+            bytes,
+            ..Limits::default()
+        });
+        let mut whole = 0;
+        for (header, part) in fragments {
+            let datagram = [header.bytes(), part].concat();
+            let Ok(Packet::Fragment(fragment)) = Packet::parse(&datagram) else {
+                panic!()
+            };
+            let now = kadenz_rt::clock::now();
+            if let Added::Complete(complete) =
+                reassembly.add(sender_of(options.group), &fragment, now, None)
+            {
+                whole = complete.payload.len();
+            }
+        }
+        assert_eq!(whole, payload.len(), "{url}");
     }
 }
 

@@ -206,7 +206,7 @@ impl Port {
             // The standard library sends what lies in one place.
             whole.extend_from_slice(head);
             whole.extend_from_slice(rest);
-            &whole
+            &whole[..]
         };
         let key = TransmitKey::new(self.sent);
         self.sent += 1;
