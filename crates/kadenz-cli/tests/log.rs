@@ -7,7 +7,7 @@ use common::*;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use kadenz_msg::log::{self, Entry, LogReader as _};
+use kadenz_msg::log::{self, Entry};
 use serde_json::Value;
 
 fn golden(name: &str) -> PathBuf {

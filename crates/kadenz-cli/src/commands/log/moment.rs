@@ -29,17 +29,25 @@ impl FromStr for Moment {
             )
         };
         if let Some(seconds) = text.strip_prefix('@') {
-            let seconds: f64 = seconds.parse().map_err(|_| wrong())?;
-            let ns = (seconds * 1e9).round();
-            if ns.abs() > 9e18 {
-                return Err(wrong());
-            }
-            return Ok(Self::At(WallTime::from_unix_ns(ns as i64)));
+            let ns = nanoseconds(seconds).ok_or_else(wrong)?;
+            return Ok(Self::At(WallTime::from_unix_ns(ns)));
         }
         let time: Timestamp = text.parse().map_err(|_| wrong())?;
         let ns = i64::try_from(time.as_nanosecond()).map_err(|_| wrong())?;
         Ok(Self::At(WallTime::from_unix_ns(ns)))
     }
+}
+
+/// Seconds with up to nine digits behind the point, exactly: a float would be off by 100 ns.
+fn nanoseconds(seconds: &str) -> Option<i64> {
+    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || fraction.len() > 9 || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let whole: i64 = whole.parse().ok()?;
+    let fraction: i64 = format!("{fraction:0<9}").parse().ok()?;
+    whole.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
 impl Moment {
@@ -96,7 +104,21 @@ mod tests {
             moment("@1700000000.25").in_log(begin).as_unix_ns(),
             1_700_000_000_250_000_000
         );
-        for nonsense in ["", "tomorrow", "17", "@", "@1e30", "-5s"] {
+        // To the nanosecond, which a float is not.
+        assert_eq!(
+            moment("@1700000001.99").in_log(begin).as_unix_ns(),
+            1_700_000_001_990_000_000
+        );
+        for nonsense in [
+            "",
+            "tomorrow",
+            "17",
+            "@",
+            "@1e30",
+            "@-1",
+            "@1.0000000001",
+            "-5s",
+        ] {
             let error = nonsense.parse::<Moment>().unwrap_err();
             assert!(error.contains("90s"), "{error}");
         }

@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz_lab::stop::Stop;
 use kadenz_msg::channel::Channel;
-use kadenz_msg::log;
 use kadenz_msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
+use kadenz_msg::log::{self, Entry};
 use kadenz_msg::provider::{self, Outlet};
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_report::numbers;
@@ -180,11 +180,15 @@ impl Stage {
 
     fn publish(&mut self, played: Played<'_>) {
         self.lateness.record(played.lateness_ns);
-        let name = &played.entry.channel.name;
+        self.send(played.entry);
+    }
+
+    fn send(&mut self, entry: &Entry) {
+        let name = &entry.channel.name;
         let result = match Channel::new(name) {
             Ok(channel) => self
                 .outlet
-                .publish(&channel, &played.entry.payload)
+                .publish(&channel, &entry.payload)
                 .map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
@@ -215,10 +219,7 @@ impl Stage {
             if read == 0 || line.trim() == "q" || stop.requested() {
                 break;
             }
-            self.publish(Played {
-                entry,
-                lateness_ns: 0,
-            });
+            self.send(entry);
         }
         Ok(())
     }
@@ -252,7 +253,12 @@ impl Stage {
             .collect::<Vec<_>>()
             .join(", ");
         let count = numbers::thousands(self.messages);
-        output::say(&format!("{count} messages played; lateness {shown}"));
+        let shown = if shown.is_empty() {
+            shown
+        } else {
+            format!("; lateness {shown}")
+        };
+        output::say(&format!("{count} messages played{shown}"));
         if left_out > 0 {
             output::note(&format!("{left_out} left out on purpose"));
         }
