@@ -6,6 +6,8 @@
 pub mod amqp;
 mod choose;
 pub mod file;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod memq;
 pub mod parameters;
 pub mod ros1;
@@ -14,6 +16,8 @@ pub mod shm;
 mod stream;
 pub mod tcpq;
 pub mod udpm;
+#[cfg(feature = "zenoh")]
+pub mod zenoh;
 pub mod zmq;
 
 use std::fmt;

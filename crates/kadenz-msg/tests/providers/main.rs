@@ -23,3 +23,5 @@ fn unique() -> String {
 
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod shm;
+#[cfg(feature = "zenoh")]
+mod zenoh;

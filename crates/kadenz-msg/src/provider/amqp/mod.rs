@@ -25,9 +25,9 @@
 //! | `queue` | bytes that wait here for a busy broker | 4 MiB |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
-mod publishing;
-mod session;
-mod subscribing;
+pub(super) mod publishing;
+pub(super) mod session;
+pub(super) mod subscribing;
 mod wire;
 
 use std::io::{self, ErrorKind};

@@ -10,13 +10,13 @@ use crate::sync::Lock;
 
 /// A broker that is published to.
 #[derive(Debug)]
-pub(super) struct Broker {
+pub(in crate::provider) struct Broker {
     session: Session,
-    pub(super) is_ready: bool,
+    pub(in crate::provider) is_ready: bool,
 }
 
 impl Broker {
-    pub(super) fn greet(
+    pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         account: &Arc<Account>,
         status: &Arc<Lock<Status>>,
@@ -28,7 +28,7 @@ impl Broker {
     }
 
     /// The longest payload of a frame.
-    pub(super) fn frame(&self) -> usize {
+    pub(in crate::provider) fn frame(&self) -> usize {
         self.session.frame
     }
 }

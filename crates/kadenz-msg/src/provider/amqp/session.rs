@@ -11,16 +11,16 @@ const LARGEST_FRAME: u32 = 1 << 17;
 
 /// Who connects to what.
 #[derive(Debug, Clone)]
-pub(super) struct Account {
-    pub(super) user: String,
-    pub(super) password: String,
-    pub(super) virtual_host: String,
-    pub(super) exchange: String,
+pub(in crate::provider) struct Account {
+    pub(in crate::provider) user: String,
+    pub(in crate::provider) password: String,
+    pub(in crate::provider) virtual_host: String,
+    pub(in crate::provider) exchange: String,
 }
 
 /// How far a connection is, for those that wait for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Status {
+pub(in crate::provider) enum Status {
     /// Nobody has answered yet.
     #[default]
     Waiting,
@@ -32,7 +32,7 @@ pub(super) enum Status {
 
 /// What the broker said.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said<'a> {
+pub(in crate::provider) enum Said<'a> {
     /// Something that was answered or needs no answer.
     Nothing,
     /// The exchange is there.
@@ -43,15 +43,15 @@ pub(super) enum Said<'a> {
 
 /// A connection to a broker.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(in crate::provider) struct Session {
     account: Arc<Account>,
     status: Arc<Lock<Status>>,
     /// The longest payload of a frame.
-    pub(super) frame: usize,
+    pub(in crate::provider) frame: usize,
 }
 
 impl Session {
-    pub(super) fn greet(
+    pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         account: &Arc<Account>,
         status: &Arc<Lock<Status>>,
@@ -64,16 +64,16 @@ impl Session {
         }
     }
 
-    pub(super) fn account(&self) -> &Account {
+    pub(in crate::provider) fn account(&self) -> &Account {
         &self.account
     }
 
-    pub(super) fn tell(&self, status: Status) {
+    pub(in crate::provider) fn tell(&self, status: Status) {
         self.status.with(|it| *it = status);
     }
 
     /// Reads a method and answers it where it is of the connection.
-    pub(super) fn obey<'a>(
+    pub(in crate::provider) fn obey<'a>(
         &mut self,
         payload: &'a [u8],
         words: &mut Vec<u8>,

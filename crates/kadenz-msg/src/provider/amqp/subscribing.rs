@@ -13,7 +13,7 @@ use crate::sync::Lock;
 
 /// A broker that is subscribed at.
 #[derive(Debug)]
-pub(super) struct Broker {
+pub(in crate::provider) struct Broker {
     session: Session,
     /// How many messages the queue holds before the oldest go.
     depth: u32,
@@ -36,7 +36,7 @@ struct Coming {
 }
 
 impl Broker {
-    pub(super) fn greet(
+    pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         account: &Arc<Account>,
         status: &Arc<Lock<Status>>,

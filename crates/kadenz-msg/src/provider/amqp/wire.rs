@@ -25,7 +25,7 @@ const OURS: &[u8] = b"kadenz";
 
 /// A method, by its class and its own number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Method(pub(super) u16, pub(super) u16);
+pub(in crate::provider) struct Method(pub(super) u16, pub(super) u16);
 
 impl Method {
     pub(super) const START: Self = Self(10, 10);

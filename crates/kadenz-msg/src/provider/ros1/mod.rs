@@ -28,8 +28,8 @@
 mod http;
 mod inlet;
 mod node;
-mod tcpros;
-mod xmlrpc;
+pub(super) mod tcpros;
+pub(super) mod xmlrpc;
 
 use std::collections::HashSet;
 use std::io;

@@ -20,16 +20,16 @@ const OURS: &str = "kadenz";
 
 /// What a publisher says of its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(in crate::provider) struct Kind {
     /// Such as `std_msgs/String`.
-    pub(super) name: String,
-    pub(super) md5: String,
+    pub(in crate::provider) name: String,
+    pub(in crate::provider) md5: String,
     /// The text of the type, for programs that record it; may be empty.
-    pub(super) definition: String,
+    pub(in crate::provider) definition: String,
 }
 
 /// Adds a header.
-pub(super) fn write_header(words: &mut Vec<u8>, fields: &[(&str, &str)]) {
+pub(in crate::provider) fn write_header(words: &mut Vec<u8>, fields: &[(&str, &str)]) {
     let lengths = fields
         .iter()
         .map(|(name, value)| 4 + name.len() + 1 + value.len());
@@ -60,7 +60,7 @@ fn counted(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, Broken> {
 type Header<'a> = (Vec<(&'a str, &'a str)>, usize);
 
 /// Reads a header; `None` where it is not all there.
-pub(super) fn read_header(bytes: &[u8]) -> Result<Option<Header<'_>>, Broken> {
+pub(in crate::provider) fn read_header(bytes: &[u8]) -> Result<Option<Header<'_>>, Broken> {
     let Some(mut rest) = counted(bytes, LONGEST_HEADER)? else {
         return Ok(None);
     };
@@ -82,18 +82,18 @@ fn field<'a>(fields: &[(&str, &'a str)], name: &str) -> &'a str {
 
 /// A subscriber, as its publisher sees it.
 #[derive(Debug)]
-pub(super) struct Subscriber {
+pub(in crate::provider) struct Subscriber {
     kind: Arc<Kind>,
     caller: Arc<str>,
     /// The topics that are published here.
     topics: Arc<Lock<HashSet<String>>>,
     /// Empty before its header has come.
     topic: String,
-    pub(super) is_ours: bool,
+    pub(in crate::provider) is_ours: bool,
 }
 
 impl Subscriber {
-    pub(super) fn new(
+    pub(in crate::provider) fn new(
         kind: Arc<Kind>,
         caller: Arc<str>,
         topics: Arc<Lock<HashSet<String>>>,
@@ -108,7 +108,7 @@ impl Subscriber {
     }
 
     /// Whether it has subscribed to the channel's topic.
-    pub(super) fn wants(&self, channel: &str) -> bool {
+    pub(in crate::provider) fn wants(&self, channel: &str) -> bool {
         self.topic.strip_prefix('/') == Some(channel)
     }
 
@@ -161,7 +161,7 @@ impl Peer for Subscriber {
 
 /// A publisher of one topic, as its subscriber sees it.
 #[derive(Debug)]
-pub(super) struct Publisher {
+pub(in crate::provider) struct Publisher {
     channel: String,
     /// Stands for a sender that is not ours.
     sender: SenderId,
@@ -171,7 +171,7 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    pub(super) fn greet(
+    pub(in crate::provider) fn greet(
         words: &mut Vec<u8>,
         caller: &str,
         channel: &str,

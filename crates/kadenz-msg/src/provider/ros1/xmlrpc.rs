@@ -7,7 +7,7 @@ const DEEPEST: usize = 16;
 
 /// What is called with, and what comes back.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(in crate::provider) enum Value {
     Int(i32),
     Text(String),
     List(Vec<Value>),
@@ -16,25 +16,25 @@ pub(super) enum Value {
 }
 
 impl Value {
-    pub(super) fn text(text: &str) -> Self {
+    pub(in crate::provider) fn text(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 
-    pub(super) fn as_text(&self) -> Option<&str> {
+    pub(in crate::provider) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(super) fn as_int(&self) -> Option<i32> {
+    pub(in crate::provider) fn as_int(&self) -> Option<i32> {
         match self {
             Self::Int(number) => Some(*number),
             _ => None,
         }
     }
 
-    pub(super) fn as_list(&self) -> Option<&[Value]> {
+    pub(in crate::provider) fn as_list(&self) -> Option<&[Value]> {
         match self {
             Self::List(values) => Some(values),
             _ => None,
@@ -64,13 +64,13 @@ impl Value {
 
 /// A call of a method.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Call {
-    pub(super) method: String,
-    pub(super) arguments: Vec<Value>,
+pub(in crate::provider) struct Call {
+    pub(in crate::provider) method: String,
+    pub(in crate::provider) arguments: Vec<Value>,
 }
 
 impl Call {
-    pub(super) fn to_xml(&self) -> String {
+    pub(in crate::provider) fn to_xml(&self) -> String {
         let mut out = String::from("<?xml version=\"1.0\"?><methodCall><methodName>");
         out.push_str(&escaped(&self.method));
         out.push_str("</methodName><params>");
@@ -84,7 +84,7 @@ impl Call {
     }
 
     /// Reads a call; `None` where it is none.
-    pub(super) fn parse(xml: &str) -> Option<Self> {
+    pub(in crate::provider) fn parse(xml: &str) -> Option<Self> {
         let mut reader = Reader(xml);
         reader.skip_to("<methodName>")?;
         let method = unescaped(reader.until("</methodName>")?.trim());
@@ -97,7 +97,7 @@ impl Call {
 }
 
 /// What a method answers.
-pub(super) fn answer_to_xml(value: &Value) -> String {
+pub(in crate::provider) fn answer_to_xml(value: &Value) -> String {
     let mut out = String::from("<?xml version=\"1.0\"?><methodResponse><params><param>");
     value.write(&mut out);
     out.push_str("</param></params></methodResponse>");
@@ -105,7 +105,7 @@ pub(super) fn answer_to_xml(value: &Value) -> String {
 }
 
 /// Reads an answer; `None` where it is none, or a fault.
-pub(super) fn parse_answer(xml: &str) -> Option<Value> {
+pub(in crate::provider) fn parse_answer(xml: &str) -> Option<Value> {
     let mut reader = Reader(xml);
     reader.skip_to("<methodResponse>")?;
     reader.skip_to("<param>")?;

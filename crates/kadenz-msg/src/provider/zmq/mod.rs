@@ -30,9 +30,9 @@
 //! | `queue` | bytes that wait for one slow subscriber | 4 MiB |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
-mod publishing;
-mod subscribing;
-mod zmtp;
+pub(super) mod publishing;
+pub(super) mod subscribing;
+pub(super) mod zmtp;
 
 use std::io;
 use std::sync::{Arc, Weak};

@@ -18,15 +18,15 @@ enum Stage {
 
 /// A subscriber.
 #[derive(Debug)]
-pub(super) struct Subscriber {
+pub(in crate::provider) struct Subscriber {
     stage: Stage,
     topics: Vec<Vec<u8>>,
     /// Whether it understands our third frame.
-    pub(super) is_ours: bool,
+    pub(in crate::provider) is_ours: bool,
 }
 
 impl Subscriber {
-    pub(super) fn greet(words: &mut Vec<u8>) -> Self {
+    pub(in crate::provider) fn greet(words: &mut Vec<u8>) -> Self {
         words.extend_from_slice(&GREETING);
         zmtp::ready(words, "PUB");
         Self {
@@ -37,7 +37,7 @@ impl Subscriber {
     }
 
     /// Whether it has subscribed to a prefix of this.
-    pub(super) fn wants(&self, channel: &str) -> bool {
+    pub(in crate::provider) fn wants(&self, channel: &str) -> bool {
         let channel = channel.as_bytes();
         let mut topics = self.topics.iter();
         self.stage == Stage::Ready && topics.any(|topic| channel.starts_with(topic))

@@ -17,7 +17,7 @@ enum Stage {
 
 /// A publisher.
 #[derive(Debug)]
-pub(super) struct Publisher {
+pub(in crate::provider) struct Publisher {
     stage: Stage,
     /// Stands for the senders of a peer that is not ours.
     sender: SenderId,
@@ -27,7 +27,11 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    pub(super) fn greet(words: &mut Vec<u8>, sender: SenderId, longest: usize) -> Self {
+    pub(in crate::provider) fn greet(
+        words: &mut Vec<u8>,
+        sender: SenderId,
+        longest: usize,
+    ) -> Self {
         words.extend_from_slice(&GREETING);
         zmtp::ready(words, "SUB");
         Self {

@@ -3,7 +3,7 @@
 use crate::provider::stream::Broken;
 
 /// What each side says first: signature, version 3.0, the mechanism NULL, no server, filler.
-pub(super) const GREETING: [u8; 64] = {
+pub(in crate::provider) const GREETING: [u8; 64] = {
     let mut greeting = [0; 64];
     greeting[0] = 0xff;
     greeting[8] = 1;
@@ -23,24 +23,27 @@ const LONG: u8 = 2;
 const COMMAND: u8 = 4;
 
 /// The longest header of a frame, in bytes.
-pub(super) const LONGEST_HEADER: usize = 9;
+pub(in crate::provider) const LONGEST_HEADER: usize = 9;
 
 /// The property by which our own programs know each other, and then number their messages in a frame
 /// that others do not get. Names that begin with `X-` are free for everybody (RFC 23).
-pub(super) const OURS: &str = "X-Kadenz";
+pub(in crate::provider) const OURS: &str = "X-Kadenz";
 
 /// A frame as it stands in what came.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame<'a> {
-    pub(super) is_command: bool,
-    pub(super) has_more: bool,
-    pub(super) body: &'a [u8],
+pub(in crate::provider) struct Frame<'a> {
+    pub(in crate::provider) is_command: bool,
+    pub(in crate::provider) has_more: bool,
+    pub(in crate::provider) body: &'a [u8],
     /// How long it is with its header, in bytes.
-    pub(super) length: usize,
+    pub(in crate::provider) length: usize,
 }
 
 /// The frame at the front; `None` where it is not all there.
-pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<Frame<'_>>, Broken> {
+pub(in crate::provider) fn frame(
+    bytes: &[u8],
+    longest: usize,
+) -> Result<Option<Frame<'_>>, Broken> {
     let Some((&flags, rest)) = bytes.split_first() else {
         return Ok(None);
     };
@@ -74,7 +77,11 @@ pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<Frame<'_>>, B
 }
 
 /// Writes a frame's header to the front of `room` and returns its length.
-pub(super) fn header(room: &mut [u8; LONGEST_HEADER], size: usize, has_more: bool) -> usize {
+pub(in crate::provider) fn header(
+    room: &mut [u8; LONGEST_HEADER],
+    size: usize,
+    has_more: bool,
+) -> usize {
     let more = if has_more { MORE } else { 0 };
     if let Ok(short) = u8::try_from(size) {
         room[..2].copy_from_slice(&[more, short]);
@@ -86,7 +93,7 @@ pub(super) fn header(room: &mut [u8; LONGEST_HEADER], size: usize, has_more: boo
 }
 
 /// Adds a short frame.
-pub(super) fn say(words: &mut Vec<u8>, parts: &[&[u8]]) {
+pub(in crate::provider) fn say(words: &mut Vec<u8>, parts: &[&[u8]]) {
     let size: usize = parts.iter().map(|part| part.len()).sum();
     let mut room = [0; LONGEST_HEADER];
     let length = header(&mut room, size, false);
@@ -104,7 +111,7 @@ fn command(words: &mut Vec<u8>, body: &[u8]) {
 }
 
 /// Adds the command that ends the handshake: which socket this is, and that it is ours.
-pub(super) fn ready(words: &mut Vec<u8>, socket: &str) {
+pub(in crate::provider) fn ready(words: &mut Vec<u8>, socket: &str) {
     let mut body = b"\x05READY".to_vec();
     for (name, value) in [("Socket-Type", socket), (OURS, "1")] {
         body.push(name.len() as u8);
@@ -117,7 +124,7 @@ pub(super) fn ready(words: &mut Vec<u8>, socket: &str) {
 
 /// What a command says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Command<'a> {
+pub(in crate::provider) enum Command<'a> {
     /// The peer's socket, and whether the peer is ours.
     Ready { socket: &'a [u8], is_ours: bool },
     /// It subscribes, as version 3.1 says it.
@@ -131,7 +138,7 @@ pub(super) enum Command<'a> {
 }
 
 /// Reads a command's body.
-pub(super) fn read_command(body: &[u8]) -> Result<Command<'_>, Broken> {
+pub(in crate::provider) fn read_command(body: &[u8]) -> Result<Command<'_>, Broken> {
     let (name, rest) = counted(body).ok_or(Broken)?;
     Ok(match name {
         b"READY" => read_ready(rest)?,
@@ -145,7 +152,7 @@ pub(super) fn read_command(body: &[u8]) -> Result<Command<'_>, Broken> {
 }
 
 /// Answers a ping.
-pub(super) fn pong(words: &mut Vec<u8>, context: &[u8]) {
+pub(in crate::provider) fn pong(words: &mut Vec<u8>, context: &[u8]) {
     let body = [b"\x04PONG", context].concat();
     command(words, &body);
 }
@@ -173,7 +180,7 @@ fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Whether this is the greeting of a peer that can be talked to; `None` where it is not all there.
-pub(super) fn greeting(bytes: &[u8]) -> Result<Option<usize>, Broken> {
+pub(in crate::provider) fn greeting(bytes: &[u8]) -> Result<Option<usize>, Broken> {
     let wrong = |at: usize, good: fn(u8) -> bool| bytes.get(at).is_some_and(|byte| !good(*byte));
     if wrong(0, |it| it == 0xff) || wrong(9, |it| it & 1 == 1) || wrong(10, |it| it >= 3) {
         return Err(Broken);

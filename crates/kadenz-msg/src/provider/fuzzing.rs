@@ -1,0 +1,140 @@
+//! What a stranger may say on a stream, for fuzzing: every reader of it, fed with any bytes.
+//!
+//! Each function panics where a reader takes more than there is, goes on without taking anything, or
+//! hands over what cannot be a message. There only where `cfg(fuzzing)` or tests are.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::stream::ear::Talk;
+use super::stream::hub::Peer;
+use super::stream::{Broken, Read};
+use super::{SenderId, amqp, ros1, zmq};
+use crate::channel::{LONGEST_CHANNEL, Pattern};
+use crate::sync::Lock;
+
+/// The longest payload that is allowed here.
+const LONGEST: usize = 10_000;
+
+/// Both sides of `zmq://`.
+pub fn zmq(bytes: &[u8]) {
+    let mut words = Vec::new();
+    let publisher = zmq::subscribing::Publisher::greet(&mut words, SenderId(1), LONGEST);
+    read_all(publisher, bytes);
+    hear_all(zmq::publishing::Subscriber::greet(&mut words), bytes);
+}
+
+/// Both sides of `ros1://`.
+pub fn ros1(bytes: &[u8]) {
+    let mut words = Vec::new();
+    let sender = SenderId(1);
+    let publisher = ros1::tcpros::Publisher::greet(&mut words, "/us", "A", sender, LONGEST);
+    read_all(publisher, bytes);
+    let kind = ros1::tcpros::Kind {
+        name: "std_msgs/String".to_owned(),
+        md5: "*".to_owned(),
+        definition: String::new(),
+    };
+    let topics = Arc::new(Lock::new(HashSet::from(["/A".to_owned()])));
+    hear_all(
+        ros1::tcpros::Subscriber::new(Arc::new(kind), "/us".into(), topics),
+        bytes,
+    );
+}
+
+/// What a ROS master and its nodes ask and answer.
+pub fn xml_rpc(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Some(call) = ros1::xmlrpc::Call::parse(text) {
+        // What was read is written in such a way that it is read again.
+        assert!(ros1::xmlrpc::Call::parse(&call.to_xml()).is_some());
+    }
+    let _ = ros1::xmlrpc::parse_answer(text);
+}
+
+/// Both sides of `amqp://`.
+pub fn amqp(bytes: &[u8]) {
+    let account = amqp::session::Account {
+        user: "guest".to_owned(),
+        password: "guest".to_owned(),
+        virtual_host: "/".to_owned(),
+        exchange: "kadenz".to_owned(),
+    };
+    let (account, status) = (Arc::new(account), Arc::new(Lock::new(Default::default())));
+    let mut words = Vec::new();
+    let broker = amqp::subscribing::Broker::greet(&mut words, &account, &status, 10, LONGEST);
+    read_all(broker, bytes);
+    hear_all(
+        amqp::publishing::Broker::greet(&mut words, &account, &status),
+        bytes,
+    );
+}
+
+fn read_all<T: Talk>(mut talk: T, mut bytes: &[u8]) {
+    let wanted: Vec<Pattern> = ["A", "B.*"]
+        .iter()
+        .flat_map(|it| Pattern::new(it))
+        .collect();
+    let mut words = Vec::new();
+    loop {
+        let used = match talk.read(bytes, &wanted, &mut words) {
+            Err(Broken) | Ok(Read::Short) => return,
+            Ok(Read::Other(used) | Read::Malformed(used)) => used,
+            Ok(Read::Message(used, heard)) => {
+                assert!((1..=LONGEST_CHANNEL).contains(&heard.channel.len()));
+                assert!(heard.payload.len() <= LONGEST + 16);
+                used
+            }
+        };
+        assert!((1..=bytes.len()).contains(&used));
+        bytes = &bytes[used..];
+        // A peer cannot make us say much more than it said.
+        assert!(words.len() <= 1000 + 200 * 64);
+        words.clear();
+    }
+}
+
+fn hear_all<P: Peer>(mut peer: P, mut bytes: &[u8]) {
+    let mut reply = Vec::new();
+    while !bytes.is_empty() {
+        match peer.hear(bytes, &mut reply) {
+            Err(Broken) | Ok(0) => return,
+            Ok(used) => bytes = &bytes[used..],
+        }
+        assert!(reply.len() <= 1 << 18);
+        reply.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn strangers_may_say_anything(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            super::zmq(&bytes);
+            super::ros1(&bytes);
+            super::amqp(&bytes);
+            super::xml_rpc(&bytes);
+        }
+
+        #[test]
+        fn frames_may_hold_anything(
+            kinds in prop::collection::vec((0_u8..9, prop::collection::vec(any::<u8>(), 0..60)), 1..8),
+        ) {
+            let (mut zmq, mut amqp) = (super::super::zmq::zmtp::GREETING.to_vec(), Vec::new());
+            for (kind, body) in &kinds {
+                zmq.extend_from_slice(&[*kind, body.len() as u8]);
+                zmq.extend_from_slice(body);
+                amqp.extend_from_slice(&[*kind, 0, 1, 0, 0, 0, body.len() as u8]);
+                amqp.extend_from_slice(body);
+                amqp.push(0xce);
+            }
+            super::zmq(&zmq);
+            super::amqp(&amqp);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Subscribing: Zenoh's thread puts samples into a bounded queue, from which the inlet takes them.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use kadenz_rt::clock;
+use zenoh::Wait as _;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::Sample;
+
+use super::Bus;
+use super::key::{channel_of, key_of};
+use crate::channel::Pattern;
+use crate::provider::stream::note::{Expected, read_note};
+use crate::provider::{
+    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, SenderId,
+    Stamps, Wait, Wake,
+};
+
+/// What waits, and who is to be told.
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    samples: VecDeque<Sample>,
+    /// Samples that found no place and came from senders that do not count.
+    uncounted: u64,
+    woken: bool,
+}
+
+impl Queue {
+    /// Nothing in here panics while it holds the lock.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds one; the oldest goes where there is no place.
+    fn push(&self, sample: Sample, places: usize) {
+        let mut state = self.lock();
+        if state.samples.len() >= places {
+            let lost = state.samples.pop_front();
+            let counts = lost.as_ref().and_then(Sample::attachment).is_some();
+            state.uncounted += u64::from(!counts);
+        }
+        state.samples.push_back(sample);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Waits for samples; how it ended where there are none.
+    fn wait(&self, wait: Wait) -> Option<Received> {
+        let mut state = self.lock();
+        loop {
+            if !state.samples.is_empty() {
+                return None;
+            }
+            if wait != Wait::Poll && std::mem::take(&mut state.woken) {
+                return Some(Received::Woken);
+            }
+            state = match wait {
+                Wait::Poll => return Some(Received::Nothing),
+                Wait::Forever => {
+                    let waited = self.changed.wait(state);
+                    waited.unwrap_or_else(PoisonError::into_inner)
+                }
+                Wait::Until(end) => {
+                    let left = end.remaining(clock::now());
+                    if left.is_zero() {
+                        return Some(Received::Nothing);
+                    }
+                    let waited = self.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}
+
+pub(super) struct ZenohInlet {
+    bus: Arc<Bus>,
+    queue: Arc<Queue>,
+    subscribers: Vec<(String, Subscriber<()>)>,
+    wanted: Vec<Pattern>,
+    expected: Expected,
+    counters: InletCounters,
+}
+
+impl fmt::Debug for ZenohInlet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("ZenohInlet");
+        shown.field("wanted", &self.wanted).finish_non_exhaustive()
+    }
+}
+
+impl ZenohInlet {
+    pub(super) fn new(bus: &Arc<Bus>) -> Self {
+        Self {
+            bus: Arc::clone(bus),
+            queue: Arc::default(),
+            subscribers: Vec::new(),
+            wanted: Vec::new(),
+            expected: Expected::default(),
+            counters: InletCounters::default(),
+        }
+    }
+
+    fn subscribe(&mut self, key: String) -> Result<(), ProviderError> {
+        let (queue, places) = (Arc::clone(&self.queue), self.bus.places);
+        let push = move |sample| queue.push(sample, places);
+        let declared = self
+            .bus
+            .session
+            .declare_subscriber(&key)
+            .callback(push)
+            .wait();
+        let subscriber = declared.map_err(|error| self.bus.failed(&error))?;
+        self.subscribers.push((key, subscriber));
+        Ok(())
+    }
+
+    /// Hands one over; `None` where it is of no channel that is wanted.
+    fn hand(&mut self, sample: &Sample, take: &mut dyn FnMut(Arrival<'_>) -> More) -> Option<More> {
+        let Some(channel) = channel_of(&self.bus.prefix, sample.key_expr().as_str()) else {
+            self.counters.malformed += 1;
+            return None;
+        };
+        let payload = sample.payload().to_bytes();
+        let note = sample.attachment().map(zenoh::bytes::ZBytes::to_bytes);
+        let note = note.as_deref().and_then(read_note);
+        let arrival = Arrival {
+            channel: &channel,
+            payload: Payload::Lent(&payload),
+            sender: note.map_or(SenderId::default(), |note| note.0),
+            sequence: note.map(|note| note.1),
+            stamps: Stamps {
+                published: None,
+                kernel: None,
+                taken: clock::now(),
+            },
+        };
+        self.counters.overrun += self.expected.gap(&arrival);
+        let is_wanted = self.wanted.iter().any(|wanted| wanted.matches(&channel));
+        is_wanted.then(|| take(arrival))
+    }
+}
+
+impl Inlet for ZenohInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        let prefix = self.bus.prefix.clone();
+        let key = |pattern: &Pattern| match pattern.exactly() {
+            Some(name) => key_of(&prefix, name),
+            None => format!("{prefix}/**"),
+        };
+        let mut keys: Vec<String> = patterns.iter().map(key).collect();
+        let all = format!("{prefix}/**");
+        // Who gets everything must not get some of it twice.
+        if keys.contains(&all) {
+            keys = vec![all];
+        }
+        keys.sort();
+        keys.dedup();
+        self.wanted = patterns.to_vec();
+        self.expected.clear();
+        self.subscribers.retain(|(key, _)| keys.contains(key));
+        keys.retain(|key| !self.subscribers.iter().any(|(known, _)| known == key));
+        keys.into_iter().try_for_each(|key| self.subscribe(key))
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        let mut count = 0;
+        while count == 0 {
+            if let Some(ended) = self.queue.wait(wait) {
+                return Ok(ended);
+            }
+            let waiting = self.queue.lock().samples.len();
+            for _ in 0..waiting {
+                let Some(sample) = self.queue.lock().samples.pop_front() else {
+                    break;
+                };
+                match self.hand(&sample, take) {
+                    None => {}
+                    Some(More::GoOn) => count += 1,
+                    Some(More::Enough) => return Ok(Received::Messages(count + 1)),
+                }
+            }
+        }
+        Ok(Received::Messages(count))
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::new(ZenohWaker(Arc::clone(&self.queue)))
+    }
+
+    fn counters(&self) -> InletCounters {
+        let mut counters = self.counters;
+        counters.overrun += self.queue.lock().uncounted;
+        counters
+    }
+}
+
+struct ZenohWaker(Arc<Queue>);
+
+impl fmt::Debug for ZenohWaker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ZenohWaker")
+    }
+}
+
+impl Wake for ZenohWaker {
+    fn wake(&self) {
+        self.0.lock().woken = true;
+        self.0.changed.notify_one();
+    }
+}

@@ -1,0 +1,227 @@
+//! `zenoh://` or `zenoh://HOST:PORT`: Zenoh, for buses that span networks. Behind the feature `zenoh`.
+//!
+//! A channel `ARM` is the key `kadenz/ARM`, so that any program on Zenoh takes part; sender and number
+//! of a message travel in its attachment. Routers of Zenoh carry a bus between networks, encrypt it and
+//! say who may do what: connect to one by its address, and let it do the rest.
+//!
+//! What it guarantees: the order of each sender; no loss while the network keeps up and the inlet's
+//! queue has room: what is dropped then is counted as overrun by the senders' numbers; publishing does
+//! not wait for a slow network or subscriber; no history; programs find each other by multicast, or by
+//! the address of a router or a peer.
+//!
+//! What it costs: Zenoh's own threads and executor stand between both ends, and allocate for every
+//! message: this is no way for a control loop's thread. It is what one outgrows one machine with.
+//!
+//! What is not possible: TLS and QUIC without a router in between, as they are not built in.
+//!
+//! | parameter | meaning | default |
+//! |---|---|---|
+//! | `mode` | `peer`, or `client` of a router | `peer` |
+//! | `listen` | where this peer listens, as `tcp/127.0.0.1:7447` | a port that Zenoh chooses |
+//! | `connect` | further endpoints to connect to, with commas between | none |
+//! | `multicast` | whether peers are looked for by multicast | `yes` without an address, else `no` |
+//! | `prefix` | what keys begin with | `kadenz` |
+//! | `config` | a file of Zenoh's configuration, read first | none |
+//! | `queue` | messages that wait in an inlet | 1024 |
+//! | `largest` | the longest payload, in bytes | 64 MiB |
+
+mod inlet;
+mod key;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use zenoh::Wait as _;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::CongestionControl;
+use zenoh::{Config, Session};
+
+use super::parameters::Address;
+use super::stream::length::{front, refuse_too_long};
+use super::stream::note::Numbers;
+use super::{
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError, PublishError,
+};
+use crate::channel::Channel;
+
+/// A network of Zenoh.
+#[derive(Debug, Clone)]
+pub struct Zenoh(Arc<Bus>);
+
+struct Bus {
+    address: Address,
+    session: Session,
+    prefix: String,
+    places: usize,
+    largest: usize,
+}
+
+impl fmt::Debug for Bus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Bus");
+        shown.field("address", &self.address.as_str());
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl Bus {
+    fn failed(&self, error: &zenoh::Error) -> ProviderError {
+        failed(&self.address, error)
+    }
+}
+
+fn failed(address: &Address, error: &zenoh::Error) -> ProviderError {
+    let remedy = "look whether the router or peer listens there, and whether listen is free here";
+    address.failed(format!("Zenoh says {error}"), remedy)
+}
+
+impl Zenoh {
+    /// Joins the network. Not real-time safe; starts Zenoh's threads.
+    ///
+    /// ```no_run
+    /// use kadenz_msg::provider::{Provider, parameters::Address, zenoh::Zenoh};
+    ///
+    /// let bus = Zenoh::open(&Address::parse("zenoh://192.168.0.7:7447?mode=client")?)?;
+    /// assert!(!bus.guarantees().real_time);
+    /// # Ok::<(), kadenz_msg::provider::ProviderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where a parameter is none, the configuration's file cannot be read, or nobody is reached that
+    /// must be.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        let mut parameters = address.parameters();
+        let mut config = match parameters.text("config") {
+            None => Config::default(),
+            Some(file) => Config::from_file(file).map_err(|error| failed(address, &error))?,
+        };
+        let words = [("peer", "peer"), ("client", "client")];
+        let mode = parameters.choice("mode", &words)?.unwrap_or("peer");
+        let more = parameters.text("connect").unwrap_or_default().split(',');
+        let first = address.location();
+        let first = (!first.is_empty()).then(|| format!("tcp/{first}"));
+        let more = more.filter(|endpoint| !endpoint.is_empty());
+        let connect: Vec<String> = first.into_iter().chain(more.map(str::to_owned)).collect();
+        let multicast = parameters
+            .switch("multicast")?
+            .unwrap_or(connect.is_empty());
+        let mut settings = vec![
+            ("mode", format!("{mode:?}")),
+            ("scouting/multicast/enabled", multicast.to_string()),
+        ];
+        if !connect.is_empty() {
+            settings.push(("connect/endpoints", format!("{connect:?}")));
+        }
+        if let Some(listen) = parameters.text("listen") {
+            settings.push(("listen/endpoints", format!("[{listen:?}]")));
+        }
+        let prefix = parameters.text("prefix").unwrap_or("kadenz").to_owned();
+        let places = parameters.number("queue", 1..=1 << 20)?.unwrap_or(1024);
+        let largest = parameters.bytes("largest")?.unwrap_or(64 << 20).max(1);
+        parameters.finish()?;
+        for (name, value) in settings {
+            let inserted = config.insert_json5(name, &value);
+            inserted.map_err(|error| failed(address, &error))?;
+        }
+        let session = zenoh::open(config).wait();
+        Ok(Self(Arc::new(Bus {
+            address: address.clone(),
+            session: session.map_err(|error| failed(address, &error))?,
+            prefix,
+            places: places as usize,
+            largest,
+        })))
+    }
+}
+
+impl Provider for Zenoh {
+    fn guarantees(&self) -> Guarantees {
+        Guarantees {
+            order: Order::Kept,
+            loss: Loss::WhenSlow,
+            back_pressure: BackPressure::None,
+            history: History::None,
+            discovery: Discovery::Peers,
+            longest_payload: self.0.largest,
+            real_time: false,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        Ok(Box::new(ZenohOutlet {
+            bus: Arc::clone(&self.0),
+            publishers: HashMap::new(),
+            numbers: Numbers::new(),
+            in_place: Vec::new(),
+        }))
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        Ok(Box::new(inlet::ZenohInlet::new(&self.0)))
+    }
+}
+
+struct ZenohOutlet {
+    bus: Arc<Bus>,
+    publishers: HashMap<Channel, Publisher<'static>>,
+    numbers: Numbers,
+    in_place: Vec<u8>,
+}
+
+impl fmt::Debug for ZenohOutlet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("ZenohOutlet");
+        shown.field("bus", &self.bus).finish_non_exhaustive()
+    }
+}
+
+impl ZenohOutlet {
+    /// The publisher of a channel, which is declared at its first message.
+    fn publisher(&mut self, channel: &Channel) -> Result<&Publisher<'static>, zenoh::Error> {
+        if !self.publishers.contains_key(channel) {
+            let key = key::key_of(&self.bus.prefix, channel.as_str());
+            let declared = self.bus.session.declare_publisher(key);
+            let declared = declared.congestion_control(CongestionControl::Drop);
+            // Each message goes by itself instead of waiting for others to go with.
+            let publisher = declared.express(true).wait()?;
+            self.publishers.insert(*channel, publisher);
+        }
+        Ok(&self.publishers[channel])
+    }
+
+    fn put(&mut self, channel: &Channel, payload: Vec<u8>) -> Result<(), PublishError> {
+        let note = self.numbers.note(channel);
+        let put = self
+            .publisher(channel)
+            .and_then(|publisher| publisher.put(payload).attachment(&note[..]).wait());
+        put.map_err(|_| PublishError::Refused {
+            channel: *channel,
+            reason: ErrorKind::NotConnected,
+        })
+    }
+}
+
+impl Outlet for ZenohOutlet {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        refuse_too_long(channel, payload.len(), self.bus.largest)?;
+        self.put(channel, payload.to_vec())
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        refuse_too_long(channel, length, self.bus.largest)?;
+        if !fill(front(&mut self.in_place, length)) {
+            return Ok(false);
+        }
+        let payload = self.in_place[..length].to_vec();
+        self.put(channel, payload).map(|()| true)
+    }
+}
