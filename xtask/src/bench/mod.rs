@@ -7,6 +7,7 @@ mod cyclic;
 mod examples;
 mod figure;
 mod hlog_report;
+mod messages;
 mod quantile;
 mod udp;
 
@@ -29,6 +30,10 @@ Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples
   cyclic        lateness beside cyclictest, interleaved (needs rights for SCHED_FIFO)
   udp           round trips beside sockperf and irtt, interleaved (needs root, sockperf and irtt)
   udp-fifo      the same with SCHED_FIFO for all
+  messages      one-way latency of messages beside the bare libraries, interleaved
+  messages-fifo the same with SCHED_FIFO for all (needs the right)
+  messages-large
+                1 MB at 100 Hz and 10 MB at 10 Hz by multicast beside liblcm: loss and bandwidth
   samples       reading and summarising raw samples
   modes         a day at 100 Hz searched for recurring modes
   modes-found   what is found of three modes in days of many noises
@@ -38,9 +43,11 @@ Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples
   build         cold release build in a fresh clone
 
   --append      write the row into docs/benchmarks.md
-  --rounds N    rounds of cyclic and udp [default: 7], of hlog-report [default: 3],
+  --rounds N    rounds of cyclic and udp [default: 7], of messages [default: 5],
+                of hlog-report [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
-  --seconds N   length of each run of cyclic [default: 10], of udp [default: 4]
+  --seconds N   length of each run of cyclic [default: 10], of udp [default: 4],
+                of messages [default: 5]
   --samples N   how many samples to read [default: 184000000, the thesis's number]
 ";
 
@@ -75,6 +82,9 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "cyclic" => cyclic::take,
         "udp" => udp::ordinary,
         "udp-fifo" => udp::fifo,
+        "messages" => messages::ordinary,
+        "messages-fifo" => messages::fifo,
+        "messages-large" => messages::large,
         "hlog-report" => hlog_report::take,
         "build" => build::take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),
