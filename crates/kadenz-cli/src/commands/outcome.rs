@@ -89,7 +89,7 @@ pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
 /// The answer in words, with where the time goes and what a check found to be the cheapest tuning.
 fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
     let mut sentences = vec![verdict::answer(run)?];
-    sentences.extend(Budget::of(run).map(|budget| budget.to_string()));
+    sentences.extend(Budget::all(run).iter().map(Budget::to_string));
     sentences.extend(cheapest.map(|cheapest| cheapest.sentence.clone()));
     Some(sentences.join(" "))
 }

@@ -2,9 +2,11 @@
 //!
 //! Two threads keep the same beat for the same minute, half a period apart: one with the real-time
 //! tuning that was asked for, one as an ordinary thread. So both meet the same machine, and the
-//! difference is the tuning's. Before them the machine's floor is probed. In the last fifth of the time
-//! round trips are measured over the network: to an echo of this process, or to a device.
+//! difference is the tuning's. Before them the machine's floor is probed. In a fifth of the time round
+//! trips are measured over the network, to an echo of this process or to a device; in the last tenth
+//! messages from one thread to another over a bus.
 
+mod messages;
 mod network;
 
 use std::time::Duration;
@@ -22,6 +24,7 @@ use crate::session;
 use crate::stop::Stop;
 use crate::timer::{CyclicPlan, Pace, cyclic};
 
+pub use messages::MessagesPlan;
 pub use network::{Answering, NetworkPlan, TIMEOUT};
 
 /// Name of the series under the tuning that was asked for.
@@ -42,6 +45,8 @@ pub struct CheckPlan {
     pub floor: FloorPlan,
     /// How round trips are measured in a fifth of the duration, if at all.
     pub network: Option<NetworkPlan>,
+    /// How messages are measured in a tenth of the duration, if at all.
+    pub messages: Option<MessagesPlan>,
     /// How to measure; its deadline is the one that is checked.
     pub measuring: Measuring,
 }
@@ -58,11 +63,13 @@ fn beats(interval: Interval, duration: Duration) -> u64 {
 /// [`ExperimentError`]; rights that are missing are no error but a warning in the run, and so is a
 /// loopback that cannot be measured.
 pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run, ExperimentError> {
-    let (network, left_out) = open_network(plan)?;
+    let (network, no_network) = open_network(plan)?;
+    let (messages, no_messages) = open_messages(plan, stop)?;
     let mut run = session::begin(&plan.measuring.session)?;
     let all = beats(plan.interval, plan.duration);
     let round_trips = network.as_ref().map_or(0, |(_, beats)| *beats);
-    let cycles = all.saturating_sub(round_trips).max(1);
+    let sent = messages.as_ref().map_or(0, |(_, beats)| *beats);
+    let cycles = all.saturating_sub(round_trips + sent).max(1);
     let realtime = beat_keeper(plan, &mut run, REALTIME, &plan.measuring.tuning, cycles)?;
     let mut ordinary = beat_keeper(plan, &mut run, ORDINARY, &Tuning::default(), cycles)?;
     // It is one of those that the shield keeps off.
@@ -70,8 +77,10 @@ pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run
     let floor = floor_probe(plan, &mut run)?;
     let network = network.map(|(ready, _)| ready.prepare(&plan.measuring, &mut run));
     let network = network.transpose()?;
+    let messages = messages.map(|(ready, _)| ready.prepare(&plan.measuring, &mut run));
+    let messages = messages.transpose()?;
     let ongoing = plan.measuring.start(run)?;
-    if let Some(warning) = left_out {
+    for warning in no_network.into_iter().chain(no_messages) {
         ongoing.running.add_warning(warning);
     }
     let mut ended_by = crew::work(&ongoing, vec![floor], stop, watch)?;
@@ -80,6 +89,9 @@ pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run
     }
     if let Some(network) = network.filter(|_| ended_by == EndedBy::Finished) {
         ended_by = network.measure(&ongoing, stop, watch)?;
+    }
+    if let Some(messages) = messages.filter(|_| ended_by == EndedBy::Finished) {
+        ended_by = messages.measure(&ongoing, stop, watch)?;
     }
     Ok(ongoing.finish(ended_by)?)
 }
@@ -100,6 +112,23 @@ fn open_network(plan: &CheckPlan) -> Result<Opened, ExperimentError> {
             Ok((None, Some(network::refused(&error))))
         }
         Err(error) => Err(error),
+    }
+}
+
+/// The bus and how many messages there is time for, or why there are none.
+type Subscribed = (Option<(messages::Ready, u64)>, Option<Warning>);
+
+fn open_messages(plan: &CheckPlan, stop: &Stop) -> Result<Subscribed, ExperimentError> {
+    let Some(messages) = &plan.messages else {
+        return Ok((None, None));
+    };
+    let Some(beats) = messages.beats(plan.interval, plan.duration) else {
+        return Ok((None, Some(messages::too_short(plan.interval))));
+    };
+    match messages::Ready::open(messages, plan.interval, beats, stop) {
+        Ok(ready) => Ok((Some((ready, beats)), None)),
+        Err(error) if !messages.asked_for => Ok((None, Some(messages::refused(&error)))),
+        Err(error) => Err(error.into()),
     }
 }
 

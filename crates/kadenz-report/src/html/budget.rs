@@ -14,9 +14,11 @@ pub(super) fn is_there(page: &Page<'_>) -> bool {
 }
 
 fn budgets<'p>(page: &'p Page<'_>) -> impl Iterator<Item = (&'p RunOnPage<'p>, Budget)> {
-    page.runs
-        .iter()
-        .filter_map(|run| Budget::of(run.summary).map(|budget| (run, budget)))
+    page.runs.iter().flat_map(|run| {
+        Budget::all(run.summary)
+            .into_iter()
+            .map(move |it| (run, it))
+    })
 }
 
 /// The section; nothing where no run has round trips and a deadline.
@@ -101,6 +103,7 @@ fn value(out: &mut Markup, ns: Option<i64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::budget::Journey;
 
     fn layer(p50_ns: i64, p99_9_ns: Option<i64>) -> Layer {
         Layer {
@@ -115,6 +118,7 @@ mod tests {
 
     fn budget() -> Budget {
         Budget {
+            journey: Journey::RoundTrip,
             limit_ns: 400_000,
             path: String::new(),
             packets: 5000,

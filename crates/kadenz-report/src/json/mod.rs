@@ -77,6 +77,8 @@ pub struct RunOutput {
     pub messages: Option<MessagesOutput>,
     /// Where the deadline's time goes; `null` without round trips or without a deadline.
     pub budget: Option<BudgetOutput>,
+    /// The same of messages; `null` without any, to several subscribers, or without a deadline.
+    pub message_budget: Option<BudgetOutput>,
 }
 
 /// A series.
@@ -167,6 +169,7 @@ impl RunOutput {
             network: NetworkOutput::new(run),
             messages: run.run.messages.as_ref().map(MessagesOutput::new),
             budget: Budget::of(run).as_ref().map(BudgetOutput::new),
+            message_budget: Budget::of_messages(run).as_ref().map(BudgetOutput::new),
         }
     }
 }

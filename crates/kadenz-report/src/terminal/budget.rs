@@ -8,9 +8,14 @@ use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::budget::{Budget, Layer};
 
-/// The budget in words and by layer; absent in a run without round trips or without a deadline.
-pub(super) fn budget(summary: &Summary, style: Style) -> Option<String> {
-    let budget = Budget::of(summary)?;
+/// Each budget in words and by layer; none in a run without round trips and messages, or without a
+/// deadline.
+pub(super) fn budgets(summary: &Summary, style: Style) -> Vec<String> {
+    let all = Budget::all(summary);
+    all.iter().map(|budget| table(budget, style)).collect()
+}
+
+fn table(budget: &Budget, style: Style) -> String {
     let mut table = style.table();
     table.set_header(["budget", "50 %", "99.9 %", "max"]);
     for layer in &budget.layers {
@@ -28,7 +33,7 @@ pub(super) fn budget(summary: &Summary, style: Style) -> Option<String> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let words = wrap(&budget.to_string(), style.width);
-    Some(format!("{words}\n\n{}", table.trim_fmt()))
+    format!("{words}\n\n{}", table.trim_fmt())
 }
 
 fn row(layer: &Layer) -> Vec<Cell> {

@@ -97,7 +97,7 @@ pub fn summary(summary: &Summary, style: Style) -> String {
         parts.extend(beside(&matrix, summary, style));
     } else {
         parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
-        parts.extend(budget::budget(summary, style));
+        parts.extend(budget::budgets(summary, style));
         parts.extend(network::packets(summary, style));
         parts.extend(messages::messages(summary, style));
         if summary.series.is_empty() {

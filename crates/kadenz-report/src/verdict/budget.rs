@@ -6,6 +6,9 @@
 
 use std::fmt;
 
+use kadenz_record::run::messages::{
+    DECODE, KERNEL_TO_INLET, ONE_WAY, PUBLISH, PUBLISH_LATENESS, QUEUE,
+};
 use kadenz_record::run::network::{
     LATENESS, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, ToldBy, WIRE_AND_DEVICE,
 };
@@ -25,10 +28,21 @@ const STAMPED: [(&str, &str); 3] = [
 const UNSTAMPED: (&str, &str) = ("round trip", RTT);
 const WAKE_UP: (&str, &str) = ("wake-up", LATENESS);
 const WHOLE: (&str, &str) = ("response", RESPONSE);
+/// The layers of a message, in the order in which it meets them.
+const OF_MESSAGES: [(&str, &str); 5] = [
+    ("wake-up", PUBLISH_LATENESS),
+    ("publish", PUBLISH),
+    ("kernel to inlet", KERNEL_TO_INLET),
+    ("queue", QUEUE),
+    ("decode", DECODE),
+];
+const WHOLE_MESSAGE: (&str, &str) = ("message", ONE_WAY);
 
 /// What a deadline is spent on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
+    /// What it is of.
+    pub journey: Journey,
     /// The deadline.
     pub limit_ns: u64,
     /// Where the packets went: `over the loopback`, `to 10.0.0.5`; empty where nobody tells.
@@ -42,6 +56,53 @@ pub struct Budget {
     pub whole: Layer,
     /// Its parts as far as they were measured, in the order in which a packet meets them.
     pub layers: Vec<Layer>,
+}
+
+/// What a budget is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Journey {
+    /// A packet to a device and its answer.
+    #[default]
+    RoundTrip,
+    /// A message from a publisher to a subscriber.
+    Message,
+}
+
+impl Journey {
+    fn one(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "a round trip",
+            Self::Message => "a message",
+        }
+    }
+
+    fn many(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "round trips",
+            Self::Message => "messages",
+        }
+    }
+
+    fn things(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "packets",
+            Self::Message => "messages",
+        }
+    }
+
+    fn missing(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "got no answer",
+            Self::Message => "never came",
+        }
+    }
+
+    fn done(self) -> &'static str {
+        match self {
+            Self::RoundTrip => "are answered",
+            Self::Message => "are there",
+        }
+    }
 }
 
 /// A layer's share, as far as its samples carry the percentiles.
@@ -77,14 +138,14 @@ impl Budget {
     #[must_use]
     pub fn of(summary: &Summary) -> Option<Self> {
         let response = summary.named(RESPONSE)?;
-        let of_beat = || summary.series.iter().find_map(|it| it.series.deadline_ns);
-        let limit_ns = response.series.deadline_ns.or_else(of_beat)?;
+        let limit_ns = limit_of(summary, response)?;
         let network = summary.run.network.as_ref();
         let unanswered = network.map_or(0, unanswered);
         if response.count == 0 {
             return None;
         }
         Some(Self {
+            journey: Journey::RoundTrip,
             limit_ns,
             path: network.map_or_else(String::new, path),
             packets: response.count + unanswered,
@@ -92,6 +153,39 @@ impl Budget {
             whole: Layer::new(WHOLE, response, unanswered),
             layers: layers(summary),
         })
+    }
+
+    /// The budget of a run's messages; absent where it measured none, to several subscribers, or has
+    /// no deadline. The deadline is that of the messages, or of the run's beat.
+    #[must_use]
+    pub fn of_messages(summary: &Summary) -> Option<Self> {
+        let one_way = summary.named(ONE_WAY)?;
+        let limit_ns = limit_of(summary, one_way)?;
+        let counted = summary.run.messages.as_ref();
+        let lost = counted.map_or(0, super::messages::lost);
+        if one_way.count == 0 {
+            return None;
+        }
+        let layer = |what: (&'static str, &'static str)| {
+            let series = summary.named(what.1).filter(|series| series.count > 0)?;
+            Some(Layer::new(what, series, 0))
+        };
+        Some(Self {
+            journey: Journey::Message,
+            limit_ns,
+            path: counted.map_or_else(String::new, |it| format!("over {}", it.url)),
+            packets: one_way.count + lost,
+            unanswered: lost,
+            whole: Layer::new(WHOLE_MESSAGE, one_way, lost),
+            layers: OF_MESSAGES.into_iter().filter_map(layer).collect(),
+        })
+    }
+
+    /// All budgets of a run: of its round trips, of its messages.
+    #[must_use]
+    pub fn all(summary: &Summary) -> Vec<Self> {
+        let both = [Self::of(summary), Self::of_messages(summary)];
+        both.into_iter().flatten().collect()
     }
 
     /// What is left of the deadline after 99.9 % of all packets, below zero if nothing is; absent
@@ -151,6 +245,12 @@ impl Layer {
     }
 }
 
+/// The deadline of the series or, where it was not held against it, that of the run's beat.
+fn limit_of(summary: &Summary, series: &SeriesSummary) -> Option<u64> {
+    let of_beat = || summary.series.iter().find_map(|it| it.series.deadline_ns);
+    series.series.deadline_ns.or_else(of_beat)
+}
+
 fn layers(summary: &Summary) -> Vec<Layer> {
     let layer = |what: (&'static str, &'static str)| {
         let series = summary.named(what.1).filter(|series| series.count > 0)?;
@@ -191,13 +291,14 @@ fn path(network: &Network) -> String {
 /// The budget in words.
 ///
 /// ```
-/// use kadenz_report::verdict::budget::{Budget, Layer};
+/// use kadenz_report::verdict::budget::{Budget, Journey, Layer};
 ///
 /// let layer = |name, series, p50_ns, p99_9_ns| Layer {
 ///     name, series, p50_ns: Some(p50_ns), p99_9_ns: Some(p99_9_ns), max_ns: Some(p99_9_ns),
 ///     wire_ns: None,
 /// };
 /// let budget = Budget {
+///     journey: Journey::RoundTrip,
 ///     limit_ns: 400_000,
 ///     path: "over the loopback".into(),
 ///     packets: 12_000,
@@ -221,31 +322,42 @@ impl fmt::Display for Budget {
             "" => String::new(),
             path => format!(" {path}"),
         };
+        let journey = self.journey;
         let Some(ns) = self.whole.p99_9_ns else {
             return match self.left_max_ns() {
                 Some(left) => write!(
                     f,
-                    "Of the {limit}, the longest of {packets} round trips{path} took \
+                    "Of the {limit}, the longest of {packets} {}{path} took \
                      {longest}{medians}; {}. What holds for 99.9 % takes more of them to say.",
+                    journey.many(),
                     left_words(left)
                 ),
                 None => write!(
                     f,
-                    "Of {packets} packets{path} {} got no answer{medians}, so there is no time in \
-                     which 99.9 % are answered, and nothing to hold against the {limit}.",
-                    thousands(self.unanswered)
+                    "Of {packets} {}{path} {} {}{medians}, so there is no time in \
+                     which 99.9 % {}, and nothing to hold against the {limit}.",
+                    journey.things(),
+                    thousands(self.unanswered),
+                    journey.missing(),
+                    journey.done(),
                 ),
             };
         };
         write!(
             f,
-            "Of the {limit}, a round trip{path} takes {} in 99.9 %{medians}; {}.",
+            "Of the {limit}, {}{path} takes {} in 99.9 %{medians}; {}.",
+            journey.one(),
             span(ns as f64),
             left_words(self.left_after(ns))
         )?;
         match self.unanswered {
             0 => write!(f, " The longest of {packets} took {longest}."),
-            lost => write!(f, " {} of {packets} got no answer.", thousands(lost)),
+            lost => write!(
+                f,
+                " {} of {packets} {}.",
+                thousands(lost),
+                journey.missing()
+            ),
         }
     }
 }

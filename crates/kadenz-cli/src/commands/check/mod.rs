@@ -6,11 +6,14 @@ mod peer;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz_lab::check::{Answering, CheckPlan, NetworkPlan, REALTIME, TIMEOUT, check};
+use kadenz_lab::check::{
+    Answering, CheckPlan, MessagesPlan, NetworkPlan, REALTIME, TIMEOUT, check,
+};
 use kadenz_lab::floor::FloorPlan;
 use kadenz_lab::testbed::inside::Questions;
 use kadenz_lab::testbed::model::Cast;
 use kadenz_lab::udp::wiring::Wiring;
+use kadenz_msg::provider::DEFAULT_URL;
 use kadenz_record::run::network::RESPONSE;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
@@ -25,10 +28,12 @@ use crate::output::Outcome;
 ///
 /// Keeps the beat on two threads at once, half a period apart: one with the real-time tuning that
 /// is asked for (SCHED_FIFO 80 and locked memory by default), one as an ordinary thread. Before
-/// that it probes what the machine takes from a thread that never sleeps. In the last fifth of the
+/// that it probes what the machine takes from a thread that never sleeps. In a fifth of the
 /// time it sends a packet on every beat and waits for its answer, and says where the deadline's time
 /// goes: wake-up, send stack, wire and device, receive stack, and what is left for the control law.
-/// The packets go over the loopback to an echo of its own, or to a device (`--peer`). Where the
+/// The packets go over the loopback to an echo of its own, or to a device (`--peer`). In the last
+/// tenth it publishes a message on every beat, over LCM's multicast or another bus (`--url`), and says
+/// where the time of messages goes. Where the
 /// ordinary thread misses the deadline, it then tries which is the cheapest tuning that keeps it, for
 /// about as long again (`kadenz tune` does that in full, also under load). Writes a run folder with
 /// report.html.
@@ -50,7 +55,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE", default_value = "1kHz")]
     rate: Rate,
 
-    /// How long the beat is kept; the last fifth of it with round trips
+    /// How long the beat is kept; a fifth of it with round trips, a tenth with messages
     #[arg(long, value_name = "SPAN", default_value = "60s")]
     duration: Span,
 
@@ -78,6 +83,20 @@ pub(crate) struct Options {
     /// Do not measure round trips
     #[arg(long, help_heading = "Network")]
     no_network: bool,
+
+    /// Bus that messages are measured on, with a socket for each of two threads [default: LCM's
+    /// multicast on this host, udpm://239.255.76.67:7667?ttl=0]
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with = "no_messages",
+        help_heading = "Messages"
+    )]
+    url: Option<String>,
+
+    /// Do not measure messages
+    #[arg(long, help_heading = "Messages")]
+    no_messages: bool,
 
     /// Do not look for the cheapest tuning afterwards
     #[arg(long)]
@@ -129,11 +148,15 @@ impl Options {
             clock: ClockKind::Monotonic,
         })?;
         let network = self.network()?;
+        let messages = self.messages()?;
         let timeout = Span(TIMEOUT.max(measuring.deadline.unwrap_or_default()));
         let parameters = &mut measuring.session.parameters;
         let mut set = |name: &str, value: String| parameters.insert(name.to_owned(), value.into());
         set("rate", self.rate.to_string().replace(' ', ""));
         set("duration", self.duration.to_string());
+        if let Some(messages) = &messages {
+            set("url", messages.url.clone());
+        }
         if let Some(network) = &network {
             set("payload", self.payload.to_string());
             set("timeout", timeout.to_string());
@@ -149,6 +172,7 @@ impl Options {
             duration: self.duration.0,
             floor: FloorPlan::default(),
             network,
+            messages,
             measuring,
         };
         anyhow::ensure!(
@@ -158,6 +182,18 @@ impl Options {
             self.rate
         );
         Ok(plan)
+    }
+
+    fn messages(&self) -> anyhow::Result<Option<MessagesPlan>> {
+        if self.no_messages {
+            return Ok(None);
+        }
+        let url = self.url.clone();
+        Ok(Some(MessagesPlan {
+            asked_for: url.is_some(),
+            url: url.unwrap_or_else(|| DEFAULT_URL.to_owned()),
+            message_bytes: usize::try_from(self.payload.0)?.max(kadenz_lab::pubsub::SHORTEST),
+        }))
     }
 
     fn network(&self) -> anyhow::Result<Option<NetworkPlan>> {

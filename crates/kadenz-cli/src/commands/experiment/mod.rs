@@ -1,6 +1,7 @@
 //! `kadenz experiment`: what Kadenz's sources measured, measured here.
 
 mod hiccups;
+mod messages;
 mod network;
 mod steps;
 mod table;
@@ -26,6 +27,7 @@ use steps::Step;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Experiment {
     Hiccups(hiccups::Options),
+    Messages(messages::Options),
     Network(network::Options),
     Timers(timers::Options),
     Tuning(tuning::Options),
@@ -55,6 +57,7 @@ struct Plan {
 pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
     match experiment {
         Experiment::Hiccups(options) => play(&hiccups::plan(options), &options.output),
+        Experiment::Messages(options) => play(&messages::plan(options), &options.output),
         Experiment::Network(options) => network::run(options),
         Experiment::Timers(options) => play(&timers::plan(options), &options.output),
         Experiment::Tuning(options) => play(&tuning::plan(options), &options.output),

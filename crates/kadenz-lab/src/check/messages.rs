@@ -1,0 +1,168 @@
+//! The message layer of a check: messages at the check's rate, with the check's tuning.
+
+use std::time::Duration;
+
+use kadenz_record::run::folder::RunWriter;
+use kadenz_record::run::model::{EndedBy, Warning};
+use kadenz_rt::beat::Interval;
+
+use crate::crew::Watch;
+use crate::measuring::{ExperimentError, Measuring};
+use crate::pubsub::{
+    self, CHANNEL, LatencyPlan, MessagesError, Prepared, PublishPlan, Receiving, run_number,
+};
+use crate::session::Ongoing;
+use crate::stop::Stop;
+
+/// The share of a check's time in which messages are measured: one in so many.
+const SHARE: u32 = 10;
+/// Fewer messages than this carry no p99.9, which the budget is told at.
+const FEWEST: u64 = 1000;
+/// Messages before the first that is measured.
+const WARM_UP: u32 = 20;
+/// How long the first message may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How a check measures messages.
+#[derive(Clone, Debug)]
+pub struct MessagesPlan {
+    /// The bus.
+    pub url: String,
+    /// How long an encoded message is, in bytes.
+    pub message_bytes: usize,
+    /// Whether the user named the bus: then it is an error that it cannot be measured, else a warning.
+    pub asked_for: bool,
+}
+
+impl MessagesPlan {
+    /// How many messages are measured in a check of `duration`: a tenth of its beats; none where that
+    /// is too few to carry p99.9, but for a bus that was asked for.
+    pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
+        let beats = super::beats(interval, duration / SHARE);
+        match self.asked_for {
+            true => Some(beats.max(1)),
+            false => (beats >= FEWEST).then_some(beats),
+        }
+    }
+}
+
+/// Publisher and subscriber, two threads with a socket each, ready to measure.
+pub(super) struct Ready(pubsub::Ready<'static>);
+
+impl Ready {
+    pub(super) fn open(
+        plan: &MessagesPlan,
+        interval: Interval,
+        beats: u64,
+        stop: &Stop,
+    ) -> Result<Self, MessagesError> {
+        let plan = LatencyPlan {
+            url: plan.url.clone(),
+            channel: CHANNEL.to_owned(),
+            publish: PublishPlan {
+                run: run_number(),
+                interval,
+                warm_up: WARM_UP,
+                count: beats,
+                message_bytes: plan.message_bytes,
+            },
+            subscribers: 1,
+            receiving: Receiving::Blocking,
+            queue: 30,
+            patience: PATIENCE,
+        };
+        Ok(Self(pubsub::Ready::open(&plan, None, stop)?))
+    }
+
+    /// Makes the series in the run. The deadline is not held against them: within one host is not
+    /// the robot's network.
+    pub(super) fn prepare(
+        self,
+        measuring: &Measuring,
+        run: &mut RunWriter,
+    ) -> Result<Round, ExperimentError> {
+        let measuring = Measuring {
+            deadline: None,
+            ..measuring.clone()
+        };
+        let prepared = self.0.prepare(&measuring, run)?;
+        Ok(Round {
+            measuring,
+            prepared,
+        })
+    }
+}
+
+/// The messages of a check, with their series in the run.
+pub(super) struct Round {
+    measuring: Measuring,
+    prepared: Prepared<'static>,
+}
+
+impl Round {
+    /// Measures them in a run that has begun.
+    pub(super) fn measure(
+        self,
+        ongoing: &Ongoing,
+        stop: &Stop,
+        watch: &mut dyn Watch,
+    ) -> Result<EndedBy, ExperimentError> {
+        self.prepared.measure(&self.measuring, ongoing, stop, watch)
+    }
+}
+
+/// Why a run has no messages.
+pub(super) fn too_short(interval: Interval) -> Warning {
+    let beats = u32::try_from(FEWEST).unwrap_or(u32::MAX);
+    let needed = interval.as_duration().saturating_mul(beats * SHARE);
+    Warning {
+        id: "no_messages".to_owned(),
+        text: format!(
+            "messages were not measured: a tenth of this check is fewer than {FEWEST} messages, which \
+             99.9 % needs"
+        ),
+        remedy: Some(format!(
+            "kadenz check --duration {}s",
+            needed.as_secs_f64().ceil()
+        )),
+    }
+}
+
+/// Why a run has no messages over a bus that nobody asked for.
+pub(super) fn refused(error: &MessagesError) -> Warning {
+    Warning {
+        id: "no_messages".to_owned(),
+        text: format!("messages were not measured: {error}"),
+        remedy: Some("kadenz check --no-messages leaves them out".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_get_a_tenth_that_carries_99_9_percent_or_nothing() {
+        let interval = Interval::try_from(Duration::from_millis(1)).expect("not zero");
+        let beats = |asked_for: bool, ms: u64| {
+            let plan = MessagesPlan {
+                url: "memq://".to_owned(),
+                message_bytes: 200,
+                asked_for,
+            };
+            plan.beats(interval, Duration::from_millis(ms))
+        };
+        assert_eq!(beats(false, 60_000), Some(6000));
+        assert_eq!(beats(false, 10_000), Some(1000));
+        assert_eq!(beats(false, 9999), None);
+        assert_eq!(beats(true, 500), Some(50));
+        assert_eq!(beats(true, 1), Some(1));
+    }
+
+    #[test]
+    fn the_remedy_of_a_short_check_is_long_enough() {
+        let interval = Interval::from_fraction(2_500_000, 1).expect("not zero");
+        let remedy = too_short(interval).remedy;
+        assert_eq!(remedy.as_deref(), Some("kadenz check --duration 25s"));
+    }
+}
