@@ -11,6 +11,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
+use super::shown;
 use super::table::{self, ChannelOutput};
 use super::types::{Known, TypesOption};
 use crate::options::Span;
@@ -185,8 +186,9 @@ impl Options {
 /// A line for each channel; whether somebody still reads.
 fn lines(figures: &[ChannelFigures], now: MonotonicTime) -> bool {
     figures.iter().all(|it| {
+        let name = shown::plain(it.channel.as_str());
         let Some(pace) = it.pace else {
-            return output::tell(&format!("{}  {} message", it.channel, it.messages));
+            return output::tell(&format!("{name}  {} message", it.messages));
         };
         let silent = now.since(it.last_at) as f64;
         let overdue = match silent > 3e9 / pace.rate_hz && silent > 1e9 {
@@ -195,8 +197,7 @@ fn lines(figures: &[ChannelFigures], now: MonotonicTime) -> bool {
         };
         let jitter = pace.jitter;
         output::tell(&format!(
-            "{}  {} Hz  jitter p50 {}  p99 {}  max {}  {}  lost {}{overdue}",
-            it.channel,
+            "{name}  {} Hz  jitter p50 {}  p99 {}  max {}  {}  lost {}{overdue}",
             table::hertz(Some(pace.rate_hz)),
             table::span(jitter.and_then(|it| it.p50_ns)),
             table::span(jitter.and_then(|it| it.p99_ns)),
@@ -211,11 +212,11 @@ fn row(figures: &ChannelFigures, known: &Known) -> Vec<String> {
     let pace = figures.pace;
     let jitter = pace.and_then(|it| it.jitter);
     vec![
-        figures.channel.to_string(),
+        shown::plain(figures.channel.as_str()),
         known.called(figures.fingerprint),
         numbers::thousands(figures.messages),
         table::hertz(pace.map(|it| it.rate_hz)),
-        pace.map_or_else(|| "-".to_owned(), |it| numbers::value(1e9 / it.rate_hz)),
+        table::interval(pace),
         table::span(jitter.and_then(|it| it.p50_ns)),
         table::span(jitter.and_then(|it| it.p99_ns)),
         table::span(jitter.map(|it| it.max_ns)),

@@ -10,6 +10,7 @@ use kadenz_rt::clock;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
+use super::shown;
 use super::table::{self, ChannelOutput};
 use super::types::{Known, TypesOption};
 use crate::options::Span;
@@ -104,7 +105,7 @@ fn tell(options: &Options, figures: &[ChannelFigures], known: &Known) -> anyhow:
     }
     let rows = figures.iter().map(|it| {
         vec![
-            it.channel.to_string(),
+            shown::plain(it.channel.as_str()),
             known.called(it.fingerprint),
             numbers::thousands(it.messages),
             table::hertz(it.pace.map(|pace| pace.rate_hz)),
@@ -260,7 +261,10 @@ impl Promises {
             self.back_pressure.clone(),
             self.history.clone(),
             self.discovery.clone(),
-            table::size(self.longest_payload_bytes as f64),
+            match self.longest_payload_bytes {
+                usize::MAX => "any".to_owned(),
+                bytes => table::size(bytes as f64),
+            },
             yes(self.real_time),
             yes(self.zero_copy),
         ]

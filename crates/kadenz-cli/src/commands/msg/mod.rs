@@ -10,6 +10,7 @@ mod list;
 mod publish;
 mod publisher;
 mod shown;
+mod spy;
 mod stamp;
 mod table;
 mod types;
@@ -31,6 +32,7 @@ use crate::output::Outcome;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Msg {
     Doctor(doctor::Options),
+    Spy(spy::Options),
     Echo(echo::Options),
     Pub(publish::Options),
     Hz(hz::Options),
@@ -48,6 +50,7 @@ pub(crate) enum Msg {
 pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
     match msg {
         Msg::Doctor(options) => doctor::run(options),
+        Msg::Spy(options) => spy::run(options),
         Msg::Echo(options) => echo::run(options),
         Msg::Pub(options) => publish::run(options),
         Msg::Hz(options) => hz::run(options),

@@ -64,12 +64,48 @@ fn lengths(shape: &[usize]) -> String {
     lengths.join(" x ")
 }
 
+/// A name or a text without what would steer a terminal: anybody may publish under any name.
+pub(super) fn plain(text: &str) -> String {
+    let plain = |it: char| if it.is_control() { '\u{fffd}' } else { it };
+    text.chars().map(plain).collect()
+}
+
+/// Every field of a value that is no struct, with its path, as [`Value::numbers`] names them; at most
+/// so many.
+pub(super) fn leaves(value: &Value, most: usize) -> Vec<(String, String)> {
+    let mut leaves = Vec::new();
+    gather(&mut leaves, value, String::new(), most);
+    leaves
+}
+
+fn gather(leaves: &mut Vec<(String, String)>, value: &Value, path: String, most: usize) {
+    match value {
+        _ if leaves.len() >= most => {}
+        Value::Struct(record) => {
+            for (name, member) in record.iter() {
+                let dot = if path.is_empty() { "" } else { "." };
+                gather(leaves, member, format!("{path}{dot}{name}"), most);
+            }
+        }
+        Value::Array(array) => {
+            let room = most - leaves.len();
+            for at in 0..array.elements.len().min(room) {
+                if let Some(element) = array.elements.get(at) {
+                    let path = format!("{path}{}", array.indices(at));
+                    gather(leaves, &element, path, most);
+                }
+            }
+        }
+        other => leaves.push((path, word(other))),
+    }
+}
+
 /// A value that is no struct, as JSON writes it, but with NaN and the like plain.
 pub(super) fn word(value: &Value) -> String {
     match value {
         Value::Float(it) => format!("{it:?}"),
         Value::Double(it) => format!("{it:?}"),
-        other => other.to_json().to_string(),
+        other => plain(&other.to_json().to_string()),
     }
 }
 

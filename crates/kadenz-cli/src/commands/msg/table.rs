@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use kadenz::msg::loss::{Counted, Tally};
-use kadenz::msg::watch::ChannelFigures;
+use kadenz::msg::watch::{ChannelFigures, Pace};
 use kadenz_report::numbers;
 use serde::Serialize;
 
@@ -39,6 +39,11 @@ pub(super) fn hertz(rate: Option<f64>) -> String {
         Some(rate) if rate >= 0.1 => format!("{rate:.2}"),
         Some(rate) => format!("{rate:.3}"),
     }
+}
+
+/// The mean interval of a rate.
+pub(super) fn interval(pace: Option<Pace>) -> String {
+    pace.map_or_else(|| NOTHING.to_owned(), |it| numbers::value(1e9 / it.rate_hz))
 }
 
 /// Bytes a second.

@@ -16,7 +16,7 @@ pub(super) struct TypesOption {
 }
 
 /// The types that were given.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Known {
     types: Types,
 }
@@ -24,8 +24,7 @@ pub(super) struct Known {
 impl TypesOption {
     pub(super) fn read(&self) -> anyhow::Result<Known> {
         if self.types.is_empty() {
-            let types = Types::default();
-            return Ok(Known { types });
+            return Ok(Known::default());
         }
         let types = Types::from_files(&self.types).context("`--types` cannot be used")?;
         Ok(Known { types })

@@ -1,0 +1,118 @@
+//! What the messages of one channel say, field by field.
+
+use kadenz::msg::bus::Raw;
+use kadenz::msg::channel::Channel;
+use kadenz::msg::provider::SenderId;
+use kadenz::msg::types::Value;
+use kadenz::msg::watch::Traces;
+use kadenz_rt::clock::MonotonicTime;
+
+use crate::commands::msg::{shown, stamp};
+
+/// Fields that are shown and remembered.
+const MOST_FIELDS: usize = 512;
+/// Values of each that are remembered.
+const MOST_VALUES: usize = 40;
+
+/// The last message of a channel, and the last values of its numbers.
+pub(super) struct Fields {
+    channel: Channel,
+    traces: Traces,
+    last: Option<Last>,
+}
+
+/// The last message.
+struct Last {
+    came: MonotonicTime,
+    sender: SenderId,
+    bytes: usize,
+    decoded: Result<Value, String>,
+    hex: String,
+}
+
+/// A row of the picture.
+pub(super) struct Field {
+    pub(super) path: String,
+    pub(super) value: String,
+    /// The last values, where it is a number.
+    pub(super) spark: String,
+}
+
+impl Fields {
+    pub(super) fn new(channel: Channel) -> Self {
+        Self {
+            channel,
+            traces: Traces::new(MOST_VALUES, MOST_FIELDS),
+            last: None,
+        }
+    }
+
+    pub(super) fn channel(&self) -> Channel {
+        self.channel
+    }
+
+    pub(super) fn is_of(&self, channel: Channel) -> bool {
+        self.channel == channel
+    }
+
+    pub(super) fn note(&mut self, raw: &Raw<'_>, decoded: Result<Value, String>) {
+        if let Ok(value) = &decoded {
+            self.traces.note(value.numbers(MOST_FIELDS));
+        }
+        self.last = Some(Last {
+            came: stamp::came(&raw.delivery),
+            sender: raw.delivery.sender,
+            bytes: raw.payload.len(),
+            hex: shown::hex(raw.payload, false),
+            decoded,
+        });
+    }
+
+    /// What is known of the last message beside what it says.
+    pub(super) fn head(&self, url: &str) -> String {
+        let name = shown::plain(self.channel.as_str());
+        match &self.last {
+            None => format!("{name}: waiting for a message"),
+            Some(last) => format!(
+                "{name}  {}  {}  {} B  from {}",
+                match &last.decoded {
+                    Ok(value) => value.kind(),
+                    Err(_) => "not decoded".to_owned(),
+                },
+                stamp::time_of_day(stamp::wall_ns(last.came)),
+                last.bytes,
+                stamp::sender(url, last.sender),
+            ),
+        }
+    }
+
+    /// A row for each field.
+    pub(super) fn rows(&self) -> Vec<Field> {
+        let Some(last) = &self.last else {
+            return Vec::new();
+        };
+        let value = match &last.decoded {
+            Ok(value) => value,
+            Err(hint) => {
+                let plain = |value: &str| Field {
+                    path: String::new(),
+                    value: value.to_owned(),
+                    spark: String::new(),
+                };
+                return vec![plain(&last.hex), plain(hint)];
+            }
+        };
+        let leaves = shown::leaves(value, MOST_FIELDS).into_iter();
+        leaves
+            .map(|(path, value)| Field {
+                spark: self
+                    .traces
+                    .get(&path)
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+                path,
+                value,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,244 @@
+//! `kadenz msg spy`: everything that is said, live.
+
+mod fields;
+mod screen;
+mod view;
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use clap::Args;
+use kadenz::msg::bus::Raw;
+use kadenz::msg::watch::{Throttle, WatchOptions, Watcher};
+use kadenz_rt::clock::{self, MonotonicTime};
+use serde::Serialize;
+
+use super::bus::{BusOption, Came, Ears};
+use super::table::{self, ChannelOutput};
+use super::types::{Known, TypesOption};
+use super::{shown, stamp};
+use crate::options::Span;
+use crate::output::{self, Outcome};
+use fields::Fields;
+use screen::Screen;
+use view::{Action, View};
+
+/// Everything that is said on a bus, live.
+///
+/// A row for each channel: type, messages, rate, jitter against the median interval, bandwidth, what
+/// was lost on the way by the senders' own numbers, and a picture of the last seconds. On a terminal
+/// the arrow keys choose a channel and Enter shows its fields; elsewhere a table a second is printed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg spy                                 LCM's default bus, or that of LCM_DEFAULT_URL
+  kadenz msg spy --types lcmtypes                with names of types, and fields behind Enter
+  kadenz msg spy --once --for 3s                 one table, for a report
+  kadenz msg spy --json | jq .channels[0]        an object a second, for a script
+
+Keys: up and down choose, Enter shows fields, Escape goes back, q quits.")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    bus: BusOption,
+
+    #[command(flatten)]
+    types: TypesOption,
+
+    /// Only channels of this name, or that this regular expression matches whole
+    #[arg(long, value_name = "PATTERN", default_value = ".*")]
+    channels: String,
+
+    /// How long [default: until q or Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Of how far back rates and jitter are
+    #[arg(long, value_name = "SPAN", default_value = "5s")]
+    window: Span,
+
+    /// Print one table at the end; after 3s unless `--for` says otherwise
+    #[arg(long)]
+    once: bool,
+
+    /// Print a JSON object a second on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// How long `--once` listens without `--for`.
+const ONCE: Span = Span(Duration::from_secs(3));
+/// Between two pictures on a terminal.
+const FRAME: Duration = Duration::from_millis(250);
+/// Between two looks at the keys.
+const KEYS: Duration = Duration::from_millis(30);
+/// Longer messages are decoded ten times a second only, to see whether they can be.
+const LONG: usize = 64 << 10;
+
+#[derive(Serialize)]
+struct SpyOutput {
+    version: u32,
+    wall_ns: i64,
+    url: String,
+    channels: Vec<ChannelOutput>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let known = options.types.read()?;
+    let duration = match (options.once, options.duration) {
+        (true, None) => Some(ONCE),
+        (_, given) => given,
+    };
+    let ears = Ears::open(&options.bus, &options.channels, duration)?;
+    let watcher = Watcher::new(WatchOptions {
+        window: options.window.0,
+        ..WatchOptions::default()
+    });
+    let url = options.bus.url();
+    let mut spy = Spy {
+        ears,
+        known,
+        url,
+        watcher,
+        long: Throttle::new(Duration::from_millis(100), 1000),
+    };
+    let terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    match terminal && !options.once && !options.json {
+        true => spy.live()?,
+        false => spy.plainly(options)?,
+    }
+    spy.ears.tell_missing();
+    Ok(Outcome::Kept)
+}
+
+struct Spy {
+    ears: Ears,
+    known: Known,
+    url: String,
+    watcher: Watcher,
+    long: Throttle,
+}
+
+/// Notes a message, and the fields of it where its channel is looked at.
+fn hear(
+    raw: &Raw<'_>,
+    known: &Known,
+    watcher: &mut Watcher,
+    long: &mut Throttle,
+    fields: Option<&mut Fields>,
+) {
+    watcher.hear(&raw.into());
+    if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
+        let decoded = known.decode(raw.payload);
+        if decoded.is_err() {
+            watcher.undecodable(raw.channel);
+        }
+        fields.note(raw, decoded);
+        return;
+    }
+    let is_looked_at = raw.payload.len() <= LONG || long.passes(raw.channel, clock::now());
+    let is_message = raw.payload.len() >= 8;
+    let fails = || known.any() && is_looked_at && known.decode(raw.payload).is_err();
+    if !is_message || fails() {
+        watcher.undecodable(raw.channel);
+    }
+}
+
+impl Spy {
+    /// A table a second, or one at the end.
+    fn plainly(&mut self, options: &Options) -> anyhow::Result<()> {
+        let mut due = clock::now() + Duration::from_secs(1);
+        loop {
+            match self.ears.next(Some(due)) {
+                Came::Message(raw) => {
+                    hear(&raw, &self.known, &mut self.watcher, &mut self.long, None);
+                }
+                Came::Nothing => {}
+                Came::End => break,
+            }
+            let now = clock::now();
+            if now < due {
+                continue;
+            }
+            due = due.max(now) + Duration::from_secs(1);
+            if !options.once && !self.print(options, now)? {
+                return Ok(());
+            }
+        }
+        if options.once {
+            let _ = self.print(options, clock::now())?;
+        }
+        Ok(())
+    }
+
+    /// Whether somebody still reads.
+    fn print(&self, options: &Options, now: MonotonicTime) -> anyhow::Result<bool> {
+        let losses = self.ears.bus.losses();
+        let figures = self.watcher.figures_with(now, &losses);
+        if options.json {
+            let channels = figures.iter();
+            return output::json_line(&SpyOutput {
+                version: 1,
+                wall_ns: stamp::wall_ns(now),
+                url: self.url.clone(),
+                channels: channels
+                    .map(|it| ChannelOutput::of(it, &self.known, &self.url))
+                    .collect(),
+            });
+        }
+        let spark = |channel: &str| self.watcher.spark(channel, now);
+        let mut text = view::table_of(&figures, &self.known, spark);
+        if let Some(words) = table::loss_across_channels(&losses, &self.url) {
+            text = format!("{text}\n{words}");
+        }
+        Ok(output::tell(&format!("{text}\n")))
+    }
+
+    /// On a terminal, until somebody quits.
+    fn live(&mut self) -> anyhow::Result<()> {
+        let mut screen = Screen::open()?;
+        let mut view = View::default();
+        let mut fields: Option<Fields> = None;
+        let (mut frame, mut keys) = (clock::now(), clock::now());
+        loop {
+            let before = frame.min(keys);
+            match self.ears.next(Some(before)) {
+                Came::Message(raw) => {
+                    let fields = fields.as_mut();
+                    hear(&raw, &self.known, &mut self.watcher, &mut self.long, fields);
+                }
+                Came::Nothing => {}
+                Came::End => return Ok(()),
+            }
+            let now = clock::now();
+            if now >= keys {
+                keys = now + KEYS;
+                while let Some(key) = screen.key()? {
+                    frame = now;
+                    if view.press(key) == Action::Quit {
+                        return Ok(());
+                    }
+                }
+                let looked_at = view.looked_at();
+                if fields.as_ref().map(Fields::channel) != looked_at {
+                    fields = looked_at.map(Fields::new);
+                }
+            }
+            if now >= frame {
+                frame = now + FRAME;
+                let losses = self.ears.bus.losses();
+                let figures = self.watcher.figures_with(now, &losses);
+                let spark = |channel: &str| self.watcher.spark(channel, now);
+                let across = table::loss_across_channels(&losses, &self.url);
+                let lines = match &fields {
+                    Some(fields) => view.draw_fields(fields, &self.url, screen.size()),
+                    None => {
+                        let text = view::table_of(&figures, &self.known, spark);
+                        let head = format!("kadenz msg spy {}", shown::plain(&self.url));
+                        view.draw_table(&figures, &text, &head, across, screen.size())
+                    }
+                };
+                screen.draw(&lines)?;
+            }
+        }
+    }
+}
