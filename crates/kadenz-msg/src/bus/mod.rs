@@ -43,7 +43,7 @@ pub use contract::Contract;
 pub use counters::Counters;
 pub use delivery::{Delivery, Hops, Incoming, RecvError};
 pub use mailbox::WhenFull;
-pub(crate) use published::PublishedTypes;
+pub(crate) use published::{PublishedTypes, Told};
 pub(crate) use publisher::publish;
 pub use publisher::{Publisher, SendError};
 pub use subscription::{CounterWatcher, Latest, Place, Subscription, SubscriptionOptions};

@@ -1,5 +1,7 @@
 //! Which types a bus publishes, so that others can be told what they look like.
 
+use std::borrow::Cow;
+
 use crate::message::{Fingerprint, Message};
 use crate::sync::Lock;
 
@@ -7,11 +9,11 @@ use crate::sync::Lock;
 const MOST: usize = 1000;
 
 /// What is known of a type that is published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) fingerprint: Fingerprint,
-    pub(crate) name: &'static str,
-    pub(crate) text: &'static str,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) text: Cow<'static, str>,
 }
 
 /// The types of a bus's publishers, as long as the bus lives.
@@ -30,14 +32,17 @@ impl Default for PublishedTypes {
 impl PublishedTypes {
     /// Adds a type, once. One without a text, as raw bytes are, is left out: there is nothing to tell.
     pub(crate) fn add<M: Message>(&self) {
-        if M::DESCRIPTION.is_empty() {
-            return;
+        if !M::DESCRIPTION.is_empty() {
+            self.add_told(Told {
+                fingerprint: M::FINGERPRINT,
+                name: Cow::Borrowed(M::NAME),
+                text: Cow::Borrowed(M::DESCRIPTION),
+            });
         }
-        let told = Told {
-            fingerprint: M::FINGERPRINT,
-            name: M::NAME,
-            text: M::DESCRIPTION,
-        };
+    }
+
+    /// Adds a type that is known at run time alone, once.
+    pub(crate) fn add_told(&self, told: Told) {
         self.types.with(|types| {
             if types.len() < MOST && !types.contains(&told) {
                 types.push(told);
@@ -49,7 +54,7 @@ impl PublishedTypes {
     pub(crate) fn find(&self, fingerprint: Fingerprint) -> Option<Told> {
         self.types.with(|types| {
             let mut types = types.iter();
-            types.find(|it| it.fingerprint == fingerprint).copied()
+            types.find(|it| it.fingerprint == fingerprint).cloned()
         })
     }
 }

@@ -5,6 +5,7 @@
 //! - [`parameters`]: a program's named values, read and set by others.
 //! - [`heartbeat`]: which programs live, are late, dead, or started again.
 //! - [`clock_offset`]: how far another host's clocks are from ours, and how sure that is.
+//! - [`types_on_wire`]: what a fingerprint describes, told by who publishes it.
 //! - [`messages`]: what they say to each other, described in `lcm/kadenz.lcm`.
 //!
 //! All of it is messages on ordinary channels, whose names begin with `KADENZ/`; any LCM program may
@@ -16,6 +17,7 @@ pub mod heartbeat;
 pub mod messages;
 pub mod parameters;
 pub mod request;
+pub mod types_on_wire;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

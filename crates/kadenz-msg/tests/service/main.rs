@@ -6,8 +6,11 @@ mod pose;
 
 mod clock;
 mod heartbeat;
+#[cfg(target_os = "linux")]
+mod multicast;
 mod parameters;
 mod request;
+mod types;
 
 use std::time::{Duration, Instant};
 

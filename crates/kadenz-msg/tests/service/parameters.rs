@@ -45,11 +45,13 @@ fn what_is_set_is_read_by_the_owner_who_is_told_once() {
     let mut served = parameters.serve(&bus, "arm", Tuning::default()).unwrap();
     assert!(!served.changed());
     let mut others = ParameterClient::new(&bus, "arm").unwrap();
-    let told = others.set("poles", Value::Integer(9), LONG).unwrap();
+    let told = others.set("poles", &Value::Integer(9), LONG).unwrap();
     assert_eq!(told.value, Some(Value::Integer(9)));
-    others.set("gain", Value::Integer(1), LONG).unwrap();
-    others.set("mode", Value::Text("run".into()), LONG).unwrap();
-    others.set("enabled", Value::Truth(true), LONG).unwrap();
+    others.set("gain", &Value::Integer(1), LONG).unwrap();
+    others
+        .set("mode", &Value::Text("run".into()), LONG)
+        .unwrap();
+    others.set("enabled", &Value::Truth(true), LONG).unwrap();
     assert!(served.changed());
     assert!(!served.changed(), "told once");
     assert_eq!((poles.get(), gain.get(), enabled.get()), (9, 1.0, true));
@@ -68,7 +70,7 @@ fn a_set_that_is_refused_says_why_and_changes_nothing() {
     let mut served = parameters.serve(&bus, "arm", Tuning::default()).unwrap();
     let mut others = ParameterClient::new(&bus, "arm").unwrap();
     let mut refused = |name: &str, value: Value, why: &str| {
-        let error = others.set(name, value, LONG).unwrap_err();
+        let error = others.set(name, &value, LONG).unwrap_err();
         assert!(matches!(error, CallError::Refused { .. }), "{error}");
         assert!(error.to_string().contains(why), "{error}");
     };
@@ -168,8 +170,8 @@ fn a_text_is_whole_while_it_is_set_and_numbers_are_never_mixed() {
                 0 => ("bbbbbbbbbbbbbbbb", -1e300),
                 _ => ("aaaaaaaa", 1.0),
             };
-            others.set("text", Value::Text(text.into()), LONG).unwrap();
-            others.set("n", Value::Number(number), LONG).unwrap();
+            others.set("text", &Value::Text(text.into()), LONG).unwrap();
+            others.set("n", &Value::Number(number), LONG).unwrap();
         }
     });
     let mut read = String::new();

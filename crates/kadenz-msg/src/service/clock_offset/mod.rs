@@ -74,7 +74,7 @@ pub struct ClockOffsets {
 pub enum ClockError {
     /// There was no answer.
     #[error(transparent)]
-    Call(#[from] CallError),
+    Call(Box<CallError>),
     /// The stamps cannot be.
     #[error(transparent)]
     Impossible(#[from] ImpossibleExchange),
@@ -146,7 +146,9 @@ impl ClockClient {
     pub fn measure(&mut self, timeout: Duration) -> Result<ClockOffsets, ClockError> {
         let wall_sent = WallTime::now().as_unix_ns();
         let sent = signed(clock::now().as_ns());
-        let answer = self.client.ask(&ClockQuery { sent_ns: sent }, timeout)?;
+        let query = ClockQuery { sent_ns: sent };
+        let answer = self.client.ask(&query, timeout);
+        let answer = answer.map_err(|error| ClockError::Call(Box::new(error)))?;
         let wall_returned = WallTime::now().as_unix_ns();
         let returned = signed(answer.delivery.stamps.taken.as_ns());
         let stamps = answer.reply;

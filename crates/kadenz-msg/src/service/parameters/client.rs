@@ -69,7 +69,7 @@ impl ParameterClient {
     /// Where there is no answer within the timeout, or no such parameter.
     pub fn get(&mut self, name: &str, timeout: Duration) -> Result<ParameterInfo, CallError> {
         self.one(
-            ParameterQuery {
+            &ParameterQuery {
                 action: ParameterQuery::GET,
                 name: name.to_owned(),
                 ..ParameterQuery::default()
@@ -86,11 +86,11 @@ impl ParameterClient {
     pub fn set(
         &mut self,
         name: &str,
-        value: Value,
+        value: &Value,
         timeout: Duration,
     ) -> Result<ParameterInfo, CallError> {
         self.one(
-            ParameterQuery {
+            &ParameterQuery {
                 action: ParameterQuery::SET,
                 name: name.to_owned(),
                 value: value.to_wire(),
@@ -102,10 +102,10 @@ impl ParameterClient {
 
     fn one(
         &mut self,
-        query: ParameterQuery,
+        query: &ParameterQuery,
         timeout: Duration,
     ) -> Result<ParameterInfo, CallError> {
-        let answer = self.client.call(&query, timeout)?;
+        let answer = self.client.call(query, timeout)?;
         let mut parameters = answer.parameters.into_iter();
         match parameters.next() {
             Some(parameter) => Ok(ParameterInfo::of(parameter)),

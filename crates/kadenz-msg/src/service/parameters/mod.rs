@@ -14,8 +14,8 @@
 //!
 //! let mut others = ParameterClient::new(&bus, "arm")?;
 //! let timeout = Duration::from_secs(5);
-//! others.set("gain", Value::Number(0.75), timeout)?;
-//! let refused = others.set("gain", Value::Number(2.0), timeout).unwrap_err();
+//! others.set("gain", &Value::Number(0.75), timeout)?;
+//! let refused = others.set("gain", &Value::Number(2.0), timeout).unwrap_err();
 //! assert!(refused.to_string().contains("0 to 1"));
 //!
 //! // In the program's loop:

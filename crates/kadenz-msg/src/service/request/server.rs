@@ -137,7 +137,10 @@ impl Bus {
             ..SubscriptionOptions::default()
         };
         let pattern = crate::service::pattern_of(&channel);
-        let take = move |incoming: Result<(&Request, &Delivery), RecvError>| desk.take(incoming);
+        let take = move |incoming: Result<(&Request, &Delivery), RecvError>| match incoming {
+            Ok((request, delivery)) => desk.take(request, delivery),
+            Err(error) => desk.pass_over(&error),
+        };
         let callback = self.beside().on_message(&pattern, &queue, tuning, take)?;
         Ok(Server {
             callback,
@@ -191,16 +194,11 @@ impl<Req, F> Desk<Req, F>
 where
     Req: Message + Default,
 {
-    fn take<Rep>(&mut self, incoming: Result<(&Request, &Delivery), RecvError>)
+    fn take<Rep>(&mut self, request: &Request, delivery: &Delivery)
     where
         Rep: Message,
         F: FnMut(&Req, &Asked) -> Result<Rep, String>,
     {
-        let (request, delivery) = match incoming {
-            Ok(it) => it,
-            Err(RecvError::Decode { .. }) => return add(&self.counts.undecodable),
-            Err(RecvError::Provider(_) | RecvError::Ended) => return,
-        };
         if !self.ledger.is_new(request.client, request.number) {
             return add(&self.counts.repeated);
         }
@@ -214,6 +212,12 @@ where
         match self.answer(&request.payload, &asked) {
             Ok(()) => self.send(false, String::new()),
             Err(reason) => self.send(true, reason),
+        }
+    }
+
+    fn pass_over(&self, error: &RecvError) {
+        if matches!(error, RecvError::Decode { .. }) {
+            add(&self.counts.undecodable);
         }
     }
 

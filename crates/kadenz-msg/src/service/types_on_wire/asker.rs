@@ -1,0 +1,204 @@
+//! What to ask when, and which answers to believe; sans-IO.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::LONGEST_TEXT;
+use crate::message::Fingerprint;
+use crate::service::messages::TypeAnswer;
+use crate::types::{Types, TypesError};
+
+/// Fingerprints that are known or asked for; the one asked about longest ago makes room.
+const MOST_TYPES: usize = 1000;
+
+/// All questions together: so many at once, and one more in each of these spans.
+const BURST: u32 = 20;
+const SPAN: Duration = Duration::from_millis(20);
+
+/// How long after a question the same is asked again: twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Wrong answers to one question that are looked into: each costs as much as reading a text.
+const MOST_WRONG: u32 = 10;
+
+/// A type that was told, and whose text has the fingerprint.
+#[derive(Debug)]
+pub struct FoundType {
+    /// Its fingerprint.
+    pub fingerprint: Fingerprint,
+    /// Its name, as its teller says.
+    pub name: String,
+    /// It and all that it is made of.
+    pub types: Types,
+    /// The text that was told.
+    pub text: String,
+}
+
+/// Why an answer is not believed.
+#[derive(Debug, thiserror::Error)]
+pub enum WrongAnswer {
+    /// Its text is too long.
+    #[error("the text has {length} bytes, more than {LONGEST_TEXT}")]
+    TooLong {
+        /// Its length.
+        length: usize,
+    },
+    /// Its text is no description.
+    #[error("the text is no description: {0}")]
+    Text(#[from] TypesError),
+    /// Its text does not describe the type that it names.
+    #[error("the text does not describe {name}")]
+    NotThere {
+        /// The name.
+        name: String,
+    },
+    /// Its text has another fingerprint.
+    #[error("the text of {name} has the fingerprint {found}, not {asked}")]
+    OtherFingerprint {
+        /// The name.
+        name: String,
+        /// What the text has.
+        found: Fingerprint,
+        /// What was asked for.
+        asked: Fingerprint,
+    },
+}
+
+impl FoundType {
+    /// Looks into an answer.
+    fn of(answer: &TypeAnswer) -> Result<Self, WrongAnswer> {
+        let asked = Fingerprint(answer.fingerprint.cast_unsigned());
+        let length = answer.text.len();
+        if length > LONGEST_TEXT {
+            return Err(WrongAnswer::TooLong { length });
+        }
+        let types = Types::from_text(&answer.text)?;
+        let name = answer.name.clone();
+        match types.fingerprint(&name) {
+            None => Err(WrongAnswer::NotThere { name }),
+            Some(found) if found != asked => {
+                Err(WrongAnswer::OtherFingerprint { name, found, asked })
+            }
+            Some(fingerprint) => Ok(Self {
+                fingerprint,
+                name,
+                types,
+                text: answer.text.clone(),
+            }),
+        }
+    }
+}
+
+/// What is known, and what is being asked.
+#[derive(Debug, Default)]
+pub(super) struct Asker {
+    entries: BTreeMap<Fingerprint, Entry>,
+    /// Until when the questions asked have used up their share.
+    spent_until: MonotonicTime,
+}
+
+#[derive(Debug)]
+struct Entry {
+    state: State,
+    wanted: MonotonicTime,
+}
+
+#[derive(Debug)]
+enum State {
+    Known(Arc<FoundType>),
+    Asked {
+        times: u32,
+        again: MonotonicTime,
+        wrong: u32,
+    },
+}
+
+/// What to do about a fingerprint.
+#[derive(Debug)]
+pub(super) enum Want {
+    /// Nothing: it is known.
+    Known(Arc<FoundType>),
+    /// Ask now.
+    Ask,
+    /// Wait: it was asked for, so many times, or too much is asked.
+    Wait(u32),
+}
+
+impl Asker {
+    /// What to do about a fingerprint that somebody wants. What is to be asked counts as asked.
+    pub(super) fn want(&mut self, fingerprint: Fingerprint, now: MonotonicTime) -> Want {
+        if !self.entries.contains_key(&fingerprint) {
+            self.make_room();
+        }
+        let entry = self.entries.entry(fingerprint).or_insert(Entry {
+            state: State::Asked {
+                times: 0,
+                again: now,
+                wrong: 0,
+            },
+            wanted: now,
+        });
+        entry.wanted = now;
+        let (times, again, wrong) = match &mut entry.state {
+            State::Known(found) => return Want::Known(Arc::clone(found)),
+            State::Asked {
+                times,
+                again,
+                wrong,
+            } => (times, again, wrong),
+        };
+        let spent_until = self.spent_until.max(now);
+        if now < *again || spent_until > now + SPAN * BURST {
+            return Want::Wait(*times);
+        }
+        self.spent_until = spent_until + SPAN;
+        let pause = FIRST_PAUSE.saturating_mul(1 << (*times).min(16));
+        *again = now + pause.min(LONGEST_PAUSE);
+        *times = times.saturating_add(1);
+        *wrong = 0;
+        Want::Ask
+    }
+
+    /// Takes an answer; `None` where nobody asked, or enough wrong ones came.
+    pub(super) fn told(
+        &mut self,
+        answer: &TypeAnswer,
+    ) -> Option<Result<Arc<FoundType>, WrongAnswer>> {
+        let fingerprint = Fingerprint(answer.fingerprint.cast_unsigned());
+        let entry = self.entries.get_mut(&fingerprint)?;
+        let State::Asked { wrong, .. } = &mut entry.state else {
+            return None;
+        };
+        if *wrong >= MOST_WRONG {
+            return None;
+        }
+        match FoundType::of(answer) {
+            Ok(found) => {
+                let found = Arc::new(found);
+                entry.state = State::Known(Arc::clone(&found));
+                Some(Ok(found))
+            }
+            Err(error) => {
+                *wrong += 1;
+                Some(Err(error))
+            }
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.entries.len() < MOST_TYPES {
+            return;
+        }
+        let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.wanted);
+        if let Some(fingerprint) = oldest.map(|(fingerprint, _)| *fingerprint) {
+            self.entries.remove(&fingerprint);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::asker::{Asker, FoundType, Want, WrongAnswer};
+use super::mismatch::Mismatch;
+use super::{ASK, TELL};
+use crate::bus::{
+    AdvertiseError, Bus, Publisher, RecvError, SendError, SubscribeError, Subscription,
+    SubscriptionOptions,
+};
+use crate::codec::DecodeError;
+use crate::message::{Fingerprint, Message};
+use crate::service::messages::{TypeAnswer, TypeQuery};
+
+/// Answers that may wait.
+const QUEUE: usize = 100;
+
+/// Answers that one look takes; the others wait for the next one.
+const MOST_AT_ONE_LOOK: usize = 100;
+
+/// How long a wait lasts before it is looked whether to ask again.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Asks what fingerprints describe, and remembers.
+///
+/// Bounded: 1000 types are kept, some 50 questions a second sent, each at ever longer pauses. Belongs to
+/// one thread; not real-time safe.
+#[derive(Debug)]
+pub struct TypeFinder {
+    answers: Subscription<TypeAnswer>,
+    answer: TypeAnswer,
+    questions: Publisher<TypeQuery>,
+    asker: Asker,
+    last_wrong: Option<WrongAnswer>,
+    wrong: u64,
+}
+
+/// What is known of a fingerprint now.
+#[derive(Debug, Clone)]
+pub enum Look {
+    /// What it describes.
+    Known(Arc<FoundType>),
+    /// It was asked for, so many times, and nobody has told yet.
+    Asked(u32),
+}
+
+/// Why there is no finder.
+#[derive(Debug, thiserror::Error)]
+pub enum FinderError {
+    /// Answers cannot be received.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    /// Questions cannot be sent.
+    #[error(transparent)]
+    Advertise(#[from] AdvertiseError),
+}
+
+/// Why nothing was found, beside that nobody tells it.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The question was not sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// Nothing can be received.
+    #[error(transparent)]
+    Receive(#[from] RecvError),
+}
+
+impl TypeFinder {
+    /// Knows no type yet.
+    ///
+    /// # Errors
+    /// Where the provider cannot send or receive.
+    pub fn new(bus: &Bus) -> Result<Self, FinderError> {
+        let queue = SubscriptionOptions {
+            queue: QUEUE,
+            ..SubscriptionOptions::default()
+        };
+        Ok(Self {
+            answers: bus.subscribe_with(TELL, &queue)?,
+            answer: TypeAnswer::default(),
+            questions: bus.publisher(ASK)?,
+            asker: Asker::default(),
+            last_wrong: None,
+            wrong: 0,
+        })
+    }
+
+    /// What is known of a fingerprint now; asks where that is due, and waits for nothing. For tools
+    /// that see many messages: look at each message that is not understood.
+    ///
+    /// # Errors
+    /// Where nothing can be sent or received.
+    pub fn look(&mut self, fingerprint: Fingerprint) -> Result<Look, FindError> {
+        for _ in 0..MOST_AT_ONE_LOOK {
+            if !self.hear(Duration::ZERO)? {
+                break;
+            }
+        }
+        self.want(fingerprint, clock::now())
+    }
+
+    /// Asks what a fingerprint describes, and waits for the answer; `None` where nobody tells within
+    /// the timeout.
+    ///
+    /// # Errors
+    /// Where nothing can be sent or received.
+    pub fn find(
+        &mut self,
+        fingerprint: Fingerprint,
+        timeout: Duration,
+    ) -> Result<Option<Arc<FoundType>>, FindError> {
+        let until = clock::now() + timeout;
+        loop {
+            if let Look::Known(found) = self.look(fingerprint)? {
+                return Ok(Some(found));
+            }
+            let left = until.remaining(clock::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.hear(left.min(ASK_AGAIN))?;
+        }
+    }
+
+    /// How messages of a fingerprint differ from the type that is expected, field by field; `None`
+    /// where nobody tells within the timeout what is sent.
+    ///
+    /// # Errors
+    /// As [`TypeFinder::find`].
+    pub fn mismatch<M: Message>(
+        &mut self,
+        found: Fingerprint,
+        timeout: Duration,
+    ) -> Result<Option<Mismatch>, FindError> {
+        let found = self.find(found, timeout)?;
+        Ok(found.map(|found| Mismatch::between::<M>(found)))
+    }
+
+    /// As [`TypeFinder::mismatch`], from what a subscription said; `None` also where that is no
+    /// message of another type.
+    ///
+    /// # Errors
+    /// As [`TypeFinder::find`].
+    pub fn explain<M: Message>(
+        &mut self,
+        error: &RecvError,
+        timeout: Duration,
+    ) -> Result<Option<Mismatch>, FindError> {
+        match error {
+            RecvError::Decode {
+                source: DecodeError::OtherType { found, .. },
+                ..
+            } => self.mismatch::<M>(*found, timeout),
+            _ => Ok(None),
+        }
+    }
+
+    /// How many answers were not believed.
+    #[must_use]
+    pub fn wrong_answers(&self) -> u64 {
+        self.wrong
+    }
+
+    /// Why the last one was not.
+    #[must_use]
+    pub fn last_wrong_answer(&self) -> Option<&WrongAnswer> {
+        self.last_wrong.as_ref()
+    }
+
+    fn want(&mut self, fingerprint: Fingerprint, now: MonotonicTime) -> Result<Look, FindError> {
+        match self.asker.want(fingerprint, now) {
+            Want::Known(found) => return Ok(Look::Known(found)),
+            Want::Wait(times) => return Ok(Look::Asked(times)),
+            Want::Ask => {}
+        }
+        self.questions.publish(&TypeQuery {
+            fingerprint: fingerprint.0.cast_signed(),
+        })?;
+        match self.asker.want(fingerprint, now) {
+            Want::Wait(times) => Ok(Look::Asked(times)),
+            _ => Ok(Look::Asked(1)),
+        }
+    }
+
+    /// Waits for one answer; `false` after the timeout.
+    fn hear(&mut self, timeout: Duration) -> Result<bool, FindError> {
+        match self.answers.recv_into(&mut self.answer, timeout) {
+            Ok(None) => return Ok(false),
+            Ok(Some(_)) => {}
+            Err(RecvError::Decode { .. }) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(Err(wrong)) = self.asker.told(&self.answer) {
+            self.wrong += 1;
+            self.last_wrong = Some(wrong);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,212 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock;
+use kadenz_rt::tuning::{self, Tuning};
+
+use super::teller::Teller;
+use super::{ASK, LONGEST_TEXT, TELL};
+use crate::bus::{
+    AdvertiseError, Aggregator, Bus, Publisher, RecvError, SubscribeError, SubscriptionOptions,
+    Told,
+};
+use crate::message::{Fingerprint, Message};
+use crate::service::messages::{TypeAnswer, TypeQuery};
+use crate::types::Types;
+
+/// Questions and answers of others that may wait.
+const QUEUE: usize = 100;
+
+/// How often the thread looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Tells others what this bus's messages look like. Dropping it ends that.
+#[derive(Debug)]
+pub struct TypeTeller {
+    stop: Arc<AtomicBool>,
+    told: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Why types are not told.
+#[derive(Debug, thiserror::Error)]
+pub enum AnnounceError {
+    /// There is no type of that name.
+    #[error("there is no type {name:?} among those given")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// Its text is too long to be believed by anyone.
+    #[error("the text of {name} has {length} bytes; {LONGEST_TEXT} can be told")]
+    TooLong {
+        /// The name.
+        name: String,
+        /// The text's length.
+        length: usize,
+    },
+    /// Questions cannot be received.
+    #[error(transparent)]
+    Subscribe(#[from] SubscribeError),
+    /// Answers cannot be sent.
+    #[error(transparent)]
+    Advertise(#[from] AdvertiseError),
+}
+
+impl Bus {
+    /// Makes a type known to this bus, to be told by [`Bus::tell_types`]. Types of
+    /// [publishers](Bus::publisher) are known already; those of [`Bus::publish`] are not. Not
+    /// real-time safe; does nothing for a type that knows no text of its own.
+    pub fn announce<M: Message>(&self) {
+        self.published().add::<M>();
+    }
+
+    /// The same for a type that is known at run time alone.
+    ///
+    /// # Errors
+    /// Where there is no such type, or its text is longer than 256 KiB.
+    pub fn announce_type(&self, types: &Types, name: &str) -> Result<(), AnnounceError> {
+        let found = types.fingerprint(name).zip(types.text_of(name));
+        let name = name.to_owned();
+        let Some((fingerprint, text)) = found else {
+            return Err(AnnounceError::Unknown { name });
+        };
+        if text.len() > LONGEST_TEXT {
+            let length = text.len();
+            return Err(AnnounceError::TooLong { name, length });
+        }
+        self.published().add_told(Told {
+            fingerprint,
+            name: Cow::Owned(name),
+            text: Cow::Owned(text),
+        });
+        Ok(())
+    }
+
+    /// Tells whoever asks what the types look like that this bus publishes or that were
+    /// [announced](Bus::announce), now or later, on a thread of its own that is tuned as told and
+    /// receives [beside](Bus::beside) this bus.
+    ///
+    /// # Errors
+    /// Where the provider cannot send or receive, or no thread is to be had.
+    pub fn tell_types(&self, tuning: Tuning) -> Result<TypeTeller, AnnounceError> {
+        let queue = SubscriptionOptions {
+            queue: QUEUE,
+            ..SubscriptionOptions::default()
+        };
+        let mut heard = self.beside().aggregator_with(ASK, &queue)?;
+        heard.add(TELL)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::new(AtomicU64::new(0));
+        let mut telling = Telling {
+            publisher: self.outlet_for_types()?,
+            bus: self.clone(),
+            heard,
+            teller: Teller::default(),
+            told: Arc::clone(&told),
+        };
+        let until = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("kadenz-types".to_owned())
+            .spawn(move || {
+                let _applied = tuning::apply(&tuning);
+                while !until.load(Ordering::Acquire) && telling.go_on() {}
+            })
+            .map_err(SubscribeError::Thread)?;
+        Ok(TypeTeller {
+            stop,
+            told,
+            thread: Some(thread),
+        })
+    }
+
+    fn outlet_for_types(&self) -> Result<Publisher<TypeAnswer>, AdvertiseError> {
+        self.publisher(TELL)
+    }
+}
+
+impl TypeTeller {
+    /// How often it told a type.
+    #[must_use]
+    pub fn told(&self) -> u64 {
+        self.told.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for TypeTeller {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread holds.
+struct Telling {
+    bus: Bus,
+    heard: Aggregator,
+    publisher: Publisher<TypeAnswer>,
+    teller: Teller,
+    told: Arc<AtomicU64>,
+}
+
+impl Telling {
+    /// Hears and tells for a while; `false` where nothing will come any more.
+    fn go_on(&mut self) -> bool {
+        let now = clock::now();
+        while let Some(fingerprint) = self.teller.due(now) {
+            self.tell(fingerprint);
+        }
+        let due = self.teller.next_due().map(|it| it.remaining(now));
+        let wait = due.unwrap_or(LOOK).min(LOOK);
+        match self.hear(wait) {
+            Ok(()) => true,
+            Err(RecvError::Ended) => false,
+            Err(_) => {
+                // What is gone is not back within microseconds.
+                std::thread::sleep(LOOK);
+                true
+            }
+        }
+    }
+
+    fn hear(&mut self, wait: Duration) -> Result<(), RecvError> {
+        let Some(raw) = self.heard.next_message(wait)? else {
+            return Ok(());
+        };
+        let now = clock::now();
+        if let Ok(query) = raw.decode::<TypeQuery>() {
+            let fingerprint = Fingerprint(query.fingerprint.cast_unsigned());
+            if self.bus.published().find(fingerprint).is_some() {
+                self.teller.asked(fingerprint, now);
+            }
+        } else if let Ok(answer) = raw.decode::<TypeAnswer>() {
+            let fingerprint = Fingerprint(answer.fingerprint.cast_unsigned());
+            let ours = self.bus.published().find(fingerprint);
+            // Who says something else keeps nobody silent.
+            if ours.is_some_and(|it| it.name == answer.name && it.text == answer.text) {
+                self.teller.told(fingerprint, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, fingerprint: Fingerprint) {
+        let Some(told) = self.bus.published().find(fingerprint) else {
+            return;
+        };
+        let answer = TypeAnswer {
+            fingerprint: fingerprint.0.cast_signed(),
+            name: told.name.into_owned(),
+            text: told.text.into_owned(),
+        };
+        // Who is not told asks again.
+        if self.publisher.publish(&answer).is_ok() {
+            self.told.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use kadenz_msg::bus::Bus;
+use kadenz_msg::message::{Fingerprint, Message};
+use kadenz_msg::provider::memq::Memq;
+use kadenz_msg::service::messages::{
+    ClockQuery, ClockStamps, Heartbeat, Parameter, ParameterAnswer, ParameterQuery, ParameterValue,
+    Reply, Request, TypeAnswer, TypeQuery,
+};
+use kadenz_msg::service::types_on_wire::{ASK, Look, TELL, TypeFinder};
+use kadenz_msg::types::Types;
+use kadenz_rt::tuning::Tuning;
+
+use crate::{LONG, SHORT, bus, wait_until};
+
+/// An older heartbeat, as a program that was not built again sends it.
+const OLD: &str = "package kadenz;
+struct heartbeat { int64_t instance; int32_t number; int64_t started_us; string name; string state; byte load; }";
+
+#[test]
+fn our_own_messages_are_what_their_lcm_file_says() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/lcm/kadenz.lcm");
+    let types = Types::from_files([file]).unwrap();
+    fn check<M: Message>(types: &Types) {
+        assert_eq!(
+            types.fingerprint(M::NAME),
+            Some(M::FINGERPRINT),
+            "{}",
+            M::NAME
+        );
+        let told = Types::from_text(M::DESCRIPTION).unwrap();
+        assert_eq!(
+            told.fingerprint(M::NAME),
+            Some(M::FINGERPRINT),
+            "{}",
+            M::NAME
+        );
+    }
+    check::<Request>(&types);
+    check::<Reply>(&types);
+    check::<Heartbeat>(&types);
+    check::<ClockQuery>(&types);
+    check::<ClockStamps>(&types);
+    check::<ParameterValue>(&types);
+    check::<Parameter>(&types);
+    check::<ParameterQuery>(&types);
+    check::<ParameterAnswer>(&types);
+    check::<TypeQuery>(&types);
+    check::<TypeAnswer>(&types);
+    assert_eq!(types.len(), 11);
+}
+
+#[test]
+fn a_late_program_without_files_decodes_what_a_publisher_publishes() {
+    let bus = bus();
+    let mut publisher = bus.publisher::<Heartbeat>("BEAT").unwrap();
+    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let mut aggregator = bus.aggregator("BEAT").unwrap();
+    let beat = Heartbeat {
+        number: 7,
+        name: "arm".to_owned(),
+        ..Heartbeat::default()
+    };
+    publisher.publish(&beat).unwrap();
+    let mut finder = TypeFinder::new(&bus).unwrap();
+    let raw = aggregator.next_message(LONG).unwrap().unwrap();
+    let found = finder
+        .find(raw.fingerprint().unwrap(), LONG)
+        .unwrap()
+        .unwrap();
+    assert_eq!(found.name, "kadenz.heartbeat");
+    let json = found.types.decode(raw.payload).unwrap().to_json();
+    assert_eq!((&json["number"], &json["name"]), (&7.into(), &"arm".into()));
+    let again = finder.look(Heartbeat::FINGERPRINT).unwrap();
+    assert!(matches!(again, Look::Known(_)), "remembered");
+}
+
+#[test]
+fn a_type_known_at_run_time_alone_is_told_too() {
+    let bus = bus();
+    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let types = Types::from_text("package a; struct b { int8_t c; } struct d { b e[3]; }").unwrap();
+    assert!(bus.announce_type(&types, "a.x").is_err());
+    bus.announce_type(&types, "a.d").unwrap();
+    let mut finder = TypeFinder::new(&bus).unwrap();
+    let asked = types.fingerprint("a.d").unwrap();
+    let found = finder.find(asked, LONG).unwrap().unwrap();
+    assert_eq!(found.types.len(), 2, "with what it is made of");
+    let none = finder
+        .find(types.fingerprint("a.b").unwrap(), SHORT)
+        .unwrap();
+    assert!(none.is_none(), "not announced itself");
+}
+
+#[test]
+fn nobody_who_tells_is_none_and_does_not_wait_where_it_must_not() {
+    let bus = bus();
+    let mut finder = TypeFinder::new(&bus).unwrap();
+    let unknown = Fingerprint(0x1234);
+    assert!(matches!(finder.look(unknown).unwrap(), Look::Asked(1)));
+    assert!(finder.find(unknown, SHORT).unwrap().is_none());
+    // Who comes later is asked again.
+    bus.announce::<Heartbeat>();
+    assert!(
+        finder
+            .find(Heartbeat::FINGERPRINT, SHORT)
+            .unwrap()
+            .is_none()
+    );
+    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    assert!(finder.find(Heartbeat::FINGERPRINT, LONG).unwrap().is_some());
+}
+
+#[test]
+fn a_liar_is_not_believed_and_keeps_nobody_silent() {
+    let bus = bus();
+    bus.announce::<Heartbeat>();
+    let out = bus.clone();
+    let _liar = bus
+        .beside()
+        .on_message::<TypeQuery, _>(ASK, &Default::default(), Tuning::default(), move |query| {
+            let lie = TypeAnswer {
+                fingerprint: query.unwrap().0.fingerprint,
+                name: "kadenz.heartbeat".to_owned(),
+                text: OLD.to_owned(),
+            };
+            out.publish(TELL, &lie).unwrap();
+        })
+        .unwrap();
+    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let mut finder = TypeFinder::new(&bus).unwrap();
+    let found = finder.find(Heartbeat::FINGERPRINT, LONG).unwrap().unwrap();
+    let believed = found.types.fingerprint(&found.name);
+    assert_eq!(believed, Some(Heartbeat::FINGERPRINT));
+    assert!(finder.wrong_answers() >= 1);
+    let why = finder.last_wrong_answer().unwrap().to_string();
+    assert!(why.contains("has the fingerprint"), "{why}");
+}
+
+#[test]
+fn a_question_has_few_answers_however_many_know_and_however_often_it_is_asked() {
+    let memq = Arc::new(Memq::default());
+    let programs: Vec<Bus> = (0..20)
+        .map(|_| Bus::over("memq://", memq.clone()))
+        .collect();
+    let tellers: Vec<_> = programs
+        .iter()
+        .map(|bus| {
+            bus.announce::<Heartbeat>();
+            bus.tell_types(Tuning::default()).unwrap()
+        })
+        .collect();
+    let told = || tellers.iter().map(|it| it.told()).sum::<u64>();
+    let query = TypeQuery {
+        fingerprint: Heartbeat::FINGERPRINT.0.cast_signed(),
+    };
+    for _ in 0..200 {
+        programs[0].publish(ASK, &query).unwrap();
+    }
+    wait_until("one tells", || told() > 0);
+    thread::sleep(Duration::from_millis(100));
+    // Not one for each question, and each program once at most: 400 ms have not passed for any twice
+    // unless the machine stalls, and then for each but twice.
+    assert!(told() <= 2 * 20, "{}", told());
+}
+
+#[test]
+fn a_mismatch_is_named_field_by_field() {
+    let bus = bus();
+    let old = Types::from_text(OLD).unwrap();
+    bus.announce_type(&old, "kadenz.heartbeat").unwrap();
+    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let mut subscription = bus.subscribe::<Heartbeat>("BEAT").unwrap();
+    let value = old.default_value("kadenz.heartbeat").unwrap();
+    bus.publish_bytes("BEAT", &old.encode(&value).unwrap())
+        .unwrap();
+    let error = subscription.recv(LONG).unwrap_err();
+    let mut finder = TypeFinder::new(&bus).unwrap();
+    let mismatch = finder.explain::<Heartbeat>(&error, LONG).unwrap().unwrap();
+    let said = mismatch.to_string();
+    for part in [
+        "kadenz.heartbeat is sent as 0x",
+        &Heartbeat::FINGERPRINT.to_string(),
+        "member number was int32_t and is int64_t",
+        "member interval_us (int64_t) is new",
+        "member load (byte) is gone",
+    ] {
+        assert!(said.contains(part), "{part} is missing in: {said}");
+    }
+    let other = finder.explain::<Request>(&error, LONG).unwrap().unwrap();
+    assert!(
+        other.to_string().contains("two types, one channel"),
+        "{other}"
+    );
+    let foreign = kadenz_msg::bus::RecvError::Ended;
+    assert!(
+        finder
+            .explain::<Heartbeat>(&foreign, LONG)
+            .unwrap()
+            .is_none()
+    );
+}
