@@ -26,6 +26,8 @@ pub const SCHEMES: &[&str] = &[
     "amqp",
     #[cfg(all(feature = "shm", target_os = "linux"))]
     "shm",
+    #[cfg(feature = "zenoh")]
+    "zenoh",
 ];
 
 /// The URL that the environment names in `LCM_DEFAULT_URL`, or LCM's own.
@@ -53,6 +55,8 @@ pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
         "zmq" => Ok(Arc::new(Zmq::open(&address)?)),
         #[cfg(all(feature = "shm", target_os = "linux"))]
         "shm" => Ok(Arc::new(super::shm::Shm::open(&address)?)),
+        #[cfg(feature = "zenoh")]
+        "zenoh" => Ok(Arc::new(super::zenoh::Zenoh::open(&address)?)),
         scheme => Err(ProviderError {
             url: url.to_owned(),
             reason: format!("there is no provider {scheme:?}"),

@@ -2,8 +2,10 @@
 
 mod bridge;
 mod bus;
+mod diff;
 mod doctor;
 mod echo;
+mod r#gen;
 mod hz;
 mod latency;
 mod list;
@@ -13,10 +15,8 @@ mod shown;
 mod spy;
 mod stamp;
 mod table;
-mod types;
-mod diff;
-mod r#gen;
 mod r#type;
+mod types;
 
 use clap::Subcommand;
 
@@ -41,7 +41,7 @@ pub(crate) enum Msg {
     Latency(Box<latency::Options>),
     #[command(hide = true)]
     LatencyPublisher(Box<publisher::Options>),
-/// Messages between a robot's programs, as LCM has them.
+    /// Messages between a robot's programs, as LCM has them.
     Gen(r#gen::Options),
     Type(r#type::Options),
     Diff(diff::Options),
