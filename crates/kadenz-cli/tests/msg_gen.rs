@@ -1,4 +1,5 @@
 //! `kadenz msg gen`, `type` and `diff`, end to end.
+#![allow(clippy::unwrap_used, reason = "a panic is the answer of a test")]
 
 mod common;
 use common::*;

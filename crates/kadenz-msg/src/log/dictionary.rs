@@ -134,10 +134,6 @@ impl Dictionary {
     ///
     /// # Errors
     /// Where it is no LCM message, or its type is not known. The entry is as it was then.
-    #[expect(
-        clippy::wrong_self_convention,
-        reason = "it is the entry that becomes JSON"
-    )]
     pub fn to_json(&mut self, entry: &mut Entry) -> Result<(), NoJson> {
         let channel = || entry.channel.name.clone();
         let Some(fingerprint) = entry.fingerprint() else {

@@ -68,7 +68,7 @@ fn who_does_not_read_loses_and_holds_nobody_up() {
     let bus = client(&server);
     let (mut outlet, mut quick) = joined(&bus, &["A"]);
     let mut slow = inlet(&bus, &["A"]);
-    until_joined(&mut *outlet, &mut [&mut *slow]);
+    until_joined(&mut *outlet, &mut [&mut *slow], &["A"]);
     let payload = vec![0; 1_000_000];
     for _ in 0..40 {
         outlet.publish(&channel("A"), &payload).unwrap();

@@ -154,7 +154,7 @@ fn play_all(
     stop: &mut dyn FnMut() -> bool,
     stage: &mut Stage,
 ) -> anyhow::Result<()> {
-    play(player, clock, stop, &mut |played| stage.publish(played))?;
+    play(player, clock, stop, &mut |played| stage.publish(&played))?;
     Ok(())
 }
 
@@ -178,7 +178,7 @@ impl Stage {
         }
     }
 
-    fn publish(&mut self, played: Played<'_>) {
+    fn publish(&mut self, played: &Played<'_>) {
         self.lateness.record(played.lateness_ns);
         self.send(played.entry);
     }

@@ -69,6 +69,10 @@ pub(super) struct Ears {
 }
 
 /// What came of listening.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is looked at once and never kept"
+)]
 pub(super) enum Came<'a> {
     /// A message.
     Message(Raw<'a>),
