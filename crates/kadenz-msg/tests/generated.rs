@@ -255,3 +255,18 @@ fn names_that_meet_in_rust_are_refused() {
     );
     assert!(generate(fine, "kadenz msg").is_err());
 }
+
+#[test]
+fn elements_without_bytes_add_none_to_the_length() {
+    let types = Types::from_text("struct none { } struct a { int8_t n; none x[n]; }").unwrap();
+    let files = rust::generate(&types, &rust::Options::default()).unwrap();
+    assert!(
+        files[0].text.contains("pub x: Vec<NoneT>"),
+        "{}",
+        files[0].text
+    );
+    assert!(
+        !files[0].text.contains("self.x.len() *"),
+        "clippy refuses a product with 0"
+    );
+}

@@ -2,17 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Definition, Dimension, Member, MemberType, TypeName};
+use super::model::{Definition, Dimension, Member, MemberType, PrimitiveType, TypeName};
 use super::problem::Problem;
 
 /// How deep structs may always hold structs. Messages that are deeper by their variable arrays are
 /// bounded where they are decoded.
 pub(super) const MOST_DEPTH: usize = 100;
 
-/// How many bytes a value of each type takes at least, or why there is no such value.
-pub(super) fn least_bytes(
+/// How many bytes a value of a type takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    /// At least.
+    pub(super) least: usize,
+    /// Whether it never takes more.
+    pub(super) fixed: bool,
+}
+
+/// How many bytes a value of each type takes, or why there is no such value.
+pub(super) fn sizes(
     definitions: &BTreeMap<TypeName, Definition>,
-) -> Result<BTreeMap<TypeName, usize>, (TypeName, Problem)> {
+) -> Result<BTreeMap<TypeName, Size>, (TypeName, Problem)> {
     let mut walk = Walk {
         definitions,
         known: BTreeMap::new(),
@@ -23,7 +32,11 @@ pub(super) fn least_bytes(
         found.map_err(|problem| (name.clone(), problem))?;
     }
     let known = walk.known.into_iter();
-    Ok(known.map(|(name, it)| (name.clone(), it.bytes)).collect())
+    let size = |it: Least| Size {
+        least: it.bytes,
+        fixed: !it.varies,
+    };
+    Ok(known.map(|(name, it)| (name.clone(), size(it))).collect())
 }
 
 #[derive(Clone, Copy, Default)]
@@ -31,6 +44,8 @@ struct Least {
     bytes: usize,
     /// How many structs it holds within each other.
     depth: usize,
+    /// Whether it may take more.
+    varies: bool,
 }
 
 struct Walk<'a> {
@@ -62,6 +77,7 @@ impl<'a> Walk<'a> {
                     let part = self.member(member)?;
                     least.bytes = least.bytes.saturating_add(part.bytes);
                     least.depth = least.depth.max(part.depth);
+                    least.varies |= part.varies;
                 }
             }
         }
@@ -77,12 +93,16 @@ impl<'a> Walk<'a> {
     fn member(&mut self, member: &'a Member) -> Result<Least, Problem> {
         // A variable array may be empty, and so holds nothing of necessity.
         if member.is_variable() {
-            return Ok(Least::default());
+            return Ok(Least {
+                varies: true,
+                ..Least::default()
+            });
         }
         let one = match &member.of {
             MemberType::Primitive(it) => Least {
                 bytes: it.least_bytes(),
                 depth: 0,
+                varies: *it == PrimitiveType::String,
             },
             MemberType::Named(name) => self.visit(name)?,
         };
@@ -96,6 +116,7 @@ impl<'a> Walk<'a> {
         Ok(Least {
             bytes: one.bytes.saturating_mul(count),
             depth: one.depth,
+            varies: one.varies,
         })
     }
 

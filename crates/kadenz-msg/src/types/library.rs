@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::check::Size;
 use super::model::{Definition, TypeName};
 use super::parser::parse;
 use super::problem::{Position, Problem, TypesError};
@@ -16,7 +17,7 @@ pub struct Types {
     definitions: BTreeMap<TypeName, Definition>,
     fingerprints: BTreeMap<TypeName, Fingerprint>,
     by_fingerprint: BTreeMap<Fingerprint, Vec<TypeName>>,
-    least_bytes: BTreeMap<TypeName, usize>,
+    sizes: BTreeMap<TypeName, Size>,
 }
 
 impl Types {
@@ -128,7 +129,14 @@ impl Types {
     /// How many bytes a value takes at least, without a fingerprint.
     #[must_use]
     pub fn least_bytes(&self, name: &TypeName) -> usize {
-        self.least_bytes.get(name).copied().unwrap_or(0)
+        self.sizes.get(name).map_or(0, |it| it.least)
+    }
+
+    /// How many bytes every value takes, where all take the same.
+    #[must_use]
+    pub fn exact_bytes(&self, name: &TypeName) -> Option<usize> {
+        let size = self.sizes.get(name)?;
+        size.fixed.then_some(size.least)
     }
 
     /// A type and all that it is made of: itself first, then in the order in which they are met.
@@ -209,7 +217,7 @@ impl Gathered {
                 return Err(text_error(file, *at, problem));
             }
         }
-        let least_bytes = check::least_bytes(&self.definitions).map_err(|it| self.placed(it))?;
+        let sizes = check::sizes(&self.definitions).map_err(|it| self.placed(it))?;
         let fingerprints = fingerprint::all(&self.definitions).map_err(|it| self.placed(it))?;
         let mut by_fingerprint: BTreeMap<Fingerprint, Vec<TypeName>> = BTreeMap::new();
         for (name, fingerprint) in &fingerprints {
@@ -220,7 +228,7 @@ impl Gathered {
             definitions: self.definitions,
             fingerprints,
             by_fingerprint,
-            least_bytes,
+            sizes,
         })
     }
 

@@ -9,15 +9,10 @@
     non_upper_case_globals,
     clippy::approx_constant,
     clippy::doc_lazy_continuation,
-    clippy::doc_markdown,
     clippy::doc_overindented_list_items,
     clippy::enum_variant_names,
-    clippy::large_stack_arrays,
     clippy::module_inception,
-    clippy::module_name_repetitions,
-    clippy::struct_excessive_bools,
-    clippy::struct_field_names,
-    clippy::unreadable_literal,
+    clippy::pedantic,
     rustdoc::all,
     unreachable_pub,
     reason = "names, comments and constants are those of the .lcm files"
@@ -41,11 +36,11 @@ impl kadenz_msg::message::Message for Plain {
     const NAME: &'static str = "plain";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0xe27717a1dbca59c8);
     const DESCRIPTION: &'static str =
-        r#"struct plain {
+        r"struct plain {
     int32_t number;
     string words[2];
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 4;

@@ -11,7 +11,9 @@ impl Generator<'_> {
         code.line("fn body_length(&self) -> usize {");
         let mut fixed = 0_usize;
         let mut terms = Vec::new();
-        for member in &it.members {
+        // What takes no bytes adds none, however many of it there are.
+        let members = it.members.iter();
+        for member in members.filter(|it| self.exact(&it.of) != Some(0)) {
             let count = member
                 .dimensions
                 .iter()

@@ -46,7 +46,7 @@ impl Code {
 
 /// A text as a literal that may have several lines.
 pub(super) fn literal(text: &str) -> String {
-    let mut hashes = "#".to_owned();
+    let mut hashes = String::new();
     while text.contains(&format!("\"{hashes}")) {
         hashes.push('#');
     }

@@ -2,7 +2,7 @@
 
 use super::Generator;
 use super::names::primitive;
-use crate::types::{Definition, Dimension, Member, MemberType, PrimitiveType, Struct};
+use crate::types::{Dimension, Member, MemberType, PrimitiveType, Struct};
 
 impl Generator<'_> {
     /// The type of one element.
@@ -70,15 +70,7 @@ impl Generator<'_> {
         match of {
             MemberType::Primitive(PrimitiveType::String) => None,
             MemberType::Primitive(of) => Some(of.least_bytes()),
-            MemberType::Named(name) => match self.types.definition(name)? {
-                Definition::Enum(_) => Some(4),
-                Definition::Struct(it) => {
-                    let fixed =
-                        |member: &Member| !member.is_variable() && self.exact(&member.of).is_some();
-                    let fixed = it.members.iter().all(fixed);
-                    fixed.then(|| self.types.least_bytes(name))
-                }
-            },
+            MemberType::Named(name) => self.types.exact_bytes(name),
         }
     }
 }

@@ -137,22 +137,17 @@ impl Generator<'_> {
 }
 
 /// Lints about words, which are not ours, and about code that nobody calls.
-const ALLOWED: [&str; 17] = [
+const ALLOWED: [&str; 12] = [
     "dead_code",
     "non_camel_case_types",
     "non_snake_case",
     "non_upper_case_globals",
     "clippy::approx_constant",
     "clippy::doc_lazy_continuation",
-    "clippy::doc_markdown",
     "clippy::doc_overindented_list_items",
     "clippy::enum_variant_names",
-    "clippy::large_stack_arrays",
     "clippy::module_inception",
-    "clippy::module_name_repetitions",
-    "clippy::struct_excessive_bools",
-    "clippy::struct_field_names",
-    "clippy::unreadable_literal",
+    "clippy::pedantic",
     "rustdoc::all",
     "unreachable_pub",
 ];

@@ -176,6 +176,19 @@ fn stated_lengths_take_no_more_memory_than_the_bytes() {
 }
 
 #[test]
+fn structs_of_nothing_do_not_multiply() {
+    let structs = (0..90).map(|it| format!("struct s{it:02} {{ s{:02} a, b; }}\n", it + 1));
+    let types = types(&(structs.collect::<String>() + "struct s90 { }"));
+    assert!(types.default_value("s00").is_err());
+    assert_eq!(types.default_value("s85").unwrap().numbers(9), []);
+    let message = |name: &str| types.fingerprint(name).unwrap().0.to_be_bytes();
+    let said = types.decode(&message("s00")).unwrap_err().to_string();
+    assert!(said.contains("more than the message"), "{said}");
+    assert!(types.decode_as("s85", &message("s85")).is_ok());
+    assert!(crate::generate::rust::generate(&types, &Default::default()).is_ok());
+}
+
+#[test]
 fn depth_is_bounded() {
     let types = types(TEXT);
     let message = |depth: usize| {

@@ -107,6 +107,9 @@ impl<'a> Decoder<'a> {
             let (path, most) = (self.trail.path(), MOST_VALUE_DEPTH);
             return Err(ValueError::TooDeep { path, most });
         }
+        if self.types.least_bytes(&of.name) == 0 {
+            self.spend()?;
+        }
         self.depth += 1;
         let mut members = Vec::with_capacity(of.members.len());
         for member in &of.members {
@@ -203,7 +206,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// How many elements there are: no more than there can be.
-    fn count(&mut self, shape: &[usize], least: usize) -> Result<usize, ValueError> {
+    fn count(&self, shape: &[usize], least: usize) -> Result<usize, ValueError> {
         if shape.contains(&0) {
             return Ok(0);
         }
@@ -221,10 +224,22 @@ impl<'a> Decoder<'a> {
                 length: self.length,
             });
         }
-        if least == 0 {
-            self.free -= count;
-        }
         Ok(count)
+    }
+
+    /// One more struct that may take no bytes: of these a few hundred can hold each other 2^90 times.
+    fn spend(&mut self) -> Result<(), ValueError> {
+        match self.free.checked_sub(1) {
+            Some(free) => {
+                self.free = free;
+                Ok(())
+            }
+            None => Err(ValueError::TooMany {
+                path: self.trail.path(),
+                count: self.length.saturating_add(FREE_ELEMENTS),
+                length: self.length,
+            }),
+        }
     }
 
     fn elements(&mut self, of: PrimitiveType, count: usize) -> Result<Elements, ValueError> {

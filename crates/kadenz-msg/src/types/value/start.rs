@@ -52,6 +52,9 @@ impl Start<'_> {
     }
 
     fn record(&mut self, of: &Arc<Struct>) -> Option<Record> {
+        if self.types.least_bytes(&of.name) == 0 {
+            self.free = self.free.checked_sub(1)?;
+        }
         let members = of.members.iter().map(|it| self.member(it));
         Some(Record {
             members: members.collect::<Option<_>>()?,
@@ -89,8 +92,8 @@ impl Start<'_> {
                 Some(Elements::Enum(Arc::clone(of), vec![first; count]))
             }
             Definition::Struct(of) => {
-                if self.types.least_bytes(name) == 0 {
-                    self.free = self.free.checked_sub(count)?;
+                if self.types.least_bytes(name) == 0 && count > self.free {
+                    return None;
                 }
                 let records = (0..count).map(|_| self.record(of));
                 let records = records.collect::<Option<Vec<_>>>()?;

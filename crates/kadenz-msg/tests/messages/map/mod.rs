@@ -17,14 +17,14 @@ impl kadenz_msg::message::Message for Node {
     const NAME: &'static str = "map.node";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x2ff92d65f342e0ad);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 struct node {
     int32_t id;
     int8_t n;
     map.node children[n];
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 5;
@@ -78,7 +78,7 @@ impl kadenz_msg::message::Message for One {
     const NAME: &'static str = "map.one";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x94cd78d3631bbcac);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 // Three in a ring, with a way back.
 struct one {
@@ -99,7 +99,7 @@ struct three {
     map.two twos[n];
     string s;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 1;
@@ -162,7 +162,7 @@ impl kadenz_msg::message::Message for Path {
     const NAME: &'static str = "map.path";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x7eca73ca22b8548b);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 struct path {
     int16_t length;
@@ -175,7 +175,7 @@ struct pose {
     double y;
     double heading;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 98;
@@ -235,7 +235,7 @@ impl kadenz_msg::message::Message for Ping {
     const NAME: &'static str = "map.ping";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x9c31689846c3dd46);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 // Two that hold each other.
 struct ping {
@@ -267,7 +267,7 @@ struct primitives {
     string text;
     boolean yes;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 5;
@@ -321,7 +321,7 @@ impl kadenz_msg::message::Message for Pong {
     const NAME: &'static str = "map.pong";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0xe68a7dcba5eba479);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 struct pong {
     int8_t n;
@@ -353,7 +353,7 @@ struct primitives {
     string text;
     boolean yes;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 1;
@@ -408,14 +408,14 @@ impl kadenz_msg::message::Message for Pose {
     const NAME: &'static str = "map.pose";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x479f41e1ade43dc7);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 struct pose {
     double x;
     double y;
     double heading;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         24
@@ -459,7 +459,7 @@ impl kadenz_msg::message::Message for Three {
     const NAME: &'static str = "map.three";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x39e7deac284828b4);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 struct three {
     int8_t n;
@@ -480,7 +480,7 @@ struct two {
     map.three threes[n];
     map.one ones[n];
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 1;
@@ -546,7 +546,7 @@ impl kadenz_msg::message::Message for Two {
     const NAME: &'static str = "map.two";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0xf844de0036a151b7);
     const DESCRIPTION: &'static str =
-        r#"package map;
+        r"package map;
 
 struct two {
     int8_t n;
@@ -567,7 +567,7 @@ struct one {
     map.two twos[n];
     map.one ones[n];
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 1;

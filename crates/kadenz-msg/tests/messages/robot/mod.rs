@@ -62,7 +62,7 @@ impl kadenz_msg::message::Message for Arrays {
     const NAME: &'static str = "robot.arrays";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x0fd0e073fc20b16e);
     const DESCRIPTION: &'static str =
-        r#"package robot;
+        r"package robot;
 
 struct arrays {
     const int32_t AXES = 3;
@@ -103,7 +103,7 @@ struct primitives {
     string text;
     boolean yes;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 77;
@@ -380,7 +380,7 @@ impl kadenz_msg::message::Message for Mode {
     const NAME: &'static str = "robot.mode";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x9abcdefb92909a73);
     const DESCRIPTION: &'static str =
-        r#"package robot;
+        r"package robot;
 
 // Deprecated, and still in use.
 enum mode {
@@ -389,7 +389,7 @@ enum mode {
     MOVING = 7,
     FAULT = -1
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         4
@@ -419,11 +419,11 @@ impl kadenz_msg::message::Message for Nothing {
     const NAME: &'static str = "robot.nothing";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x000000002468acf0);
     const DESCRIPTION: &'static str =
-        r#"package robot;
+        r"package robot;
 
 struct nothing {
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         0
@@ -471,7 +471,7 @@ impl kadenz_msg::message::Message for Primitives {
     const NAME: &'static str = "robot.primitives";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x5b59d18d9b4f35e7);
     const DESCRIPTION: &'static str =
-        r#"package robot;
+        r"package robot;
 
 // One of each type that the language brings.
 struct primitives {
@@ -488,7 +488,7 @@ struct primitives {
     string text;
     boolean yes;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 29;
@@ -550,7 +550,7 @@ impl kadenz_msg::message::Message for State {
     const NAME: &'static str = "robot.state";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x163a3b1b2d39b629);
     const DESCRIPTION: &'static str =
-        r#"package robot;
+        r"package robot;
 
 struct state {
     // What the robot does.
@@ -584,7 +584,7 @@ struct path {
     map.pose points[length];
     map.pose corners[2][2];
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 40;

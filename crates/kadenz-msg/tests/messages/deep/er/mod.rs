@@ -13,12 +13,12 @@ impl kadenz_msg::message::Message for Name {
     const NAME: &'static str = "deep.er.name";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x994d0d7de977468c);
     const DESCRIPTION: &'static str =
-        r#"package deep.er;
+        r"package deep.er;
 
 struct name {
     int8_t first;
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         1

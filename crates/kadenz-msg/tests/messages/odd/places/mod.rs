@@ -15,13 +15,13 @@ impl kadenz_msg::message::Message for ANameThatIsLongerThanOneHundredAndTwentySe
     const NAME: &'static str = "odd.places.a_name_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_that_its_length_does_not_fit_a_signed_char_of_lcm_gen_and_wraps";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0xd7b983a8731ae683);
     const DESCRIPTION: &'static str =
-        r#"package odd.places;
+        r"package odd.places;
 
 struct a_name_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_that_its_length_does_not_fit_a_signed_char_of_lcm_gen_and_wraps {
     int8_t a_member_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_that_its_length_does_not_fit_a_signed_char_of_lcm_gen_and_wraps;
     string _under[1];
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 1;
@@ -78,7 +78,7 @@ impl kadenz_msg::message::Message for Words {
     const NAME: &'static str = "odd.places.words";
     const FINGERPRINT: kadenz_msg::message::Fingerprint = kadenz_msg::message::Fingerprint(0x358ee97a94c81c6f);
     const DESCRIPTION: &'static str =
-        r#"package odd.places;
+        r"package odd.places;
 
 struct words {
     const int32_t LEAST = -3;
@@ -97,7 +97,7 @@ struct a_name_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_tha
     int8_t a_member_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_that_its_length_does_not_fit_a_signed_char_of_lcm_gen_and_wraps;
     string _under[1];
 }
-"#;
+";
 
     fn body_length(&self) -> usize {
         let mut length = 44;
