@@ -158,7 +158,7 @@ fn what_lcm_gen_refuses_is_refused_with_a_place_and_a_remedy() {
     let says = |file: &str| {
         let path = folder().join("refused").join(file);
         let error = Types::from_files([&path]).unwrap_err().to_string();
-        error.rsplit_once(&format!("{file}:")).unwrap().1.to_owned()
+        error.split_once(&format!("{file}:")).unwrap().1.to_owned()
     };
     for (file, said) in REFUSED {
         let heard = says(file);
