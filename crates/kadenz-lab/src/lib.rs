@@ -29,6 +29,7 @@ pub mod matrix;
 pub mod measuring;
 pub mod pubsub;
 pub mod session;
+pub mod stamped;
 pub mod stop;
 pub mod testbed;
 pub mod timer;

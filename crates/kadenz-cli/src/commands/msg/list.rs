@@ -219,7 +219,7 @@ impl Promises {
         Self {
             order: match guarantees.order {
                 Order::Kept => "kept",
-                Order::KeptPerChannel => "kept, by channel",
+                Order::KeptPerChannel => "kept by channel",
                 Order::AsDelivered => "as delivered",
             }
             .to_owned(),

@@ -2,6 +2,7 @@
 
 mod bridge;
 mod bus;
+mod delay;
 mod diff;
 mod doctor;
 mod echo;
@@ -36,12 +37,12 @@ pub(crate) enum Msg {
     Echo(echo::Options),
     Pub(publish::Options),
     Hz(hz::Options),
+    Delay(Box<delay::Options>),
     List(list::Options),
     Bridge(bridge::Options),
     Latency(Box<latency::Options>),
     #[command(hide = true)]
     LatencyPublisher(Box<publisher::Options>),
-    /// Messages between a robot's programs, as LCM has them.
     Gen(r#gen::Options),
     Type(r#type::Options),
     Diff(diff::Options),
@@ -54,6 +55,7 @@ pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
         Msg::Echo(options) => echo::run(options),
         Msg::Pub(options) => publish::run(options),
         Msg::Hz(options) => hz::run(options),
+        Msg::Delay(options) => delay::run(options),
         Msg::List(options) => list::run(options),
         Msg::Bridge(options) => bridge::run(options),
         Msg::Latency(options) => latency::run(options),

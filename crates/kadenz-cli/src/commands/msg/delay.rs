@@ -1,0 +1,221 @@
+//! `kadenz msg delay`: how old are the messages that come?
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use kadenz::msg::bus::SubscriptionOptions;
+use kadenz::msg::types::{Path, Value};
+use kadenz_lab::stamped::{ReadStamp, StampedCounts, StampedPlan, stamped};
+use kadenz_rt::clock::{self, ClockKind, Synchronisation, WallTime};
+use kadenz_rt::tuning::Policy;
+
+use super::bus::{self, BusOption};
+use super::types::{Known, TypesOption};
+use crate::commands::outcome::{self, Telling};
+use crate::options::{Defaults, MeasureOptions, Progress, Span};
+use crate::output::{self, Outcome};
+
+/// How old are the messages that come?
+///
+/// Messages that carry the time at which they were made, as LCM's `utime`, tell their latency on the
+/// way here, from programs that know nothing of Kadenz: of one host, or of hosts whose clocks somebody
+/// keeps together. Records a run: from the stamp until this program had the message (series
+/// `latency`, which the deadline is held against), and until the kernel had it (`to-kernel`). Where
+/// the wall clock is set meanwhile, or stamps are from the future, it says so and calls nothing a
+/// latency that is none.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg delay POSE --field utime --types lcmtypes --for 1min     microseconds, LCM's custom
+  kadenz msg delay IMU --field header.stamp --unit ns --types lcmtypes --deadline 2ms
+  kadenz msg delay 'ARM_.*' --types lcmtypes --count 10000 --out arm  a run folder of that name
+
+`kadenz report RUN` makes a page of it. Without stamps in messages: `kadenz msg latency`.
+Exit codes: 0 kept, 1 `--deadline` missed, 2 cannot, or not all that came is a latency.")]
+pub(crate) struct Options {
+    /// Channel, or a regular expression that matches whole names
+    #[arg(value_name = "CHANNEL")]
+    channel: String,
+
+    #[command(flatten)]
+    bus: BusOption,
+
+    #[command(flatten)]
+    types: TypesOption,
+
+    /// The member that holds the time
+    #[arg(long, value_name = "PATH", default_value = "utime")]
+    field: Path,
+
+    /// What it counts, since 1970
+    #[arg(long, value_name = "UNIT", default_value = "us")]
+    unit: Unit,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// End after so many messages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    #[command(flatten)]
+    measure: MeasureOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Unit {
+    /// Nanoseconds
+    Ns,
+    /// Microseconds
+    Us,
+    /// Milliseconds
+    Ms,
+    /// Seconds
+    S,
+}
+
+impl Unit {
+    fn in_ns(self) -> i64 {
+        match self {
+            Self::Ns => 1,
+            Self::Us => 1_000,
+            Self::Ms => 1_000_000,
+            Self::S => 1_000_000_000,
+        }
+    }
+
+    fn stamp(self, value: &Value) -> Option<WallTime> {
+        let ns = match value.integer() {
+            Some(whole) => whole.checked_mul(self.in_ns())?,
+            None => {
+                let ns = value.number()? * self.in_ns() as f64;
+                (ns.abs() < i64::MAX as f64).then_some(ns as i64)?
+            }
+        };
+        Some(WallTime::from_unix_ns(ns))
+    }
+}
+
+/// Messages that may wait.
+const QUEUE: usize = 1000;
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let known = options.types.need()?;
+    let bus = options.bus.open()?;
+    let queue = SubscriptionOptions {
+        queue: QUEUE,
+        ..SubscriptionOptions::default()
+    };
+    let messages = bus.aggregator_with(&options.channel, &queue);
+    let messages = messages.context("the bus cannot be used")?;
+    bus::tell_refused(&bus);
+    let mut measuring = options.measure.measuring(&Defaults {
+        experiment: "msg-delay",
+        policy: Policy::Other,
+        samples: true,
+        deadline: None,
+        clock: ClockKind::Monotonic,
+    })?;
+    let parameters = &mut measuring.session.parameters;
+    parameters.insert("url".to_owned(), bus.url().into());
+    parameters.insert("channel".to_owned(), options.channel.clone().into());
+    parameters.insert("field".to_owned(), options.field.to_string().into());
+    tell_clock();
+    let plan = StampedPlan {
+        messages,
+        read: options.reader(known),
+        duration: options.duration.map(|span| span.0),
+        count: options.count,
+    };
+    let stop = options.measure.stop()?;
+    let folder = measuring.session.out.clone();
+    let result = {
+        let mut progress = Progress::new("listening", options.duration.map(|span| span.0));
+        stamped(&measuring, plan, &stop, &mut progress)
+    };
+    let (_, counts) = result.with_context(|| format!("the run is in {}", folder.display()))?;
+    anyhow::ensure!(
+        counts.recorded > 0,
+        "{}; the run in {} says more",
+        why_nothing(&counts, options),
+        folder.display()
+    );
+    let outcome = outcome::tell(&Telling {
+        folder: &folder,
+        json: options.measure.json,
+        report: false,
+        also: &[],
+        deciding: Some(&["latency"]),
+        cheapest: None,
+    })?;
+    Ok(match all_are_latencies(&counts) {
+        true => outcome,
+        false => Outcome::Incomplete,
+    })
+}
+
+impl Options {
+    fn reader(&self, known: Known) -> ReadStamp {
+        let (path, unit) = (self.field.clone(), self.unit);
+        Box::new(move |raw| {
+            let value = known.decode(raw.payload).ok()?;
+            unit.stamp(&value.at(&path).ok()?)
+        })
+    }
+}
+
+/// Says who keeps the wall clock: across hosts the latencies are as good as that.
+fn tell_clock() {
+    match clock::synchronisation() {
+        Synchronisation::Kept { .. } => {}
+        Synchronisation::Free => output::note(
+            "nobody keeps this host's wall clock: latencies of messages from other hosts mean nothing",
+        ),
+        Synchronisation::Unknown => {
+            output::note("the system does not say who keeps its wall clock")
+        }
+    }
+}
+
+fn all_are_latencies(counts: &StampedCounts) -> bool {
+    counts.stepped_by_ns.is_none() && counts.from_the_future == 0 && counts.absurd == 0
+}
+
+fn why_nothing(counts: &StampedCounts, options: &Options) -> String {
+    let (field, channel) = (&options.field, &options.channel);
+    match counts {
+        _ if counts.received == 0 => {
+            format!("no message came on {channel}; `kadenz msg list` shows what there is")
+        }
+        _ if counts.unreadable == counts.received => format!(
+            "none of {} messages has a member {field} that is a number, as `--types` describes them; \
+             `kadenz msg echo {channel} --count 1 --types FOLDER` shows one",
+            counts.received
+        ),
+        _ if counts.absurd > 0 => format!(
+            "the stamps are an hour or more away, as {} s after 1970; what does {field} count? Say it \
+             with `--unit`",
+            counts.an_absurd_stamp_ns.unwrap_or_default() / 1_000_000_000
+        ),
+        _ if counts.from_the_future > 0 => format!(
+            "all stamps are from the future, by up to {} ms: the sender's clock is ahead of this one",
+            counts.most_ahead_ns / 1_000_000
+        ),
+        _ => "the wall clock was set meanwhile".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_read_in_its_unit_and_never_wraps() {
+        let ns = |unit: Unit, value: Value| unit.stamp(&value).map(WallTime::as_unix_ns);
+        assert_eq!(ns(Unit::Us, Value::Int64(5)), Some(5_000));
+        assert_eq!(ns(Unit::S, Value::Double(1.5)), Some(1_500_000_000));
+        assert_eq!(ns(Unit::S, Value::Int64(i64::MAX)), None);
+        assert_eq!(ns(Unit::S, Value::Double(f64::NAN)), None);
+        assert_eq!(ns(Unit::Ns, Value::String("now".to_owned())), None);
+    }
+}

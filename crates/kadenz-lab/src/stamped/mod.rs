@@ -1,0 +1,255 @@
+//! How old are messages that carry the time at which they were made?
+//!
+//! Many messages do: LCM's by custom in a member `utime`. Of one host, or of hosts whose clocks
+//! somebody keeps together, the time from that stamp until the message is here is a latency, of
+//! programs that know nothing of Kadenz.
+//!
+//! | series | value |
+//! |---|---|
+//! | `latency` | from the stamp in the message until this program had it |
+//! | `to-kernel` | from the stamp until the kernel's own stamp, where the bus has it |
+//!
+//! A wall clock can be set. It is held against the sleep clock ten times a second, and what came while
+//! it was set, or after, is no latency and is not recorded as one; nor is what is stamped in the
+//! future.
+
+mod books;
+mod lead;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kadenz_msg::bus::{Aggregator, Raw, RecvError};
+use kadenz_record::run::folder::SeriesRecorder;
+use kadenz_record::run::model::{Kind, Run, Warning};
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::{self, ClockPair, MonotonicTime, WallTime};
+
+pub use books::StampedCounts;
+use books::{Books, Latency, Pending};
+
+use crate::crew::{self, Station, Watch};
+use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::session;
+use crate::stop::Stop;
+
+/// Reads the stamp of a message; `None` where it has none that can be read.
+pub type ReadStamp = Box<dyn FnMut(&Raw<'_>) -> Option<WallTime> + Send>;
+
+/// What is listened to, and for how long.
+pub struct StampedPlan {
+    /// The messages.
+    pub messages: Aggregator,
+    /// Reads their stamps.
+    pub read: ReadStamp,
+    /// Ends after that time.
+    pub duration: Option<Duration>,
+    /// Ends after so many messages.
+    pub count: Option<u64>,
+}
+
+/// Between two looks at the clocks.
+const LOOK: Duration = Duration::from_millis(100);
+/// Readings tried for one look.
+const TRIES: u32 = 9;
+
+/// Records how old messages are, and says what was not recorded and why. Warnings of the run name it,
+/// too.
+///
+/// # Errors
+/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+pub fn stamped(
+    measuring: &Measuring,
+    plan: StampedPlan,
+    stop: &Stop,
+    watch: &mut dyn Watch,
+) -> Result<(Run, StampedCounts), ExperimentError> {
+    let mut run = session::begin(&measuring.session)?;
+    let mut series = |name: &str, description: &str, deadline| {
+        measuring.series(
+            &mut run,
+            SeriesSketch {
+                name,
+                description: description.to_owned(),
+                kind: Kind::Latency,
+                interval: None,
+                deadline,
+                raw: true,
+            },
+        )
+    };
+    let recorders = Recorders {
+        latency: series(
+            "latency",
+            "from the stamp in the message until the program had it",
+            measuring.deadline,
+        )?,
+        to_kernel: series(
+            "to-kernel",
+            "from the stamp in the message until the kernel's own stamp",
+            None,
+        )?,
+        sequence: 0,
+    };
+    let ongoing = measuring.start(run)?;
+    let counts = Arc::new(Mutex::new(StampedCounts::default()));
+    let told = Arc::clone(&counts);
+    let work = Box::new(move |station: &mut Station<'_>| {
+        let counted = listen(plan, recorders, station);
+        if let Ok(mut counts) = told.lock() {
+            *counts = counted;
+        }
+    });
+    let members = vec![measuring.member(&["latency", "to-kernel"], work)];
+    let ended_by = crew::work(&ongoing, members, stop, watch)?;
+    let counts = counts.lock().map(|it| *it).unwrap_or_default();
+    for warning in warnings(&counts) {
+        ongoing.running.add_warning(warning);
+    }
+    ongoing.running.update(|run| note(run, &counts));
+    Ok((ongoing.finish(ended_by)?, counts))
+}
+
+struct Recorders {
+    latency: SeriesRecorder,
+    to_kernel: SeriesRecorder,
+    sequence: u64,
+}
+
+impl Recorders {
+    fn record(&mut self, origin: MonotonicTime, latency: Latency) {
+        let taken_ns = latency.taken.since(origin);
+        let sample = |value_ns: i64, actual_ns: i64| Sample {
+            sequence: self.sequence,
+            intended_ns: actual_ns.saturating_sub(value_ns),
+            actual_ns,
+            value_ns,
+        };
+        let of_program = sample(latency.to_program_ns, taken_ns);
+        if let Some(ns) = latency.to_kernel_ns {
+            let here_ns = taken_ns.saturating_sub(latency.to_program_ns.saturating_sub(ns));
+            let of_kernel = sample(ns, here_ns);
+            self.to_kernel.record(of_kernel);
+        }
+        self.latency.record(of_program);
+        self.sequence += 1;
+    }
+}
+
+fn listen(mut plan: StampedPlan, mut recorders: Recorders, station: &Station<'_>) -> StampedCounts {
+    let mut books = Books::new(&ClockPair::read(TRIES));
+    let end = plan.duration.map(|duration| station.start + duration);
+    let mut look = clock::now() + LOOK;
+    let mut goes_on = true;
+    while goes_on {
+        let now = clock::now();
+        let is_over = station.stop.requested() || end.is_some_and(|end| now >= end);
+        let is_enough = plan
+            .count
+            .is_some_and(|count| books.counts.received >= count);
+        goes_on = !is_over && !is_enough;
+        if now >= look || books.is_full() || !goes_on {
+            look = now + LOOK;
+            let record = |latency| recorders.record(station.origin, latency);
+            goes_on &= books.look(&ClockPair::read(TRIES), record);
+        }
+        if goes_on {
+            let until = end.map_or(look, |end| end.min(look));
+            goes_on = take(&mut plan, &mut books, until.remaining(now));
+        }
+    }
+    books.counts
+}
+
+/// Waits for a message and notes it; whether more may come.
+fn take(plan: &mut StampedPlan, books: &mut Books, wait: Duration) -> bool {
+    match plan.messages.next_message(wait) {
+        Ok(None) => true,
+        Ok(Some(raw)) => {
+            let stamps = raw.stamps();
+            let read = (plan.read)(&raw);
+            books.note(read.map(|stamp| Pending {
+                stamp,
+                taken: raw.delivery.dequeued,
+                kernel: stamps.kernel,
+            }));
+            true
+        }
+        Err(RecvError::Ended) => false,
+        Err(_) => {
+            std::thread::sleep(wait.min(LOOK));
+            true
+        }
+    }
+}
+
+fn note(run: &mut Run, counts: &StampedCounts) {
+    let parameters = &mut run.parameters;
+    let mut set = |name: &str, value: serde_json::Value| {
+        parameters.insert(name.to_owned(), value);
+    };
+    set("clock_reading_error_ns", counts.error_ns.into());
+    set("messages_received", counts.received.into());
+    set("messages_unreadable", counts.unreadable.into());
+    set("messages_from_the_future", counts.from_the_future.into());
+    set("messages_around_a_step", counts.around_step.into());
+}
+
+fn warnings(counts: &StampedCounts) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |id: &str, text: String, remedy: &str| {
+        warnings.push(Warning {
+            id: id.to_owned(),
+            text,
+            remedy: Some(remedy.to_owned()),
+        });
+    };
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    if let Some(by_ns) = counts.stepped_by_ns {
+        warn(
+            "clock_stepped",
+            format!(
+                "the wall clock was set by {:+.6} s meanwhile: {} messages around that, and all \
+                 after it, are no latencies and not recorded",
+                seconds(by_ns),
+                counts.around_step
+            ),
+            "measure again once somebody keeps the clock (chrony, ptp4l and phc2sys), or by `kadenz msg latency`",
+        );
+    }
+    if counts.from_the_future > 0 {
+        warn(
+            "stamps_from_the_future",
+            format!(
+                "{} messages are stamped later than they came, by up to {:.6} s: the sender's clock \
+                 is ahead, so that all latencies here are too short by as much; these are not recorded",
+                counts.from_the_future,
+                seconds(counts.most_ahead_ns)
+            ),
+            "keep the clocks of both hosts together (chrony, ptp4l and phc2sys)",
+        );
+    }
+    if let Some(stamp) = counts.an_absurd_stamp_ns {
+        warn(
+            "stamps_absurd",
+            format!(
+                "{} messages carry a stamp that is an hour or more away, as {:.6} s after 1970: \
+                 they are not recorded",
+                counts.absurd,
+                seconds(stamp)
+            ),
+            "say the unit of the stamp with `--unit`: s, ms, us or ns",
+        );
+    }
+    if counts.unreadable > 0 {
+        warn(
+            "stamps_unreadable",
+            format!(
+                "{} messages have no stamp that can be read",
+                counts.unreadable
+            ),
+            "name the member that holds it with `--field`, and describe all types with `--types`",
+        );
+    }
+    warnings
+}
