@@ -84,12 +84,13 @@ impl Unit {
         }
     }
 
+    /// Beyond the years that a stamp can hold it is the last of them, which nobody takes for a latency.
     fn stamp(self, value: &Value) -> Option<WallTime> {
         let ns = match value.integer() {
-            Some(whole) => whole.checked_mul(self.in_ns())?,
+            Some(whole) => whole.saturating_mul(self.in_ns()),
             None => {
                 let ns = value.number()? * self.in_ns() as f64;
-                (ns.abs() < i64::MAX as f64).then_some(ns as i64)?
+                (!ns.is_nan()).then_some(ns as i64)?
             }
         };
         Some(WallTime::from_unix_ns(ns))
@@ -214,7 +215,8 @@ mod tests {
         let ns = |unit: Unit, value: Value| unit.stamp(&value).map(WallTime::as_unix_ns);
         assert_eq!(ns(Unit::Us, Value::Int64(5)), Some(5_000));
         assert_eq!(ns(Unit::S, Value::Double(1.5)), Some(1_500_000_000));
-        assert_eq!(ns(Unit::S, Value::Int64(i64::MAX)), None);
+        assert_eq!(ns(Unit::S, Value::Int64(i64::MAX)), Some(i64::MAX));
+        assert_eq!(ns(Unit::S, Value::Double(-1e300)), Some(i64::MIN));
         assert_eq!(ns(Unit::S, Value::Double(f64::NAN)), None);
         assert_eq!(ns(Unit::Ns, Value::String("now".to_owned())), None);
     }
