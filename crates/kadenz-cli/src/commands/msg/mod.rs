@@ -3,6 +3,7 @@
 mod bridge;
 mod bus;
 mod delay;
+mod call;
 mod diff;
 mod doctor;
 mod echo;
@@ -10,6 +11,8 @@ mod r#gen;
 mod hz;
 mod latency;
 mod list;
+mod nodes;
+mod param;
 mod publish;
 mod publisher;
 mod shown;
@@ -40,6 +43,10 @@ pub(crate) enum Msg {
     Delay(Box<delay::Options>),
     List(list::Options),
     Bridge(bridge::Options),
+    Call(call::Options),
+    #[command(subcommand)]
+    Param(param::Param),
+    Nodes(nodes::Options),
     Latency(Box<latency::Options>),
     #[command(hide = true)]
     LatencyPublisher(Box<publisher::Options>),
@@ -58,6 +65,9 @@ pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
         Msg::Delay(options) => delay::run(options),
         Msg::List(options) => list::run(options),
         Msg::Bridge(options) => bridge::run(options),
+        Msg::Call(options) => call::run(options),
+        Msg::Param(param) => param::run(param),
+        Msg::Nodes(options) => nodes::run(options),
         Msg::Latency(options) => latency::run(options),
         Msg::LatencyPublisher(options) => publisher::run(options),
         Msg::Gen(options) => r#gen::run(options),

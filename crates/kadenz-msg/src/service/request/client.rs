@@ -192,21 +192,33 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         reply: &mut Rep,
         timeout: Duration,
     ) -> Result<(i64, Delivery), CallError> {
-        self.send(request)?;
+        self.fill(request)?;
+        self.send()?;
         let delivery = self.wait(timeout)?;
+        self.answered()?;
         let service = *self.publisher.channel();
-        if self.reply.refused {
-            let reason = self.reply.reason.clone();
-            return Err(CallError::Refused { service, reason });
-        }
-        self.bound("the answer", self.reply.payload.len())?;
         reply
             .decode_from(&self.reply.payload)
             .map_err(|source| CallError::Decode { service, source })?;
         Ok((self.reply.server, delivery))
     }
 
-    fn send(&mut self, request: &Req) -> Result<(), CallError> {
+    /// As [`Client::call`], with a request that is encoded already, of whatever type; the encoded
+    /// answer is lent until the next call. For tools that know types at run time alone.
+    ///
+    /// # Errors
+    /// As [`Client::call`], but that it tells nothing of types.
+    pub fn call_bytes(&mut self, request: &[u8], timeout: Duration) -> Result<&[u8], CallError> {
+        self.bound("the request", request.len())?;
+        self.request.payload.clear();
+        self.request.payload.extend_from_slice(request);
+        self.send()?;
+        self.wait(timeout)?;
+        self.answered()?;
+        Ok(&self.reply.payload)
+    }
+
+    fn fill(&mut self, request: &Req) -> Result<(), CallError> {
         let service = *self.publisher.channel();
         let length = request.encoded_length();
         self.bound("the request", length)?;
@@ -216,9 +228,23 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
             .encode_into(payload)
             .map_err(|source| CallError::Encode { service, source })?;
         payload.truncate(used);
-        self.request.size = i32::try_from(used).unwrap_or(i32::MAX);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<(), CallError> {
+        self.request.size = i32::try_from(self.request.payload.len()).unwrap_or(i32::MAX);
         self.request.number += 1;
         Ok(self.publisher.publish(&self.request)?)
+    }
+
+    /// That the reply is an answer, and none too long.
+    fn answered(&self) -> Result<(), CallError> {
+        if self.reply.refused {
+            let service = *self.publisher.channel();
+            let reason = self.reply.reason.clone();
+            return Err(CallError::Refused { service, reason });
+        }
+        self.bound("the answer", self.reply.payload.len())
     }
 
     /// Waits for the answer to the request that was sent last; all others are ignored.

@@ -136,6 +136,9 @@ impl Bus {
             queue: options.queue,
             ..SubscriptionOptions::default()
         };
+        // Told where this bus tells its types.
+        self.announce::<Req>();
+        self.announce::<Rep>();
         let pattern = crate::service::pattern_of(&channel);
         let take = move |incoming: Result<(&Request, &Delivery), RecvError>| match incoming {
             Ok((request, delivery)) => desk.take(request, delivery),

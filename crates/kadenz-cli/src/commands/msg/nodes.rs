@@ -1,0 +1,148 @@
+//! `kadenz msg nodes`: which programs live.
+
+use std::time::Duration;
+
+use clap::Args;
+use kadenz::msg::service::heartbeat::{Event, Life, Node, Nodes, WatchOptions};
+use kadenz_rt::clock;
+use serde::Serialize;
+
+use super::bus::BusOption;
+use super::shown;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// Which programs live, are late, dead, or started again?
+///
+/// Listens to the heartbeats of programs, tells what happens to each as it happens, and at the end how
+/// each is. A program that never beats is not seen.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg nodes                 what beats within three seconds
+  kadenz msg nodes --for 1h        what happens within an hour; Ctrl-C ends it
+  kadenz msg nodes --json")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    bus: BusOption,
+
+    /// How long to listen
+    #[arg(long = "for", value_name = "SPAN", default_value = "3s")]
+    duration: Span,
+
+    /// Print JSON on standard output: how each node is at the end
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct NodesOutput {
+    version: u32,
+    nodes: Vec<NodeOutput>,
+}
+
+#[derive(Serialize)]
+struct NodeOutput {
+    name: String,
+    life: &'static str,
+    state: String,
+    interval_ms: f64,
+    missed: u64,
+    restarts: u64,
+    doubled: bool,
+    started_us: i64,
+}
+
+/// How soon a stop is heard.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    let bus = options.bus.open()?;
+    let mut nodes = bus.watch_nodes(&WatchOptions::default())?;
+    let until = clock::now() + options.duration.0;
+    while !stop.requested() && clock::now() < until {
+        let wait = until.remaining(clock::now()).min(LOOK);
+        if let Some(happened) = nodes.next_event(wait)? {
+            let name = shown::plain(&happened.name);
+            output::note(&format!("{name} {}", words(happened.event)));
+        }
+    }
+    tell(options, &nodes)?;
+    Ok(Outcome::Kept)
+}
+
+fn tell(options: &Options, nodes: &Nodes) -> anyhow::Result<()> {
+    if options.json {
+        let all = nodes.watch().nodes().map(NodeOutput::of);
+        return output::json(&NodesOutput {
+            version: 1,
+            nodes: all.collect(),
+        });
+    }
+    let lines: Vec<String> = nodes.watch().nodes().map(line).collect();
+    if lines.is_empty() {
+        let url = options.bus.url();
+        output::say(&format!("no heart beats on {url}"));
+    } else {
+        output::say(&lines.join("\n"));
+    }
+    let crowded_out = nodes.watch().crowded_out();
+    if crowded_out > 0 {
+        output::note(&format!("{crowded_out} beats of further nodes"));
+    }
+    Ok(())
+}
+
+fn words(event: Event) -> &'static str {
+    match event {
+        Event::Appeared => "beats",
+        Event::Late => "is late",
+        Event::Died => "is dead",
+        Event::Recovered => "beats again",
+        Event::Restarted => "was started again",
+        Event::Doubled => "is two programs of one name",
+    }
+}
+
+fn life(life: Life) -> &'static str {
+    match life {
+        Life::Alive => "alive",
+        Life::Late => "late",
+        Life::Dead => "dead",
+    }
+}
+
+fn line(node: &Node) -> String {
+    let mut line = format!(
+        "{}  {}, every {:?}, {} missed, {} restarts",
+        shown::plain(&node.name),
+        life(node.life),
+        node.interval,
+        node.missed,
+        node.restarts,
+    );
+    if node.doubled {
+        line.push_str(", two programs of one name");
+    }
+    if !node.state.is_empty() {
+        line.push_str(&format!(": {}", shown::plain(&node.state)));
+    }
+    line
+}
+
+impl NodeOutput {
+    fn of(node: &Node) -> Self {
+        Self {
+            name: node.name.clone(),
+            life: life(node.life),
+            state: node.state.clone(),
+            interval_ms: node.interval.as_secs_f64() * 1e3,
+            missed: node.missed,
+            restarts: node.restarts,
+            doubled: node.doubled,
+            started_us: node.started_us,
+        }
+    }
+}
