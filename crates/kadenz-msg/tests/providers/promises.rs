@@ -42,6 +42,10 @@ const PROMISES: &[Promise] = &[
     ("an outlet and an inlet may be opened again", restarts),
     ("what is left of a batch comes at the next call", enough),
     ("a message can be written in place, or given up", in_place),
+    (
+        "where real time is promised, nothing is allocated",
+        no_allocation,
+    ),
     ("what a slow inlet loses is counted or refused", slow_inlet),
 ];
 
@@ -337,6 +341,29 @@ fn enough(open: &Open) {
     }
     numbers.sort_unstable();
     assert_eq!(numbers, [0, 1, 2, 3]);
+}
+
+fn no_allocation(open: &Open) {
+    let provider = open();
+    if !provider.guarantees().real_time {
+        return;
+    }
+    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    let name = channel("A");
+    let mut both = |count: usize| {
+        let mut taken = 0;
+        for _ in 0..count {
+            outlet.publish(&name, &[1; 200]).unwrap();
+            let end = clock::now() + Duration::from_secs(5);
+            let outcome = inlet.receive(Wait::Until(end), &mut |_| More::GoOn);
+            taken += usize::from(matches!(outcome, Ok(Received::Messages(_))));
+        }
+        taken
+    };
+    // Round all places that keep memory for a message.
+    both(1500);
+    let allocations = allocation_counter::measure(|| assert!(both(100) > 0));
+    assert_eq!(allocations.count_total, 0, "for 100 messages");
 }
 
 /// Sends far more than fits while nobody takes it.

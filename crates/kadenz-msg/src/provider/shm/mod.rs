@@ -10,6 +10,8 @@
 //! name on the same host, with the same parameters and as the same user, takes part.
 //!
 //! What it costs: about a microsecond where the inlet polls, and a datagram that wakes where it waits.
+//! Publishing waits for nothing, but iceoryx2 0.10 allocates a block of 104 bytes for every message that
+//! it lends; receiving allocates nothing. So it is not called real-time safe.
 //! A message is written into shared memory once and read there, however long it is. The memory of an
 //! outlet is reserved for the largest number of messages that all inlets together may hold, but taken
 //! only as it is used.
@@ -197,7 +199,8 @@ impl Provider for Shm {
             history: History::None,
             discovery: Discovery::Host,
             longest_payload: self.0.settings.largest,
-            real_time: true,
+            // iceoryx2 allocates for every message that is lent.
+            real_time: false,
             zero_copy: true,
         }
     }
