@@ -1,4 +1,8 @@
 //! The snippets of the blog post run, and do what they say.
+#![allow(
+    clippy::duplicate_mod,
+    reason = "every example brings the types that it needs"
+)]
 #![allow(clippy::unwrap_used, reason = "a panic is the answer of a test")]
 
 #[path = "../examples/lcm_aggregator.rs"]

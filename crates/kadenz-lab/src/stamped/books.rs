@@ -149,7 +149,7 @@ mod tests {
     fn looked(books: &mut Books, pair: &ClockPair) -> Vec<(Option<i64>, i64)> {
         let mut latencies = Vec::new();
         books.look(pair, |it| {
-            latencies.push((it.to_kernel_ns, it.to_program_ns))
+            latencies.push((it.to_kernel_ns, it.to_program_ns));
         });
         latencies
     }

@@ -173,7 +173,7 @@ fn tell_clock() {
             "nobody keeps this host's wall clock: latencies of messages from other hosts mean nothing",
         ),
         Synchronisation::Unknown => {
-            output::note("the system does not say who keeps its wall clock")
+            output::note("the system does not say who keeps its wall clock");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 mod bridge;
 mod bus;
-mod delay;
 mod call;
+mod delay;
 mod diff;
 mod doctor;
 mod echo;
