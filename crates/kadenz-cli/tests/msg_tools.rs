@@ -8,6 +8,7 @@ use std::net::UdpSocket;
 use std::process::{Child, Stdio};
 
 use common::{Said, folder, kadenz, run, run_json, series, signal, skip, text};
+use kadenz::msg::service::messages::Heartbeat;
 use serde_json::Value;
 
 const POSE: &str = "package robot;
@@ -130,6 +131,42 @@ fn a_message_is_echoed_as_it_was_published() {
         said.out
     );
     end(poses);
+}
+
+#[test]
+fn a_type_that_its_publisher_tells_is_decoded_without_files() {
+    let Some(bus) = OwnBus::new("a_type_that_its_publisher_tells_is_decoded_without_files") else {
+        return;
+    };
+    let robot = kadenz::Bus::open(&bus.url).unwrap();
+    let mut beats = robot.publisher::<Heartbeat>("BEAT").unwrap();
+    let _teller = robot.tell_types(kadenz::Tuning::default()).unwrap();
+    let mut echo = bus.start(&["echo", "BEAT", "--for", "10s", "--json"]);
+    let mut heard = BufReader::new(echo.stdout.take().unwrap()).lines();
+    let (stop, stopped) = std::sync::mpsc::sync_channel::<()>(0);
+    let beating = std::thread::spawn(move || {
+        let pause = std::time::Duration::from_millis(20);
+        for number in 0.. {
+            let beat = Heartbeat {
+                number,
+                ..Heartbeat::default()
+            };
+            let _ = beats.publish(&beat);
+            if stopped.recv_timeout(pause) != Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    });
+    // The answer may come after the first messages.
+    let decoded = heard.find_map(|line| {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        message["message"]["number"].as_u64()
+    });
+    assert!(decoded.is_some(), "none was decoded within 10 s");
+    drop(stop);
+    beating.join().unwrap();
+    signal(&echo, "INT");
+    echo.wait().unwrap();
 }
 
 #[test]
@@ -405,10 +442,6 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
     for (arguments, word) in [
         (&["echo", "A", "--url", "warp://x"][..], "udpm"),
         (&["echo", "(", "--url", "memq://"][..], "regular expression"),
-        (
-            &["echo", "A", "--field", "x", "--url", "memq://"][..],
-            "--types",
-        ),
         (
             &["echo", "A", "--types", "/no/such/folder"][..],
             "/no/such/folder",

@@ -88,11 +88,12 @@ enum Said {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let known = match options.field {
-        Some(_) => options.types.need()?,
-        None => options.types.read()?,
-    };
+    let mut known = options.types.read()?;
     let mut ears = Ears::open(&options.bus, &options.channel, options.duration)?;
+    if !options.raw {
+        known = options.types.read_and_ask(&ears.bus)?;
+    }
+    let mut asked = Vec::new();
     let url = options.bus.url();
     let mut left = options.count;
     let mut hinted = false;
@@ -102,6 +103,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Came::Nothing => continue,
             Came::End => break,
         };
+        known.ask_and_wait(raw.fingerprint(), &mut asked);
         let said = options.say(&raw, &known);
         if options.field.is_some()
             && let Said::Undecoded(Some(hint)) = &said

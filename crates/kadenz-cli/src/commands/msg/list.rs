@@ -60,15 +60,18 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.providers {
         return providers(options.json);
     }
-    let known = options.types.read()?;
     let mut ears = Ears::open(&options.bus, &options.channels, Some(options.duration))?;
+    let mut known = options.types.read_and_ask(&ears.bus)?;
     let mut watcher = Watcher::new(WatchOptions {
         window: options.duration.0,
         ..WatchOptions::default()
     });
     loop {
         match ears.next(None) {
-            Came::Message(raw) => watcher.hear(&(&raw).into()),
+            Came::Message(raw) => {
+                known.ask(raw.fingerprint());
+                watcher.hear(&(&raw).into());
+            }
             Came::Nothing => {}
             Came::End => break,
         }

@@ -1,10 +1,17 @@
-//! What is known of the types of messages: their descriptions, given by the user.
+//! What is known of the types of messages: their descriptions, given by the user or told by those who
+//! publish.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::msg::bus::Bus;
 use kadenz::msg::message::Fingerprint;
+use kadenz::msg::provider::Discovery;
+use kadenz::msg::service::types_on_wire::{FoundType, Look, TypeFinder};
 use kadenz::msg::types::{Types, Value};
 
 /// Where the descriptions are.
@@ -13,13 +20,24 @@ pub(super) struct TypesOption {
     /// Folder or file of .lcm descriptions, by which messages are decoded; may be given again
     #[arg(long, value_name = "FOLDER")]
     types: Vec<PathBuf>,
+
+    /// Do not ask on the bus what unknown types look like: publish nothing at all
+    #[arg(long)]
+    no_ask: bool,
 }
 
-/// The types that were given.
+/// The types that were given, and those that were told on the bus.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     types: Types,
+    told: BTreeMap<Fingerprint, Arc<FoundType>>,
+    finder: Option<TypeFinder>,
 }
+
+/// Types that are taken from the bus.
+const MOST_TOLD: usize = 1000;
+/// How long an answer is waited for where a message must not pass undecoded.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 impl TypesOption {
     pub(super) fn read(&self) -> anyhow::Result<Known> {
@@ -27,7 +45,21 @@ impl TypesOption {
             return Ok(Known::default());
         }
         let types = Types::from_files(&self.types).context("`--types` cannot be used")?;
-        Ok(Known { types })
+        Ok(Known {
+            types,
+            ..Known::default()
+        })
+    }
+
+    /// The same, and whoever publishes on the bus is asked for what is missing.
+    pub(super) fn read_and_ask(&self, bus: &Bus) -> anyhow::Result<Known> {
+        let mut known = self.read()?;
+        // A log answers nobody.
+        let can_answer = bus.guarantees().discovery != Discovery::File;
+        if can_answer && !self.no_ask {
+            known.finder = TypeFinder::new(bus).ok();
+        }
+        Ok(known)
     }
 
     /// The same where a command cannot do without.
@@ -48,14 +80,61 @@ impl Known {
 
     /// Whether there are any.
     pub(super) fn any(&self) -> bool {
-        !self.types.is_empty()
+        !self.types.is_empty() || !self.told.is_empty()
+    }
+
+    /// Asks for a type that is not known yet, and waits for nothing.
+    pub(super) fn ask(&mut self, fingerprint: Option<Fingerprint>) {
+        let Some(unknown) = fingerprint.filter(|it| !self.knows(*it)) else {
+            return;
+        };
+        let look = self.finder.as_mut().map(|finder| finder.look(unknown));
+        if let Some(Ok(Look::Known(found))) = look {
+            self.learn(found);
+        }
+    }
+
+    /// Asks for a type that is not known yet, and waits a moment for the answer. `seen` is what was
+    /// waited for before.
+    pub(super) fn ask_and_wait(
+        &mut self,
+        fingerprint: Option<Fingerprint>,
+        seen: &mut Vec<Fingerprint>,
+    ) {
+        let Some(unknown) = fingerprint.filter(|it| !self.knows(*it)) else {
+            return;
+        };
+        if seen.contains(&unknown) || seen.len() >= MOST_TOLD {
+            self.ask(fingerprint);
+            return;
+        }
+        seen.push(unknown);
+        let finder = self.finder.as_mut();
+        if let Some(Ok(Some(found))) = finder.map(|finder| finder.find(unknown, PATIENCE)) {
+            self.learn(found);
+        }
+    }
+
+    fn knows(&self, fingerprint: Fingerprint) -> bool {
+        self.told.contains_key(&fingerprint)
+            || self.types.by_fingerprint(fingerprint).next().is_some()
+    }
+
+    fn learn(&mut self, found: Arc<FoundType>) {
+        if self.told.len() < MOST_TOLD {
+            self.told.insert(found.fingerprint, found);
+        }
     }
 
     /// The name of the type of a fingerprint, where one of them has it; of several that LCM does not
     /// tell apart, the first.
     pub(super) fn name(&self, fingerprint: Option<Fingerprint>) -> Option<String> {
-        let mut of = self.types.by_fingerprint(fingerprint?);
-        Some(of.next()?.name().to_string())
+        let fingerprint = fingerprint?;
+        if let Some(given) = self.types.by_fingerprint(fingerprint).next() {
+            return Some(given.name().to_string());
+        }
+        let told = self.told.get(&fingerprint);
+        told.map(|it| super::shown::plain(&it.name))
     }
 
     /// The name of a type or else its fingerprint, for a table.
@@ -66,13 +145,17 @@ impl Known {
 
     /// Decodes a message, or says why not and what helps.
     pub(super) fn decode(&self, payload: &[u8]) -> Result<Value, String> {
-        if !self.any() {
+        let Some(first) = payload.first_chunk() else {
+            return Err("fewer than 8 bytes: no LCM message".to_owned());
+        };
+        let fingerprint = Fingerprint(u64::from_be_bytes(*first));
+        if let Some(told) = self.told.get(&fingerprint) {
+            return told.types.decode(payload).map_err(|it| it.to_string());
+        }
+        if self.types.is_empty() {
             return Err(
                 "give the folder of its .lcm file with `--types` to see what it says".into(),
             );
-        }
-        if payload.len() < 8 {
-            return Err("fewer than 8 bytes: no LCM message".to_owned());
         }
         self.types.decode(payload).map_err(|it| it.to_string())
     }

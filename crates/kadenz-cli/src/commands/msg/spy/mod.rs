@@ -83,12 +83,12 @@ struct SpyOutput {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let known = options.types.read()?;
     let duration = match (options.once, options.duration) {
         (true, None) => Some(ONCE),
         (_, given) => given,
     };
     let ears = Ears::open(&options.bus, &options.channels, duration)?;
+    let known = options.types.read_and_ask(&ears.bus)?;
     let watcher = Watcher::new(WatchOptions {
         window: options.window.0,
         ..WatchOptions::default()
@@ -121,12 +121,13 @@ struct Spy {
 /// Notes a message, and the fields of it where its channel is looked at.
 fn hear(
     raw: &Raw<'_>,
-    known: &Known,
+    known: &mut Known,
     watcher: &mut Watcher,
     long: &mut Throttle,
     fields: Option<&mut Fields>,
 ) {
     watcher.hear(&raw.into());
+    known.ask(raw.fingerprint());
     if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
         let decoded = known.decode(raw.payload);
         if decoded.is_err() {
@@ -150,7 +151,13 @@ impl Spy {
         loop {
             match self.ears.next(Some(due)) {
                 Came::Message(raw) => {
-                    hear(&raw, &self.known, &mut self.watcher, &mut self.long, None);
+                    hear(
+                        &raw,
+                        &mut self.known,
+                        &mut self.watcher,
+                        &mut self.long,
+                        None,
+                    );
                 }
                 Came::Nothing => {}
                 Came::End => break,
@@ -204,7 +211,13 @@ impl Spy {
             match self.ears.next(Some(before)) {
                 Came::Message(raw) => {
                     let fields = fields.as_mut();
-                    hear(&raw, &self.known, &mut self.watcher, &mut self.long, fields);
+                    hear(
+                        &raw,
+                        &mut self.known,
+                        &mut self.watcher,
+                        &mut self.long,
+                        fields,
+                    );
                 }
                 Came::Nothing => {}
                 Came::End => return Ok(()),
