@@ -344,3 +344,38 @@ fn a_path_without_a_device_is_refused() {
         assert!(!out.exists());
     }
 }
+
+#[test]
+fn a_bus_that_is_asked_for_has_a_budget_however_short_the_check() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let said = run(&[
+        "check",
+        "--url",
+        "memq://",
+        "--duration",
+        "1s",
+        "--no-network",
+        "--no-tuning",
+        "--json",
+        "--deadline",
+        "10s",
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(series(&json, "realtime")["count"], 900, "nine tenths");
+    assert_eq!(series(&json, "one-way")["count"], 100);
+    assert!(
+        series(&json, "one-way")["deadline"].is_null(),
+        "of the beat alone"
+    );
+    let budget = &json["runs"][0]["message_budget"];
+    assert_eq!(
+        (&budget["packets"], &budget["unanswered"]),
+        (&100.into(), &0.into())
+    );
+    let words = json["runs"][0]["messages"]["answer"].as_str().unwrap();
+    assert!(words.contains("over memq://"), "{words}");
+}

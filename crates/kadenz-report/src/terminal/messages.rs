@@ -10,11 +10,10 @@ use crate::statistics::Percent;
 use crate::summary::Summary;
 use crate::verdict::messages;
 
-const HEADER: [&str; 10] = [
+const HEADER: [&str; 9] = [
     "subscriber",
     "received",
     "lost",
-    "in a row",
     "twice",
     "reordered",
     "dropped",
@@ -26,7 +25,8 @@ const HEADER: [&str; 10] = [
 const SHOWN: usize = 48;
 
 /// What became of the messages, in words and by subscriber, with the times from publishing on; absent
-/// in a run that published none.
+/// in a run that published none. The longest loss stands on the page and in JSON: the table is wide
+/// enough.
 pub(super) fn messages(summary: &Summary, style: Style) -> Option<String> {
     let counted = summary.run.messages.as_ref()?;
     let mut table = style.table();
@@ -51,7 +51,6 @@ fn row(subscriber: &Subscriber, counted: &Messages, summary: &Summary) -> Vec<Ce
         Cell::new(&subscriber.name),
         number(subscriber.received),
         coloured(number(subscriber.lost), subscriber.lost == 0),
-        number(subscriber.longest_loss),
         number(subscriber.duplicates),
         number(subscriber.reordered),
         number(subscriber.dropped + subscriber.overrun),
