@@ -59,6 +59,11 @@ pub const STEPS: &[Step] = &[
         run: steps::workspace,
     },
     Step {
+        name: "features",
+        about: "what plain Kadenz leaves out: shared memory, Zenoh, ROS 2's SQLite bags",
+        run: steps::features,
+    },
+    Step {
         name: "loom",
         about: "the phaser and the rings under every interleaving loom finds",
         run: steps::loom,

@@ -34,6 +34,23 @@ pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> 
     Ok(Outcome::of(success, "cargo test --workspace"))
 }
 
+/// The messages' providers and logs with every feature, which a plain build leaves out.
+pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    let mut command = repository.command("cargo");
+    command.args([
+        "test",
+        "-p",
+        "kadenz-msg",
+        "--all-features",
+        "--no-fail-fast",
+    ]);
+    command.args(["--test=providers", "--test=logs_golden"]);
+    command.args(["--", "--show-output"]);
+    name_tools(&mut command, tally);
+    let success = watch(&mut command, tally)?;
+    Ok(Outcome::of(success, "cargo test --all-features"))
+}
+
 /// Tests marked `cfg(loom)`: the file `tests/loom.rs` of a crate, and its modules named `loom`.
 pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let crates = crates_that_say(repository, "cfg(loom)")?;
