@@ -103,6 +103,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Came::Nothing => continue,
             Came::End => break,
         };
+        if known.may_have_asked(raw.channel) {
+            continue;
+        }
         known.ask_and_wait(raw.fingerprint(), &mut asked);
         let said = options.say(&raw, &known);
         if options.field.is_some()

@@ -68,6 +68,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     });
     loop {
         match ears.next(None) {
+            Came::Message(raw) if known.may_have_asked(raw.channel) => {}
             Came::Message(raw) => {
                 known.ask(raw.fingerprint());
                 watcher.hear(&(&raw).into());
@@ -222,7 +223,7 @@ impl Promises {
         Self {
             order: match guarantees.order {
                 Order::Kept => "kept",
-                Order::KeptPerChannel => "kept by channel",
+                Order::KeptPerChannel => "kept, by channel",
                 Order::AsDelivered => "as delivered",
             }
             .to_owned(),

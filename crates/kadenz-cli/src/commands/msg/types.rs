@@ -9,9 +9,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::msg::bus::Bus;
+use kadenz::msg::channel::Channel;
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::provider::Discovery;
-use kadenz::msg::service::types_on_wire::{FoundType, Look, TypeFinder};
+use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TypeFinder};
 use kadenz::msg::types::{Types, Value};
 
 /// Where the descriptions are.
@@ -113,6 +114,11 @@ impl Known {
         if let Some(Ok(Some(found))) = finder.map(|finder| finder.find(unknown, PATIENCE)) {
             self.learn(found);
         }
+    }
+
+    /// Whether a message may be a question of this program's own, which nobody wants to see here.
+    pub(super) fn may_have_asked(&self, channel: Channel) -> bool {
+        self.finder.is_some() && channel.as_str() == ASK
     }
 
     fn knows(&self, fingerprint: Fingerprint) -> bool {

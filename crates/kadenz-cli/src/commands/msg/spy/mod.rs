@@ -126,6 +126,9 @@ fn hear(
     long: &mut Throttle,
     fields: Option<&mut Fields>,
 ) {
+    if known.may_have_asked(raw.channel) {
+        return;
+    }
     watcher.hear(&raw.into());
     known.ask(raw.fingerprint());
     if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
