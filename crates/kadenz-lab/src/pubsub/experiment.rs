@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender};
 
 use kadenz_msg::bus::{Bus, Publisher, Subscription, SubscriptionOptions};
-use kadenz_msg::provider::{self, Provider};
+use kadenz_msg::provider::{self, InletCounters, Provider};
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::messages::Messages;
 use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
@@ -159,6 +159,7 @@ impl<'s> Ready<'s> {
                 books: Books::new(plan.publish.run, plan.publish.count),
                 recorders,
                 quit: quit.clone(),
+                before: InletCounters::default(),
                 trouble: None,
             };
             listeners.push((listener, names));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kadenz_msg::bus::{Bus, RecvError, Subscription};
+use kadenz_msg::provider::InletCounters;
 use kadenz_record::run::messages::Subscriber;
 use kadenz_rt::clock::MonotonicTime;
 
@@ -28,6 +29,8 @@ pub(super) struct Listener {
     pub(super) recorders: Recorders,
     /// Requested when nothing more will come.
     pub(super) quit: Stop,
+    /// What became of messages before any was measured: greetings may have come too fast.
+    pub(super) before: InletCounters,
     /// What went wrong while receiving, and how often.
     pub(super) trouble: Option<(RecvError, u64)>,
 }
@@ -42,6 +45,7 @@ impl Listener {
             Receiving::Blocking => LOOK,
             Receiving::Spinning => Duration::ZERO,
         };
+        self.before = self.bus.inlet_counters();
         let mut probe = Probe::default();
         while !self.books.is_complete() {
             match self.subscription.recv_into(&mut probe, timeout) {
@@ -71,8 +75,8 @@ impl Listener {
         let inlet = self.bus.inlet_counters();
         Subscriber {
             dropped: counters.dropped_oldest + counters.dropped_newest,
-            overrun: inlet.overrun,
-            incomplete: inlet.incomplete,
+            overrun: inlet.overrun.saturating_sub(self.before.overrun),
+            incomplete: inlet.incomplete.saturating_sub(self.before.incomplete),
             ..self.books.close(&self.name, published)
         }
     }

@@ -192,6 +192,7 @@ fn neither_loop_allocates() {
         books: Books::new(plan.publish.run, plan.publish.count),
         recorders,
         quit: Stop::default(),
+        before: kadenz_msg::provider::InletCounters::default(),
         trouble: None,
     };
     let of_listener = allocation_counter::measure(|| listener.run(station.origin));
