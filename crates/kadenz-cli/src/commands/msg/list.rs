@@ -235,6 +235,7 @@ impl Promises {
             .to_owned(),
             back_pressure: match guarantees.back_pressure {
                 BackPressure::None => "loses".to_owned(),
+                BackPressure::Bounded(0) => "is refused".to_owned(),
                 BackPressure::Bounded(ms) => format!("slows down, {ms} ms"),
             },
             history: match guarantees.history {
