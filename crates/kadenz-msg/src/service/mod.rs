@@ -13,6 +13,8 @@
 //! program's loop ([`Bus::beside`](crate::bus::Bus::beside)).
 
 pub mod clock_offset;
+#[rustfmt::skip]
+mod generated;
 pub mod heartbeat;
 pub mod messages;
 pub mod parameters;
