@@ -265,7 +265,10 @@ fn play_steps_at_each_line_and_loses_what_it_is_told_to() {
 /// Records a bus without end, that is as fast as it goes.
 fn recording(out: &Path, more: &[&str]) -> Child {
     let bus = url(&golden("events.lcmlog"), "speed=0&loop=yes");
-    kadenz(&["log", "record", &bus, "--out", text(out), "--json"])
+    // It ends by itself where a test fails before it ends it.
+    let bounded = ["--for", "60s", "--json"];
+    kadenz(&["log", "record", &bus, "--out", text(out)])
+        .args(bounded)
         .args(more)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
