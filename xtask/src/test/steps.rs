@@ -16,8 +16,11 @@ use crate::tools;
 /// How long each fuzz target runs here; `cargo xtask fuzz` runs one for longer.
 const FUZZ_SECONDS: u32 = 5;
 
-/// Modules that loom and Miri can say something about: those that share memory between threads.
-const SHARING_MODULES: [&str; 3] = ["phaser::", "recorder::", "ring::"];
+/// Modules that Miri can say something about, by crate: those that share memory between threads.
+const SHARING_MODULES: [(&str, &[&str]); 2] = [
+    ("kadenz-record", &["phaser::", "recorder::", "ring::"]),
+    ("kadenz-msg", &["log::record::ring::"]),
+];
 
 /// `cargo test --workspace`, with the tools found for the tests that need them.
 pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
@@ -88,24 +91,19 @@ pub fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
         let remedy = "rustup toolchain install nightly --profile minimal -c miri,rust-src";
         return Ok(Outcome::skipped("no Miri", remedy));
     }
-    let mut command = isolated(repository, "cargo", "miri");
-    // The crate has no unsafe code, so borrows hold by construction; what is looked for are races
-    // and orderings, and without the borrows Miri is twice as fast.
-    command.env(
-        "MIRIFLAGS",
-        "-Zmiri-disable-isolation -Zmiri-disable-stacked-borrows",
-    );
-    command.args([
-        "+nightly",
-        "miri",
-        "test",
-        "-p",
-        "kadenz-record",
-        "--lib",
-        "--",
-    ]);
-    command.args(SHARING_MODULES);
-    let success = watch(&mut command, tally)?;
+    let mut success = true;
+    for (package, modules) in SHARING_MODULES {
+        let mut command = isolated(repository, "cargo", "miri");
+        // The crates have no unsafe code, so borrows hold by construction; what is looked for are
+        // races and orderings, and without the borrows Miri is twice as fast.
+        command.env(
+            "MIRIFLAGS",
+            "-Zmiri-disable-isolation -Zmiri-disable-stacked-borrows",
+        );
+        command.args(["+nightly", "miri", "test", "-p", package, "--lib", "--"]);
+        command.args(modules);
+        success &= watch(&mut command, tally)?;
+    }
     Ok(Outcome::of(success, "a test in Miri"))
 }
 

@@ -60,6 +60,17 @@ pub enum LogError {
     /// next one is tried again.
     #[error("no room on the disk: {0}")]
     NoRoom(io::Error),
+    /// The log could not be brought to its end.
+    #[error(
+        "the log has no end, and its last {given_up} messages are not in it: {source}; \
+         `kadenz log recover` saves the rest"
+    )]
+    NoEnd {
+        /// How many messages were taken and are not in the log.
+        given_up: u64,
+        /// Why.
+        source: Box<LogError>,
+    },
 }
 
 impl LogError {
@@ -67,6 +78,11 @@ impl LogError {
     #[must_use]
     pub fn is_no_room(&self) -> bool {
         matches!(self, Self::NoRoom(_))
+    }
+
+    pub(crate) fn no_end(given_up: u64, source: Self) -> Self {
+        let source = Box::new(source);
+        Self::NoEnd { given_up, source }
     }
 
     /// What a write that failed means.

@@ -1,7 +1,7 @@
 //! Files that logs are written to, and one without room for tests.
 
 use std::fs::File;
-use std::io::{self, Seek as _, Write};
+use std::io::{self, Read as _, Seek as _, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,6 +12,12 @@ pub trait LogFile: Write + Send {
     /// # Errors
     /// Where the file system refuses.
     fn cut(&mut self, length: u64) -> io::Result<()>;
+
+    /// Reads what was written, at an offset; the next write goes to the end of the file all the same.
+    ///
+    /// # Errors
+    /// Where the file system refuses, the file was opened for writing alone, or is shorter.
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
 
     /// Brings what was written through the kernel's cache to the disk. Waits for the disk.
     ///
@@ -24,6 +30,13 @@ impl LogFile for File {
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.set_len(length)?;
         self.seek(io::SeekFrom::Start(length)).map(drop)
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.seek(io::SeekFrom::Start(offset))?;
+        let read = self.read_exact(into);
+        self.seek(io::SeekFrom::End(0))?;
+        read
     }
 
     fn to_disk(&mut self) -> io::Result<()> {
@@ -89,6 +102,14 @@ impl LogFile for SmallDisk {
         Ok(())
     }
 
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let file = self.lock();
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let bytes = file.get(from..).and_then(|it| it.get(..into.len()));
+        into.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
     fn to_disk(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -99,17 +120,19 @@ impl LogFile for SmallDisk {
 pub(crate) struct Appender {
     file: Box<dyn LogFile>,
     length: u64,
+    /// Whether there may be a part of a piece behind the length, or the file stands elsewhere.
+    torn: bool,
     /// Pieces that are not in the file yet.
     pub(crate) waiting: Vec<u8>,
 }
 
 impl Appender {
     pub(crate) fn new(file: Box<dyn LogFile>, length: u64) -> Self {
-        let waiting = Vec::new();
         Self {
             file,
             length,
-            waiting,
+            torn: false,
+            waiting: Vec::new(),
         }
     }
 
@@ -128,8 +151,11 @@ impl Appender {
         if self.waiting.is_empty() {
             return Ok(());
         }
+        self.mend()?;
         if let Err(error) = self.file.write_all(&self.waiting) {
-            self.file.cut(self.length)?;
+            self.torn = true;
+            // A disk that fails here too is asked again before the next piece.
+            let _ = self.mend();
             return Err(error);
         }
         self.length += self.waiting.len() as u64;
@@ -137,11 +163,27 @@ impl Appender {
         Ok(())
     }
 
+    /// Throws away the part of a piece that did not become whole.
+    fn mend(&mut self) -> io::Result<()> {
+        if self.torn {
+            self.file.cut(self.length)?;
+            self.torn = false;
+        }
+        Ok(())
+    }
+
     /// Throws away what waits and all of the file after so many bytes.
     pub(crate) fn cut(&mut self, length: u64) -> io::Result<()> {
         self.waiting.clear();
-        self.file.cut(length)?;
         self.length = length;
-        Ok(())
+        self.torn = true;
+        self.mend()
+    }
+
+    /// Reads what was written.
+    pub(crate) fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let read = self.file.read_at(offset, into);
+        self.torn |= read.is_err();
+        read
     }
 }

@@ -27,6 +27,7 @@ mod dictionary;
 mod entry;
 mod error;
 pub mod event;
+mod faulty;
 mod file;
 mod format;
 mod info;
@@ -44,6 +45,7 @@ use std::path::Path;
 pub use dictionary::{Dictionary, NoJson};
 pub use entry::{Entry, LCM_ENCODING, LoggedChannel, Schema};
 pub use error::LogError;
+pub use faulty::{Asked, Fault, Faults, FaultyFile};
 pub use file::{LogFile, SmallDisk};
 pub use format::Format;
 pub use info::{ChannelInfo, Damage, Info, Survey, survey};
@@ -114,7 +116,8 @@ pub trait LogWriter: Send {
     /// room for the index. Returns how many messages were given up for that.
     ///
     /// # Errors
-    /// Where not even that is possible; the file can be read by its reader all the same.
+    /// [`LogError::NoEnd`] where not even that is possible; the file can be read by its reader all the
+    /// same.
     fn finish(self: Box<Self>) -> Result<u64, LogError>;
 }
 
@@ -157,7 +160,9 @@ fn recognise(file: &mut File) -> io::Result<Option<Format>> {
 /// # Errors
 /// Where the file cannot be made, or the format is only read.
 pub fn create(path: &Path, format: Format) -> Result<Box<dyn LogWriter>, LogError> {
-    let file = File::create(path).map_err(LogError::at(path))?;
+    let mut open = File::options();
+    open.read(true).write(true).create(true).truncate(true);
+    let file = open.open(path).map_err(LogError::at(path))?;
     write_to(Box::new(file), format)
 }
 

@@ -46,7 +46,8 @@ impl OutputOptions {
             );
         }
         let mut options = File::options();
-        options.write(true);
+        // An MCAP file's index is read back from it at its end.
+        options.read(true).write(true);
         let file = if self.force {
             options.create(true).truncate(true).open(&self.out)
         } else {

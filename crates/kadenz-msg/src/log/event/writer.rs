@@ -74,8 +74,9 @@ impl LogWriter for EventWriter {
 
     fn finish(mut self: Box<Self>) -> Result<u64, LogError> {
         match self.flush() {
+            Ok(()) => Ok(0),
             Err(error) if error.is_no_room() => Ok(self.waiting),
-            result => result.map(|()| 0),
+            Err(error) => Err(LogError::no_end(self.waiting, error)),
         }
     }
 }

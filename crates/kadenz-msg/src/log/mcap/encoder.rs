@@ -1,9 +1,10 @@
-//! The bytes of an MCAP file, sans-IO: chunks as they fill, the summary at the end.
+//! The bytes of an MCAP file, sans-IO: chunks as they fill, and what the summary needs of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
+use super::index::{ChunkIndex, ChunkPlace};
 use super::records::Put as _;
 use super::{MAGIC, Options, op};
 use crate::log::compression::Compression;
@@ -14,12 +15,12 @@ pub(super) struct Encoder {
     compression: Compression,
     channels: HashMap<Arc<LoggedChannel>, u16>,
     /// Schemas and channels as records, in the order of their numbers from 1.
-    schemas: Vec<(Arc<Schema>, Vec<u8>)>,
-    channel_records: Vec<(u16, Vec<u8>)>,
+    pub(super) schemas: Vec<(Arc<Schema>, Vec<u8>)>,
+    pub(super) channel_records: Vec<(u16, Vec<u8>)>,
     /// What the last message's channel was, so that it is not looked up again.
     last: Option<(Arc<LoggedChannel>, u16)>,
     chunk: Chunk,
-    pub(super) chunks: Vec<ChunkPlace>,
+    pub(super) index: ChunkIndex,
     pub(super) attachments: Vec<Indexed>,
     pub(super) metadata: Vec<Indexed>,
 }
@@ -34,28 +35,10 @@ struct Chunk {
     schemas: Vec<bool>,
 }
 
-/// A chunk that was written, for its index.
-pub(super) struct ChunkPlace {
-    pub(super) offset: u64,
-    length: u64,
-    span: (i64, i64),
-    compressed: u64,
-    uncompressed: u64,
-    /// For each channel: where its message index lies, and how many messages there are.
-    indexes: Vec<(u16, u64, u64)>,
-    index_length: u64,
-}
-
-impl ChunkPlace {
-    pub(super) fn messages(&self) -> u64 {
-        self.indexes.iter().map(|(_, _, messages)| messages).sum()
-    }
-}
-
 /// An attachment or metadata record that was written, with its index record's content.
 pub(super) struct Indexed {
     offset: u64,
-    content: Vec<u8>,
+    pub(super) content: Vec<u8>,
 }
 
 /// Why a message is no message of an MCAP file.
@@ -71,7 +54,7 @@ impl Encoder {
             channel_records: Vec::new(),
             last: None,
             chunk: Chunk::default(),
-            chunks: Vec::new(),
+            index: ChunkIndex::default(),
             attachments: Vec::new(),
             metadata: Vec::new(),
         }
@@ -226,7 +209,7 @@ impl Encoder {
             put_message_index(*channel, messages, into);
         }
         place.index_length = (into.len() - indexes) as u64;
-        self.chunks.push(place);
+        self.index.push(&place, self.compression);
         self.chunk.records.clear();
         self.chunk.index.clear();
         self.chunk.schemas.clear();
@@ -237,86 +220,6 @@ impl Encoder {
     pub(super) fn forget_from(&mut self, offset: u64) {
         self.attachments.retain(|it| it.offset < offset);
         self.metadata.retain(|it| it.offset < offset);
-    }
-
-    /// All behind the last chunk: the end of the data, the summary, and the footer.
-    pub(super) fn end(&self, offset: u64, into: &mut Vec<u8>) {
-        let begin = into.len();
-        into.record(op::DATA_END, |content| content.put_u32(0));
-        let summary = into.len();
-        let mut groups = Vec::new();
-        let mut group = |op: u8, into: &mut Vec<u8>, put: &mut dyn FnMut(&mut Vec<u8>)| {
-            let from = into.len();
-            put(into);
-            if into.len() > from {
-                groups.push((op, from, into.len() - from));
-            }
-        };
-        group(op::SCHEMA, into, &mut |into| {
-            self.schemas
-                .iter()
-                .for_each(|(_, it)| into.extend_from_slice(it));
-        });
-        group(op::CHANNEL, into, &mut |into| {
-            let records = self.channel_records.iter();
-            records.for_each(|(_, it)| into.extend_from_slice(it));
-        });
-        group(op::STATISTICS, into, &mut |into| self.statistics(into));
-        group(op::CHUNK_INDEX, into, &mut |into| {
-            self.chunks
-                .iter()
-                .for_each(|it| put_chunk_index(it, self.compression, into));
-        });
-        for (number, indexed) in [
-            (op::ATTACHMENT_INDEX, &self.attachments),
-            (op::METADATA_INDEX, &self.metadata),
-        ] {
-            group(number, into, &mut |into| {
-                for it in indexed {
-                    into.record(number, |content| content.extend_from_slice(&it.content));
-                }
-            });
-        }
-        let at = |place: usize| offset + (place - begin) as u64;
-        let offsets = into.len();
-        for (number, from, length) in groups {
-            into.record(op::SUMMARY_OFFSET, |content| {
-                content.push(number);
-                content.put_u64(at(from));
-                content.put_u64(length as u64);
-            });
-        }
-        into.push(op::FOOTER);
-        into.put_u64(20);
-        into.put_u64(at(summary));
-        into.put_u64(at(offsets));
-        let crc = crc32fast::hash(&into[summary..]);
-        into.put_u32(crc);
-        into.extend_from_slice(MAGIC);
-    }
-
-    fn statistics(&self, into: &mut Vec<u8>) {
-        let mut counts = BTreeMap::<u16, u64>::new();
-        for (channel, _, messages) in self.chunks.iter().flat_map(|it| &it.indexes) {
-            *counts.entry(*channel).or_default() += messages;
-        }
-        let first = self.chunks.iter().map(|it| it.span.0).min();
-        let last = self.chunks.iter().map(|it| it.span.1).max();
-        into.record(op::STATISTICS, |content| {
-            content.put_u64(counts.values().sum());
-            content.put_u16(self.schemas.len() as u16);
-            content.put_u32(self.channel_records.len() as u32);
-            content.put_u32(self.attachments.len() as u32);
-            content.put_u32(self.metadata.len() as u32);
-            content.put_u32(self.chunks.len() as u32);
-            content.put_time(first.unwrap_or(0));
-            content.put_time(last.unwrap_or(0));
-            content.put_u32((counts.len() * 10) as u32);
-            for (channel, messages) in &counts {
-                content.put_u16(*channel);
-                content.put_u64(*messages);
-            }
-        });
     }
 
     /// Puts an attachment at that offset of the file.
@@ -380,23 +283,5 @@ fn put_message_index(channel: u16, messages: &[(i64, u64)], into: &mut Vec<u8>) 
             content.put_time(*time);
             content.put_u64(*offset);
         }
-    });
-}
-
-fn put_chunk_index(chunk: &ChunkPlace, compression: Compression, into: &mut Vec<u8>) {
-    into.record(op::CHUNK_INDEX, |content| {
-        content.put_time(chunk.span.0);
-        content.put_time(chunk.span.1);
-        content.put_u64(chunk.offset);
-        content.put_u64(chunk.length);
-        content.put_u32((chunk.indexes.len() * 10) as u32);
-        for (channel, offset, _) in &chunk.indexes {
-            content.put_u16(*channel);
-            content.put_u64(*offset);
-        }
-        content.put_u64(chunk.index_length);
-        content.put_counted(compression.as_str().as_bytes());
-        content.put_u64(chunk.compressed);
-        content.put_u64(chunk.uncompressed);
     });
 }

@@ -6,9 +6,11 @@
 //! refers to, so that a log decodes itself for ever.
 
 mod encoder;
+mod index;
 mod reader;
 mod records;
 mod scan;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -36,6 +38,9 @@ mod op {
     pub(super) const METADATA_INDEX: u8 = 0x0d;
     pub(super) const SUMMARY_OFFSET: u8 = 0x0e;
     pub(super) const DATA_END: u8 = 0x0f;
+    /// A part of the index, within the data: numbers from 0x80 on are for such, and passed over by
+    /// whoever does not know them.
+    pub(super) const KADENZ_INDEX: u8 = 0xb1;
 }
 
 /// A record's number and its length stand before it.

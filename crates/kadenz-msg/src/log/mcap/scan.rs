@@ -78,8 +78,7 @@ impl Names {
     }
 }
 
-/// The longest summary and the longest single record that is read at once.
-const LONGEST_SUMMARY: u64 = 1 << 30;
+/// The longest record that is read at once.
 pub(super) const LONGEST_RECORD: u64 = 1 << 28;
 
 /// Messages outside of chunks are gathered to about so much.
@@ -143,29 +142,54 @@ impl<S: Source> Scan<'_, S> {
         else {
             return Ok(false);
         };
-        if !self.map.complete || start == 0 || start > footer || footer - start > LONGEST_SUMMARY {
+        if !self.map.complete || start == 0 || start > footer {
             return Ok(false);
         }
-        let summary = self.bytes(start, footer + RECORD_HEAD + FOOTER - 4 - start)?;
-        if crc != 0 && crc != crc32fast::hash(&summary) {
+        let Some(mut found) = self.take_summary(start, footer)? else {
             return Ok(false);
-        }
-        let records = &summary[..usize::try_from(footer - start).unwrap_or(0)];
-        Ok(self.take_summary(records, start).is_some() && self.has_index())
+        };
+        found.update(&bytes[..(RECORD_HEAD + FOOTER - 4) as usize]);
+        Ok((crc == 0 || crc == found.finalize()) && self.has_index())
     }
 
-    fn take_summary(&mut self, records: &[u8], start: u64) -> Option<()> {
-        let mut records = Fields(records);
-        while !records.0.is_empty() {
-            let (number, content) = records.record()?;
-            let mut fields = Fields(content);
-            match number {
-                op::CHUNK_INDEX => self.chunk_index(&mut fields, start)?,
-                op::STATISTICS => self.statistics(&mut fields)?,
-                op::ATTACHMENT_INDEX => self.map.attachments.push(fields.u64()?),
-                op::METADATA_INDEX => self.map.metadata.push(fields.u64()?),
-                _ => self.map.names.learn(number, content),
+    /// Takes over the records of the summary one by one, as a long log's is longer than what should
+    /// lie in memory. Returns the checksum of all of it.
+    fn take_summary(
+        &mut self,
+        start: u64,
+        footer: u64,
+    ) -> Result<Option<crc32fast::Hasher>, LogError> {
+        let mut crc = crc32fast::Hasher::new();
+        let (mut at, mut record) = (start, Vec::new());
+        self.source.seek(SeekFrom::Start(start))?;
+        while at < footer {
+            let Some((number, length)) = self.head(at)? else {
+                return Ok(None);
+            };
+            if length > LONGEST_RECORD.min(footer.saturating_sub(at + RECORD_HEAD)) {
+                return Ok(None);
             }
+            crc.update(&[number]);
+            crc.update(&length.to_le_bytes());
+            record.clear();
+            self.source.by_ref().take(length).read_to_end(&mut record)?;
+            crc.update(&record);
+            if self.take_record(number, &record, start).is_none() {
+                return Ok(None);
+            }
+            at += RECORD_HEAD + length;
+        }
+        Ok(Some(crc))
+    }
+
+    fn take_record(&mut self, number: u8, content: &[u8], start: u64) -> Option<()> {
+        let mut fields = Fields(content);
+        match number {
+            op::CHUNK_INDEX => self.chunk_index(&mut fields, start)?,
+            op::STATISTICS => self.statistics(&mut fields)?,
+            op::ATTACHMENT_INDEX => self.map.attachments.push(fields.u64()?),
+            op::METADATA_INDEX => self.map.metadata.push(fields.u64()?),
+            _ => self.map.names.learn(number, content),
         }
         Some(())
     }

@@ -35,6 +35,7 @@ fn writer(disk: &SmallDisk, compression: Compression) -> Box<McapWriter> {
         compression,
         chunk_bytes: 4096,
         profile: "lcm".to_owned(),
+        ..Options::default()
     };
     Box::new(McapWriter::new(Box::new(disk.clone()), &options).unwrap())
 }
@@ -227,5 +228,54 @@ proptest! {
         bytes[at] = value;
         let mut reader = reader(&bytes);
         prop_assert!(rest(&mut reader).len() <= 100);
+    }
+}
+
+/// A day at 100 MB/s, in virtual time.
+#[test]
+fn chunks_grow_with_the_file() {
+    let (mut length, mut chunks) = (0_u64, 0_u32);
+    let options = Options::default();
+    let bytes = |length| {
+        super::writer::chunk_bytes(options.chunk_bytes, options.longest_chunk_bytes, length)
+    };
+    assert_eq!(bytes(1 << 30), 1 << 20);
+    while length < 24 * 3600 * 100_000_000 {
+        length += bytes(length) as u64;
+        chunks += 1;
+    }
+    assert_eq!(bytes(length), 16 << 20);
+    assert!((537_000..538_000).contains(&chunks), "{chunks}");
+}
+
+/// The index has gone into the file in part, and there is no room for all of it: chunks are given up
+/// beyond what is in memory.
+#[test]
+fn a_spilled_index_gives_way_too_when_the_disk_is_full() {
+    let channels = ["POSE", "IMU", "GPS"].map(channel);
+    let options = Options {
+        compression: Compression::None,
+        chunk_bytes: 1,
+        longest_chunk_bytes: 1,
+        ..Options::default()
+    };
+    for more in [0, 30_000, 600_000] {
+        let disk = SmallDisk::with_room(u64::MAX);
+        let mut writer = Box::new(McapWriter::new(Box::new(disk.clone()), &options).unwrap());
+        for n in 0..25_000 {
+            writer.write(&entry(&channels[n as usize % 3], n)).unwrap();
+        }
+        disk.set_room(disk.contents().len() as u64 + more);
+        let given_up = writer.finish().unwrap();
+        assert!((3_000..20_000).contains(&given_up), "{given_up}");
+        let bytes = disk.contents();
+        let mut reader = reader(&bytes);
+        let info = reader.info().unwrap();
+        assert_eq!(info.complete, Some(true));
+        assert_eq!(info.messages + given_up, 25_000);
+        let all = rest(&mut reader);
+        let numbers = all.iter().map(|it| it.sequence);
+        assert!(numbers.eq(0..25_000 - given_up as u32));
+        assert!(reader.damage().is_none());
     }
 }

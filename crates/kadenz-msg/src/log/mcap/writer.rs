@@ -3,6 +3,7 @@ use std::io;
 use kadenz_rt::clock::WallTime;
 
 use super::encoder::Encoder;
+use super::summary;
 use crate::log::compression::Compression;
 use crate::log::file::Appender;
 use crate::log::{Entry, Format, LogError, LogFile, LogWriter};
@@ -14,23 +15,29 @@ pub struct Options {
     pub compression: Compression,
     /// How many bytes of messages make a chunk, before compression.
     pub chunk_bytes: usize,
+    /// Up to how many bytes chunks grow as the file does, by a byte for each 8 KiB of it, so that
+    /// its index stays short; a day at 100 MB/s has half a million chunks.
+    pub longest_chunk_bytes: usize,
     /// What the file promises of itself, in MCAP's words; `lcm` for logs of LCM messages.
     pub profile: String,
 }
 
 impl Default for Options {
-    /// LZ4, chunks of 1 MiB, no profile.
+    /// LZ4, chunks of 1 MiB and later up to 16, no profile.
     fn default() -> Self {
         Self {
             compression: Compression::default(),
             chunk_bytes: 1 << 20,
+            longest_chunk_bytes: 16 << 20,
             profile: String::new(),
         }
     }
 }
 
-/// Writes MCAP. Holds the chunk that is being filled in memory, and what the index at the end needs:
-/// about 100 bytes a chunk, and 18 for each channel in it.
+/// Writes MCAP. Holds the chunk that is being filled in memory, and the last MiB of what the index at
+/// the end needs; what of it is older lies in the file, between chunks, as a record that other programs
+/// pass over. In a file that was opened for writing alone it cannot be read again at the end and stays
+/// in memory: about 80 bytes a chunk, and 20 for each channel in it.
 ///
 /// ```
 /// use kadenz_msg::log::mcap::{McapWriter, Options};
@@ -49,7 +56,14 @@ pub struct McapWriter {
     file: Appender,
     encoder: Encoder,
     chunk_bytes: usize,
+    longest_chunk_bytes: usize,
 }
+
+/// A chunk holds this part of the file before it, once that is more than it holds at least.
+const CHUNK_OF_FILE: u64 = 1 << 13;
+
+/// Longer ones would be no joy to a reader, who holds a whole one in memory.
+const LONGEST_CHUNK: usize = 64 << 20;
 
 impl McapWriter {
     /// Begins an MCAP file in an empty file.
@@ -64,6 +78,7 @@ impl McapWriter {
             file,
             encoder: Encoder::new(options.compression),
             chunk_bytes: options.chunk_bytes.max(1),
+            longest_chunk_bytes: options.longest_chunk_bytes.min(LONGEST_CHUNK),
         })
     }
 
@@ -97,36 +112,67 @@ impl McapWriter {
         self.file.put()?;
         let offset = self.file.length();
         self.encoder.end_chunk(offset, &mut self.file.waiting)?;
-        self.file.put()
+        self.file.put()?;
+        self.encoder.index.spill(&mut self.file);
+        Ok(())
     }
 
-    /// Writes index and footer; where there is no room, last chunks give theirs.
-    fn end(&mut self) -> Result<u64, LogError> {
-        let mut given_up = 0;
+    /// Writes index and footer; where there is no room, last chunks give theirs. Adds the messages of
+    /// those to what was given up.
+    fn end(&mut self, given_up: &mut u64) -> Result<(), LogError> {
         loop {
-            let offset = self.file.length();
-            self.encoder.end(offset, &mut self.file.waiting);
-            let error = match self.file.put() {
-                Ok(()) => return Ok(given_up),
+            let begin = self.file.length();
+            let error = match summary::put(&self.encoder, &mut self.file) {
+                Ok(()) => return Ok(()),
                 Err(error) => LogError::of_write(error),
             };
-            let Some(chunk) = error
-                .is_no_room()
-                .then(|| self.encoder.chunks.pop())
-                .flatten()
-            else {
+            let had_room = self.file.written() - begin;
+            self.file.cut(begin)?;
+            if !error.is_no_room() {
                 return Err(error);
+            }
+            let missing = self.encoder.index.bytes().saturating_sub(had_room);
+            *given_up += self.give_up(missing)?.ok_or(error)?;
+        }
+    }
+
+    /// Makes room of so many bytes, and of one chunk at least, at the end of the file. Returns how many
+    /// messages were there; `None` where there is no chunk any more.
+    fn give_up(&mut self, bytes: u64) -> io::Result<Option<u64>> {
+        let (from, mut messages) = (self.file.length(), None);
+        while messages.is_none() || from - self.file.length() < bytes {
+            let Some(chunk) = self.encoder.index.pop(&mut self.file)? else {
+                break;
             };
-            given_up += chunk.messages();
+            *messages.get_or_insert(0) += chunk.messages;
             self.encoder.forget_from(chunk.offset);
             self.file.cut(chunk.offset)?;
         }
+        Ok(messages)
+    }
+
+    /// Gives up what is not in the file.
+    fn give_up_waiting(&mut self) -> u64 {
+        let mut given_up = self.encoder.chunk_messages();
+        // What waits is the last chunk that was ended, which is listed already.
+        let written = self.file.written();
+        if let Some(chunk) = self.encoder.index.pop_from(written) {
+            given_up += chunk.messages;
+        }
+        self.encoder.forget_from(written);
+        self.file.waiting.clear();
+        given_up
     }
 }
 
 impl LogWriter for McapWriter {
     fn write(&mut self, entry: &Entry) -> Result<(), LogError> {
-        if self.encoder.chunk_bytes() >= self.chunk_bytes || !self.file.waiting.is_empty() {
+        let full = chunk_bytes(
+            self.chunk_bytes,
+            self.longest_chunk_bytes,
+            self.file.length(),
+        );
+        if self.encoder.chunk_bytes() >= full || !self.file.waiting.is_empty() {
             self.end_chunk().map_err(LogError::of_write)?;
         }
         self.encoder.add(entry).map_err(|what| LogError::Unfit {
@@ -146,22 +192,27 @@ impl LogWriter for McapWriter {
 
     fn finish(mut self: Box<Self>) -> Result<u64, LogError> {
         let mut given_up = 0;
-        if let Err(error) = self.flush() {
-            if !error.is_no_room() {
-                return Err(error);
+        let result = match self.flush() {
+            Err(error) if !error.is_no_room() => {
+                given_up = self.give_up_waiting();
+                Err(error)
             }
-            given_up = self.encoder.chunk_messages();
-            // What waits is the last chunk that was ended, which is listed already.
-            if let Some(chunk) = self
-                .encoder
-                .chunks
-                .pop_if(|it| it.offset >= self.file.written())
-            {
-                given_up += chunk.messages();
+            flushed => {
+                if flushed.is_err() {
+                    given_up = self.give_up_waiting();
+                }
+                self.end(&mut given_up)
             }
-            self.encoder.forget_from(self.file.written());
-            self.file.waiting.clear();
+        };
+        match result {
+            Ok(()) => Ok(given_up),
+            Err(source) => Err(LogError::no_end(given_up, source)),
         }
-        Ok(given_up + self.end()?)
     }
+}
+
+/// How many bytes of messages make a chunk in a file of that length.
+pub(super) fn chunk_bytes(least: usize, most: usize, length: u64) -> usize {
+    let grown = usize::try_from(length / CHUNK_OF_FILE).unwrap_or(usize::MAX);
+    grown.min(most).max(least)
 }

@@ -1,11 +1,12 @@
 //! Which files a recorder writes, one after the other.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RecordOptions;
 use crate::log::mcap::{self, McapWriter};
-use crate::log::{Format, LogError, LogWriter, event};
+use crate::log::{Format, LogError, LogFile, LogWriter, event};
 
 /// Which files, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,16 +18,35 @@ pub enum Naming {
     Rotating(u32),
 }
 
+/// Makes an empty file under a name; the `bool` says whether one that is there may be overwritten.
+/// Called by the writing thread.
+pub type MakeFile = Box<dyn FnMut(&Path, bool) -> io::Result<Box<dyn LogFile>> + Send>;
+
+/// Makes a file of the file system.
+pub(super) fn make_file(path: &Path, overwrite: bool) -> io::Result<Box<dyn LogFile>> {
+    let mut open = File::options();
+    // An MCAP file's index is read back from it at its end.
+    open.read(true).write(true);
+    let file = if overwrite {
+        open.create(true).truncate(true).open(path)
+    } else {
+        open.create_new(true).open(path)
+    };
+    Ok(Box::new(file?))
+}
+
 /// Makes the files.
 pub(super) struct Files {
     path: PathBuf,
+    make: MakeFile,
     made: u32,
 }
 
 impl Files {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(path: &Path, make: MakeFile) -> Self {
         let path = path.to_owned();
-        Self { path, made: 0 }
+        let made = 0;
+        Self { path, make, made }
     }
 
     /// Makes the next file. Refuses to overwrite one that was there before the recording.
@@ -39,14 +59,7 @@ impl Files {
                 numbered(&self.path, "-0")
             }
         };
-        let mut open = File::options();
-        open.write(true);
-        let file = if options.overwrite {
-            open.create(true).truncate(true).open(&path)
-        } else {
-            open.create_new(true).open(&path)
-        };
-        let file = Box::new(file.map_err(LogError::at(&path))?);
+        let file = (self.make)(&path, options.overwrite).map_err(LogError::at(&path))?;
         let writer: Box<dyn LogWriter> = match options.format {
             Format::EventLog => Box::new(event::EventWriter::new(file)),
             _ => Box::new(mcap_writer(file, options).inspect_err(|_| {
@@ -65,7 +78,7 @@ pub(super) struct Opened {
     pub(super) writer: Box<dyn LogWriter>,
 }
 
-fn mcap_writer(file: Box<File>, options: &RecordOptions) -> Result<McapWriter, LogError> {
+fn mcap_writer(file: Box<dyn LogFile>, options: &RecordOptions) -> Result<McapWriter, LogError> {
     let mut writer = McapWriter::new(
         file,
         &mcap::Options {

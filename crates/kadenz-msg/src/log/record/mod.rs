@@ -6,6 +6,8 @@
 
 mod books;
 mod files;
+#[cfg(all(test, loom))]
+mod loom;
 mod ring;
 #[cfg(test)]
 mod tests;
@@ -22,7 +24,7 @@ use kadenz_rt::clock::{self, WallTime};
 use books::Books;
 pub use books::ChannelCounts;
 use files::Files;
-pub use files::Naming;
+pub use files::{MakeFile, Naming};
 use ring::{Head, Producer};
 
 use super::compression::Compression;
@@ -186,6 +188,20 @@ impl Recorder {
         options: &RecordOptions,
         describe: Describe,
     ) -> Result<Self, LogError> {
+        Self::start_on(Box::new(files::make_file), path, options, describe)
+    }
+
+    /// As [`Recorder::start`], into files that `make` makes: in memory, or such as fail for a test
+    /// ([`FaultyFile`](super::FaultyFile)).
+    ///
+    /// # Errors
+    /// Where the file cannot be made.
+    pub fn start_on(
+        make: MakeFile,
+        path: &Path,
+        options: &RecordOptions,
+        describe: Describe,
+    ) -> Result<Self, LogError> {
         let (producer, consumer) = ring::ring(options.queue_bytes);
         let shared = Arc::new(Shared {
             books: Books::new(options.most_channels),
@@ -195,7 +211,7 @@ impl Recorder {
             files: Mutex::default(),
             trouble: Mutex::default(),
         });
-        let first = Files::new(path);
+        let first = Files::new(path, make);
         let writing =
             writing::Writing::begin(options, consumer, Arc::clone(&shared), describe, first)?;
         let thread = std::thread::Builder::new().name("log".to_owned());

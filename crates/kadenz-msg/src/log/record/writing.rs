@@ -244,7 +244,10 @@ impl Writing {
                 self.shared.given_up.fetch_add(given_up, Ordering::Relaxed);
             }
             Err(error) => {
-                let text = format!("{} has no end: {error}", open.path.display());
+                if let LogError::NoEnd { given_up, .. } = &error {
+                    self.shared.given_up.fetch_add(*given_up, Ordering::Relaxed);
+                }
+                let text = format!("{}: {error}", open.path.display());
                 *lock(&self.shared.trouble) = Some(text);
             }
         }

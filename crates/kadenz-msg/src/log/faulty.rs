@@ -1,0 +1,124 @@
+//! A file on a disk that fails as it is told to, for tests of what happens then.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::thread;
+use std::time::Duration;
+
+use super::LogFile;
+
+/// What is asked of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// To write so many bytes.
+    Write(usize),
+    /// To become so many bytes short.
+    Cut(u64),
+    /// To read so many bytes.
+    Read(usize),
+}
+
+/// What the disk does about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Its work.
+    None,
+    /// Its work, after a while.
+    Stall(Duration),
+    /// It writes no more than so many bytes, at least one; reads and cuts are well.
+    Short(usize),
+    /// Nothing, and says so: [`io::ErrorKind::Interrupted`] as a signal would, `StorageFull`, or
+    /// `Other` as a disk that is broken.
+    Error(io::ErrorKind),
+    /// As an error, but a part was written before: so many bytes.
+    Torn(usize, io::ErrorKind),
+}
+
+/// What says which fault comes; it may wait itself, which is a stall until a test has seen enough.
+pub type Faults = Box<dyn FnMut(Asked) -> Fault + Send>;
+
+/// A file with faults.
+///
+/// ```
+/// use kadenz_msg::log::mcap::{McapWriter, Options};
+/// use kadenz_msg::log::{Asked, Entry, Fault, FaultyFile, LogWriter as _, SmallDisk};
+///
+/// let disk = SmallDisk::with_room(1 << 20);
+/// // A signal comes before every other write, and no write is longer than seven bytes.
+/// let mut calls = 0;
+/// let faults = Box::new(move |_: Asked| {
+///     calls += 1;
+///     if calls % 2 == 0 { Fault::Error(std::io::ErrorKind::Interrupted) } else { Fault::Short(7) }
+/// });
+/// let file = Box::new(FaultyFile::new(Box::new(disk.clone()), faults));
+/// let mut writer = McapWriter::new(file, &Options::default())?;
+/// writer.write(&Entry::default())?;
+/// assert_eq!(Box::new(writer).finish()?, 0);
+/// assert!(disk.contents().ends_with(b"\x89MCAP0\r\n"));
+/// # Ok::<(), kadenz_msg::log::LogError>(())
+/// ```
+pub struct FaultyFile {
+    file: Box<dyn LogFile>,
+    faults: Faults,
+}
+
+impl FaultyFile {
+    /// Before a file, which gets what the faults leave.
+    #[must_use]
+    pub fn new(file: Box<dyn LogFile>, faults: Faults) -> Self {
+        Self { file, faults }
+    }
+
+    /// Asks what happens, and waits where that is to wait. How many bytes are written, and what fails
+    /// afterwards.
+    fn ask(&mut self, asked: Asked) -> (usize, io::Result<()>) {
+        match (self.faults)(asked) {
+            Fault::None => (usize::MAX, Ok(())),
+            Fault::Stall(time) => {
+                thread::sleep(time);
+                (usize::MAX, Ok(()))
+            }
+            Fault::Short(bytes) => (bytes.max(1), Ok(())),
+            Fault::Error(kind) => (0, Err(kind.into())),
+            Fault::Torn(bytes, kind) => (bytes, Err(kind.into())),
+        }
+    }
+}
+
+impl fmt::Debug for FaultyFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("FaultyFile").finish_non_exhaustive()
+    }
+}
+
+impl Write for FaultyFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (most, result) = self.ask(Asked::Write(bytes.len()));
+        let part = &bytes[..most.min(bytes.len())];
+        if result.is_err() {
+            self.file.write_all(part)?;
+        }
+        result?;
+        self.file.write(part)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl LogFile for FaultyFile {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.ask(Asked::Cut(length)).1?;
+        self.file.cut(length)
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.ask(Asked::Read(into.len())).1?;
+        self.file.read_at(offset, into)
+    }
+
+    fn to_disk(&mut self) -> io::Result<()> {
+        self.file.to_disk()
+    }
+}

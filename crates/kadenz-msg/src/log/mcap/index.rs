@@ -1,0 +1,237 @@
+//! Where the chunks of a file lie that is being written: the latest ones in memory, those before in
+//! the file itself, so that memory does not grow with the file.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::records::{Fields, Put as _};
+use super::{RECORD_HEAD, op};
+use crate::log::compression::Compression;
+use crate::log::file::Appender;
+
+/// How much of the index is held in memory before it goes into the file.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// A chunk that was written, for its index.
+pub(super) struct ChunkPlace {
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) span: (i64, i64),
+    pub(super) compressed: u64,
+    pub(super) uncompressed: u64,
+    /// For each channel: where its message index lies, and how many messages there are.
+    pub(super) indexes: Vec<(u16, u64, u64)>,
+    pub(super) index_length: u64,
+}
+
+impl ChunkPlace {
+    /// As a record of MCAP's summary.
+    fn put(&self, compression: Compression, into: &mut Vec<u8>) {
+        into.record(op::CHUNK_INDEX, |content| {
+            content.put_time(self.span.0);
+            content.put_time(self.span.1);
+            content.put_u64(self.offset);
+            content.put_u64(self.length);
+            content.put_u32((self.indexes.len() * 10) as u32);
+            for (channel, offset, _) in &self.indexes {
+                content.put_u16(*channel);
+                content.put_u64(*offset);
+            }
+            content.put_u64(self.index_length);
+            content.put_counted(compression.as_str().as_bytes());
+            content.put_u64(self.compressed);
+            content.put_u64(self.uncompressed);
+        });
+    }
+}
+
+/// A part of the index that lies in the file, as a record that other programs pass over.
+struct Block {
+    /// Where the record begins.
+    offset: u64,
+    /// How long its content is.
+    length: usize,
+}
+
+/// The index of a file that is being written.
+///
+/// An entry is a chunk index record, as it will stand in the summary, a chunk's number of messages by
+/// channel, and the entry's own length, by which the last one is found.
+#[derive(Default)]
+pub(super) struct ChunkIndex {
+    recent: Vec<u8>,
+    blocks: Vec<Block>,
+    /// Whether the file could not be read: then all stays in memory.
+    kept: bool,
+    pub(super) chunks: u64,
+    /// How many messages each channel has.
+    pub(super) messages: BTreeMap<u16, u64>,
+}
+
+/// What is told of the last chunk when it is taken back.
+pub(super) struct GivenUp {
+    pub(super) offset: u64,
+    pub(super) messages: u64,
+}
+
+/// An entry as it lies in memory.
+struct Entry<'a> {
+    record: &'a [u8],
+    counts: &'a [u8],
+}
+
+impl Entry<'_> {
+    /// The first and last time of the chunk, and where it lies.
+    fn place(&self) -> Option<((i64, i64), u64)> {
+        let mut fields = Fields(self.record.get(RECORD_HEAD as usize..)?);
+        Some(((fields.time()?, fields.time()?), fields.u64()?))
+    }
+
+    fn counts(&self) -> impl Iterator<Item = (u16, u64)> {
+        let mut fields = Fields(self.counts);
+        std::iter::from_fn(move || Some((fields.u16()?, fields.u64()?)))
+    }
+}
+
+impl ChunkIndex {
+    pub(super) fn push(&mut self, place: &ChunkPlace, compression: Compression) {
+        let begin = self.recent.len();
+        place.put(compression, &mut self.recent);
+        for (channel, _, messages) in &place.indexes {
+            self.recent.put_u16(*channel);
+            self.recent.put_u64(*messages);
+            *self.messages.entry(*channel).or_default() += messages;
+        }
+        self.recent.put_u32(place.indexes.len() as u32);
+        let length = self.recent.len() - begin;
+        self.recent.put_u32(length as u32);
+        self.chunks += 1;
+    }
+
+    /// Puts the entries in memory into the file, once they are many. What cannot be put there now is
+    /// tried again later; what cannot be read from there stays in memory.
+    pub(super) fn spill(&mut self, file: &mut Appender) {
+        if self.kept || self.recent.len() < BLOCK_BYTES || !file.waiting.is_empty() {
+            return;
+        }
+        let offset = file.length();
+        let recent = &self.recent;
+        file.waiting.record(op::KADENZ_INDEX, |content| {
+            content.extend_from_slice(recent)
+        });
+        if file.put().is_err() {
+            file.waiting.clear();
+            return;
+        }
+        let block = Block {
+            offset,
+            length: self.recent.len(),
+        };
+        if load(file, &block).is_ok_and(|bytes| bytes == self.recent) {
+            self.blocks.push(block);
+            self.recent.clear();
+        } else {
+            self.kept = true;
+        }
+    }
+
+    /// About how long the index is, and no less.
+    pub(super) fn bytes(&self) -> u64 {
+        let blocks = self.blocks.iter().map(|block| block.length as u64);
+        blocks.sum::<u64>() + self.recent.len() as u64
+    }
+
+    /// Hands over the chunk index records, a block at a time and in the order of the file; returns the
+    /// first and last time of all messages.
+    pub(super) fn each_block(
+        &self,
+        file: &mut Appender,
+        mut put: impl FnMut(&mut Appender, &mut dyn Iterator<Item = &[u8]>) -> io::Result<()>,
+    ) -> io::Result<Option<(i64, i64)>> {
+        let mut span: Option<(i64, i64)> = None;
+        for number in 0..=self.blocks.len() {
+            let loaded = match self.blocks.get(number) {
+                Some(block) => Some(load(file, block)?),
+                None => None,
+            };
+            let entries = entries(loaded.as_deref().unwrap_or(&self.recent));
+            for ((first, last), _) in entries.iter().filter_map(Entry::place) {
+                let (from, until) = span.unwrap_or((first, last));
+                span = Some((from.min(first), until.max(last)));
+            }
+            put(file, &mut entries.iter().map(|entry| entry.record))?;
+        }
+        Ok(span)
+    }
+
+    /// Takes the last chunk out of the index; what it takes up in the file is left to the caller,
+    /// but not what of the index lies behind it.
+    pub(super) fn pop(&mut self, file: &mut Appender) -> io::Result<Option<GivenUp>> {
+        if self.recent.is_empty()
+            && let Some(block) = self.blocks.last()
+        {
+            self.recent = load(file, block)?;
+            file.cut(block.offset)?;
+            self.blocks.pop();
+        }
+        Ok(self.pop_recent())
+    }
+
+    /// Takes the last chunk out of the index where it lies at an offset or behind.
+    pub(super) fn pop_from(&mut self, offset: u64) -> Option<GivenUp> {
+        let (last, _) = last_entry(&self.recent)?;
+        let (_, begin) = last.place()?;
+        (begin >= offset).then(|| self.pop_recent()).flatten()
+    }
+
+    fn pop_recent(&mut self) -> Option<GivenUp> {
+        let (last, before) = last_entry(&self.recent)?;
+        let (_, offset) = last.place()?;
+        let mut given_up = GivenUp {
+            offset,
+            messages: 0,
+        };
+        for (channel, messages) in last.counts() {
+            given_up.messages += messages;
+            if let Some(all) = self.messages.get_mut(&channel) {
+                *all -= messages;
+            }
+        }
+        let before = before.len();
+        self.recent.truncate(before);
+        self.chunks -= 1;
+        Some(given_up)
+    }
+}
+
+/// Reads a part of the index back.
+fn load(file: &mut Appender, block: &Block) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; block.length];
+    file.read_at(block.offset + RECORD_HEAD, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The entries of a part, in the order they were put.
+fn entries(mut bytes: &[u8]) -> Vec<Entry<'_>> {
+    let mut found = Vec::new();
+    while let Some((entry, before)) = last_entry(bytes) {
+        found.push(entry);
+        bytes = before;
+    }
+    found.reverse();
+    found
+}
+
+/// The last entry, and what is before it.
+fn last_entry(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+    let (rest, length) = last_u32(bytes)?;
+    let (before, entry) = rest.split_at(rest.len().checked_sub(length)?);
+    let (entry, channels) = last_u32(entry)?;
+    let (record, counts) = entry.split_at(entry.len().checked_sub(channels * 10)?);
+    Some((Entry { record, counts }, before))
+}
+
+fn last_u32(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    let (rest, last) = bytes.split_last_chunk()?;
+    Some((rest, u32::from_le_bytes(*last) as usize))
+}
