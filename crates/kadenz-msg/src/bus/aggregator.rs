@@ -65,10 +65,11 @@ impl Aggregator {
             return Ok(None);
         }
         self.ear.mailbox.tallies.received.add_one();
+        let letter = &self.ear.letter;
         Ok(Some(Raw {
-            channel: self.ear.letter.channel,
-            payload: &self.ear.letter.payload,
-            delivery: self.ear.delivery(clock::now()),
+            channel: letter.envelope.channel,
+            payload: &letter.payload,
+            delivery: Delivery::decoded_now(&letter.envelope, clock::now()),
         }))
     }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
+use crate::provider::Stamps;
+
 /// What a subscription expects; what breaks it is counted ([`Counters`](super::Counters)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Contract {
@@ -14,15 +16,40 @@ pub struct Contract {
     pub max_age: Option<Duration>,
 }
 
+/// What a contract says of one message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Judgement {
+    /// When the message was taken.
+    pub(super) taken: MonotonicTime,
+    /// Whether it came longer after the last one than allowed.
+    pub(super) is_missed: bool,
+    /// Whether it is too old to be handed over.
+    pub(super) is_too_old: bool,
+}
+
 impl Contract {
-    pub(super) fn missed(&self, last: Option<MonotonicTime>, this: MonotonicTime) -> bool {
+    /// What it says of a message that is asked for now, `last` being when the one before was taken.
+    pub(super) fn judge(
+        &self,
+        last: Option<MonotonicTime>,
+        stamps: &Stamps,
+        now: MonotonicTime,
+    ) -> Judgement {
+        Judgement {
+            taken: stamps.taken,
+            is_missed: self.missed(last, stamps.taken),
+            is_too_old: self.too_old(stamps.kernel.unwrap_or(stamps.taken), now),
+        }
+    }
+
+    fn missed(&self, last: Option<MonotonicTime>, this: MonotonicTime) -> bool {
         let (Some(deadline), Some(last)) = (self.deadline, last) else {
             return false;
         };
         this.remaining(last) > deadline
     }
 
-    pub(super) fn too_old(&self, came: MonotonicTime, now: MonotonicTime) -> bool {
+    fn too_old(&self, came: MonotonicTime, now: MonotonicTime) -> bool {
         self.max_age.is_some_and(|most| now.remaining(came) > most)
     }
 }

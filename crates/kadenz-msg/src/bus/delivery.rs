@@ -1,7 +1,8 @@
 //! What is known of a message that was received, beside what it says.
 
-use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::clock::{self, MonotonicTime};
 
+use super::mailbox::Envelope;
 use crate::channel::Channel;
 use crate::codec::DecodeError;
 use crate::provider::{ReceiveError, SenderId, Sequence, Stamps};
@@ -17,7 +18,8 @@ pub struct Delivery {
     pub sequence: Option<Sequence>,
     /// When the kernel had it and when the inlet held it whole.
     pub stamps: Stamps,
-    /// When the user's thread took it out of the queue.
+    /// When the user's thread took it out of the queue; as it was taken from the inlet, where it never
+    /// waited in one.
     pub dequeued: MonotonicTime,
     /// When it was decoded.
     pub decoded: MonotonicTime,
@@ -36,6 +38,18 @@ pub struct Hops {
 }
 
 impl Delivery {
+    /// Of a message that has just been decoded.
+    pub(super) fn decoded_now(envelope: &Envelope, dequeued: MonotonicTime) -> Self {
+        Self {
+            channel: envelope.channel,
+            sender: envelope.sender,
+            sequence: envelope.sequence,
+            stamps: envelope.stamps,
+            dequeued,
+            decoded: clock::now(),
+        }
+    }
+
     /// How long the message took from hop to hop.
     #[must_use]
     pub fn hops(&self) -> Hops {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::contract::Contract;
-use super::delivery::{Delivery, RecvError};
-use super::hub::{Hub, Lead, Visitor};
-use super::mailbox::{Letter, Mailbox};
-use super::routes::{Route, RouteId};
-use super::subscription::{Place, SubscriptionOptions};
+use super::contract::{Contract, Judgement};
+use super::delivery::RecvError;
+use super::hub::{Hub, Lead};
+use super::mailbox::{Envelope, Letter, Mailbox};
+use super::routes::{Route, RouteId, Visit, Visitor};
+use super::subscription::SubscriptionOptions;
 use crate::channel::Pattern;
-use crate::provider::{Arrival, ProviderError, Received, Wait};
+use crate::provider::{ProviderError, Received, Wait};
 use crate::sync::{Arc, thread};
 
 /// One end of the bus that hears. Dropping it ends the subscription.
@@ -28,8 +28,8 @@ pub(crate) struct Ear {
     last_taken: Option<MonotonicTime>,
 }
 
-/// Sees a message in place; says whether it took it.
-pub(crate) type Visit<'a> = dyn FnMut(&Arrival<'_>) -> bool + 'a;
+/// Reads a message, and is told when it was taken out of the queue.
+pub(crate) type Read<'a> = dyn FnMut(&Envelope, &[u8], MonotonicTime) + 'a;
 
 /// How many batches for others one look passes on.
 const MOST_LOOKS: u32 = 1000;
@@ -97,11 +97,52 @@ impl Ear {
             if self.wait(until, None)? != Waited::Letter {
                 return Ok(false);
             }
-            let dequeued = clock::now();
-            if self.keeps_contract(dequeued) {
+            let judgement = self.judge(&self.letter.envelope, clock::now());
+            if self.keeps_contract(judgement) {
                 return Ok(true);
             }
         }
+    }
+
+    /// As [`Ear::next`], but shows the message to `read`: where it lies, if none waits in the queue
+    /// already. That spares the way through the queue.
+    pub(crate) fn read(
+        &mut self,
+        timeout: Duration,
+        read: &mut Read<'_>,
+    ) -> Result<bool, RecvError> {
+        let until = Deadline::after(timeout);
+        loop {
+            let (contract, last) = (self.contract, self.last_taken);
+            let mut judgement = None;
+            let visit: &mut Visit<'_> = &mut |envelope, payload| {
+                let taken = envelope.stamps.taken;
+                let judged = contract.judge(last, &envelope.stamps, taken);
+                judgement = Some(judged);
+                if !judged.is_too_old {
+                    read(envelope, payload, taken);
+                }
+            };
+            let waited = self.wait(until, Some(visit))?;
+            let judgement = match (waited, judgement) {
+                (Waited::Letter, _) => self.read_letter(read),
+                (_, Some(judgement)) => judgement,
+                (_, None) => return Ok(false),
+            };
+            if self.keeps_contract(judgement) {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn read_letter(&self, read: &mut Read<'_>) -> Judgement {
+        let Letter { envelope, payload } = &self.letter;
+        let dequeued = clock::now();
+        let judgement = self.judge(envelope, dequeued);
+        if !judgement.is_too_old {
+            read(envelope, payload, dequeued);
+        }
+        judgement
     }
 
     /// As [`Ear::next`], and shows a message in place where none waits already.
@@ -111,31 +152,6 @@ impl Ear {
         visit: &mut Visit<'_>,
     ) -> Result<Waited, RecvError> {
         self.wait(Deadline::after(timeout), Some(visit))
-    }
-
-    /// What is known of the message in the letter, now that it is decoded.
-    pub(crate) fn delivery(&self, dequeued: MonotonicTime) -> Delivery {
-        let letter = &self.letter;
-        Delivery {
-            channel: letter.channel,
-            sender: letter.sender,
-            sequence: letter.sequence,
-            stamps: letter.stamps,
-            dequeued,
-            decoded: clock::now(),
-        }
-    }
-
-    /// The message in the letter.
-    pub(crate) fn place(&self) -> Place<'_> {
-        let letter = &self.letter;
-        Place {
-            channel: letter.channel.as_str(),
-            payload: &letter.payload,
-            sender: letter.sender,
-            sequence: letter.sequence,
-            stamps: letter.stamps,
-        }
     }
 
     fn wait(
@@ -202,7 +218,6 @@ impl Ear {
             let visited = Cell::new(false);
             let visitor = visit.as_deref_mut().map(|visit| Visitor {
                 of: self.id,
-                mailbox: &self.mailbox,
                 visit,
                 visited: &visited,
             });
@@ -221,17 +236,21 @@ impl Ear {
         Ok(Waited::GoOn)
     }
 
-    fn keeps_contract(&mut self, now: MonotonicTime) -> bool {
-        let taken = self.letter.stamps.taken;
-        if self.contract.missed(self.last_taken.replace(taken), taken) {
-            self.mailbox.tallies.missed_deadlines.add_one();
+    fn judge(&self, envelope: &Envelope, now: MonotonicTime) -> Judgement {
+        self.contract.judge(self.last_taken, &envelope.stamps, now)
+    }
+
+    /// Counts what breaks the contract; whether the message is to be handed over.
+    fn keeps_contract(&mut self, judgement: Judgement) -> bool {
+        self.last_taken = Some(judgement.taken);
+        let tallies = &self.mailbox.tallies;
+        if judgement.is_missed {
+            tallies.missed_deadlines.add_one();
         }
-        let came = self.letter.stamps.kernel.unwrap_or(taken);
-        let fresh = !self.contract.too_old(came, now);
-        if !fresh {
-            self.mailbox.tallies.too_old.add_one();
+        if judgement.is_too_old {
+            tallies.too_old.add_one();
         }
-        fresh
+        !judgement.is_too_old
     }
 
     /// How long ago the last message came; `None` before the first.

@@ -9,17 +9,16 @@
 //! at a time; while anybody waits, somebody leads; who changes the routes gets the lead as soon as
 //! the leader's wait ends.
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
 use super::counters::Tally;
 use super::mailbox::Mailbox;
-use super::routes::{Route, RouteId, Routes};
+use super::routes::{Route, RouteId, Routes, Visitor};
 use crate::loss::{Counted, LossMeter};
 use crate::provider::{
-    Arrival, Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use crate::sync::{AtomicU64, Lock, Ordering, Thread, thread};
 
@@ -238,8 +237,8 @@ impl<'a> Lead<'a> {
         self.receive_for(wait, collector, None)
     }
 
-    /// As [`Lead::receive`], and shows messages for one mailbox, where nothing waits in it, to a
-    /// visitor in place; one that the visitor takes is not posted there.
+    /// As [`Lead::receive`], and shows the first message for one mailbox, in which nothing may wait,
+    /// to a visitor in place instead of posting it there.
     pub(crate) fn receive_for(
         &mut self,
         wait: Wait,
@@ -261,31 +260,17 @@ impl<'a> Lead<'a> {
             if let (Some(meter), Some(sequence)) = (meter.as_mut(), arrival.sequence) {
                 meter.note(arrival.sender, sequence, arrival.channel);
             }
-            let posted = match &mut visitor {
-                Some(visitor) => routes.post_around(arrival, until, visitor),
-                None => routes.post(arrival, until),
-            };
-            if !posted {
+            if !routes.post(arrival, until, visitor.as_mut()) {
                 misnamed.add_one();
             }
-            let has_own = collector.is_some_and(|it| it.waiting() > 0);
             let visited = visitor.as_ref().is_some_and(|it| it.visited.get());
-            if has_own || visited {
+            if visited || collector.is_some_and(|it| it.waiting() > 0) {
                 More::Enough
             } else {
                 More::GoOn
             }
         })
     }
-}
-
-/// Who sees messages for one mailbox in place.
-pub(crate) struct Visitor<'a> {
-    pub(crate) of: RouteId,
-    pub(crate) mailbox: &'a Mailbox,
-    pub(crate) visit: &'a mut dyn FnMut(&Arrival<'_>) -> bool,
-    /// Whether it has taken one; it takes no more then.
-    pub(crate) visited: &'a Cell<bool>,
 }
 
 impl Drop for Lead<'_> {

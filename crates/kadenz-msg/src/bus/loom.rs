@@ -146,14 +146,14 @@ fn two_that_wait_get_what_is_theirs_whoever_leads() {
         let mut yours = ear(&hub, 1, "B");
         let other = thread::spawn(move || {
             assert_eq!(yours.next(Duration::MAX), Ok(true));
-            assert_eq!(yours.letter.channel.as_str(), "B");
+            assert_eq!(yours.letter.envelope.channel.as_str(), "B");
             // Ending a subscription is another test.
             yours
         });
         wire.publish("B");
         wire.publish("A");
         assert_eq!(mine.next(Duration::MAX), Ok(true));
-        assert_eq!(mine.letter.channel.as_str(), "A");
+        assert_eq!(mine.letter.envelope.channel.as_str(), "A");
         other.join().unwrap();
     });
 }

@@ -30,15 +30,12 @@ pub enum WhenFull {
 /// One message as it waits.
 #[derive(Debug, Default)]
 pub(crate) struct Letter {
-    pub(crate) channel: Channel,
+    pub(crate) envelope: Envelope,
     pub(crate) payload: Vec<u8>,
-    pub(crate) sender: SenderId,
-    pub(crate) sequence: Option<Sequence>,
-    pub(crate) stamps: Stamps,
 }
 
 /// What is known of an arrival beside its bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Envelope {
     pub(crate) channel: Channel,
     pub(crate) sender: SenderId,
@@ -199,10 +196,7 @@ impl State {
         }
         let place = (self.first + self.count) % self.letters.len();
         let letter = &mut self.letters[place];
-        letter.channel = envelope.channel;
-        letter.sender = envelope.sender;
-        letter.sequence = envelope.sequence;
-        letter.stamps = envelope.stamps;
+        letter.envelope = *envelope;
         payload.put_into(&mut letter.payload);
         self.count += 1;
         posted

@@ -1,10 +1,10 @@
 //! Which mailboxes want a message. Owned by whoever leads, so that it needs no lock.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::hub::Visitor;
 use super::mailbox::{Envelope, Mailbox};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{Arrival, Payload};
@@ -26,17 +26,50 @@ pub(crate) struct Route {
     pub(crate) patterns: Vec<Pattern>,
 }
 
+/// Sees a message in place.
+pub(crate) type Visit<'a> = dyn FnMut(&Envelope, &[u8]) + 'a;
+
+/// Who sees the first message for one mailbox in place, while nothing waits in that.
+pub(crate) struct Visitor<'a> {
+    pub(crate) of: RouteId,
+    pub(crate) visit: &'a mut Visit<'a>,
+    /// Whether it has seen one; it sees no more then.
+    pub(crate) visited: &'a Cell<bool>,
+}
+
+impl Visitor<'_> {
+    /// Shows it a message for these, if it is one of them and has seen none.
+    fn show<'r>(
+        &mut self,
+        mut wanting: impl Iterator<Item = &'r Route>,
+        envelope: &Envelope,
+        payload: &[u8],
+    ) -> Option<RouteId> {
+        let sees = !self.visited.get() && wanting.any(|route| route.id == self.of);
+        sees.then(|| {
+            self.visited.set(true);
+            (self.visit)(envelope, payload);
+            self.of
+        })
+    }
+}
+
 /// All mailboxes of a bus.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     all: Vec<Route>,
-    remembered: HashMap<Channel, Box<[u32]>>,
+    /// Channels that have been seen, and which of all want them.
+    remembered: Vec<(Channel, Box<[u32]>)>,
+    /// Where a channel is remembered.
+    places: HashMap<Channel, usize>,
+    /// Where the last one is: most often the next is the same.
+    last: usize,
 }
 
 impl Routes {
     /// Adds a mailbox, or replaces what it wants.
     pub(crate) fn set(&mut self, route: Route) {
-        self.remembered.clear();
+        self.forget();
         match self.all.iter_mut().find(|it| it.id == route.id) {
             Some(place) => *place = route,
             None => self.all.push(route),
@@ -44,7 +77,7 @@ impl Routes {
     }
 
     pub(crate) fn remove(&mut self, id: RouteId) {
-        self.remembered.clear();
+        self.forget();
         self.all.retain(|it| it.id != id);
     }
 
@@ -54,87 +87,100 @@ impl Routes {
         patterns.cloned().collect()
     }
 
-    /// Posts a message to each mailbox that wants it. Allocates where a channel is seen for the
-    /// first time, and where a letter has less room than the message needs.
+    /// Posts a message to each mailbox that wants it, or shows it to the visitor, who comes first.
+    /// Allocates where a channel is seen for the first time, and where a letter has less room than the
+    /// message needs.
     ///
     /// Returns `false` where the channel's name is none that LCM allows.
-    pub(crate) fn post(&mut self, arrival: Arrival<'_>, until: Option<MonotonicTime>) -> bool {
-        if !self.remembered.contains_key(arrival.channel) && !self.remember(arrival.channel) {
-            return self.post_unremembered(&arrival, until);
-        }
-        let Some((channel, wanting)) = self.remembered.get_key_value(arrival.channel) else {
-            return false;
-        };
-        let envelope = Envelope::of(&arrival, *channel);
-        let Some((last, others)) = wanting.split_last() else {
-            return true;
-        };
-        for index in others {
-            let lent = Payload::Lent(arrival.payload.bytes());
-            self.all[*index as usize]
-                .mailbox
-                .post(&envelope, lent, until);
-        }
-        let last = &self.all[*last as usize].mailbox;
-        last.post(&envelope, arrival.payload, until);
-        true
-    }
-
-    /// As [`Routes::post`], but a message for the visitor's mailbox, while nothing waits in that, is
-    /// shown to the visitor first.
-    pub(crate) fn post_around(
+    pub(crate) fn post(
         &mut self,
         arrival: Arrival<'_>,
         until: Option<MonotonicTime>,
-        visitor: &mut Visitor<'_>,
+        visitor: Option<&mut Visitor<'_>>,
     ) -> bool {
-        let Some(route) = self.all.iter().find(|it| it.id == visitor.of) else {
-            return self.post(arrival, until);
+        let Some(place) = self.place_of(arrival.channel) else {
+            return self.post_unremembered(&arrival, until, visitor);
         };
-        let in_place = wants(route, arrival.channel) && visitor.mailbox.waiting() == 0;
-        if !in_place || visitor.visited.get() || !(visitor.visit)(&arrival) {
-            return self.post(arrival, until);
+        let (channel, wanting) = &self.remembered[place];
+        let envelope = Envelope::of(&arrival, *channel);
+        let mut wanting = wanting.iter().map(|index| &self.all[*index as usize]);
+        let payload = arrival.payload;
+        let seen = visitor.and_then(|it| it.show(wanting.clone(), &envelope, payload.bytes()));
+        let last = wanting.next_back();
+        for route in wanting {
+            route.post(&envelope, Payload::Lent(payload.bytes()), until, seen);
         }
-        visitor.visited.set(true);
-        visitor.mailbox.tallies.arrived.add_one();
-        let Ok(channel) = Channel::new(arrival.channel) else {
-            return false;
-        };
-        let envelope = Envelope::of(&arrival, channel);
-        let others = self.all.iter().filter(|it| it.id != visitor.of);
-        for route in others.filter(|it| wants(it, arrival.channel)) {
-            let lent = Payload::Lent(arrival.payload.bytes());
-            route.mailbox.post(&envelope, lent, until);
+        if let Some(route) = last {
+            route.post(&envelope, payload, until, seen);
         }
         true
     }
 
-    fn post_unremembered(&self, arrival: &Arrival<'_>, until: Option<MonotonicTime>) -> bool {
+    fn post_unremembered(
+        &self,
+        arrival: &Arrival<'_>,
+        until: Option<MonotonicTime>,
+        visitor: Option<&mut Visitor<'_>>,
+    ) -> bool {
         let Ok(channel) = Channel::new(arrival.channel) else {
             return false;
         };
         let envelope = Envelope::of(arrival, channel);
-        for route in self.all.iter().filter(|it| wants(it, channel.as_str())) {
-            let lent = Payload::Lent(arrival.payload.bytes());
-            route.mailbox.post(&envelope, lent, until);
+        let payload = arrival.payload.bytes();
+        let wanting = self.all.iter().filter(|it| it.wants(arrival.channel));
+        let seen = visitor.and_then(|it| it.show(wanting.clone(), &envelope, payload));
+        for route in wanting {
+            route.post(&envelope, Payload::Lent(payload), until, seen);
         }
         true
     }
 
-    fn remember(&mut self, name: &str) -> bool {
-        let Ok(channel) = Channel::new(name) else {
-            return false;
-        };
-        if self.remembered.len() >= MOST_REMEMBERED {
-            return false;
+    fn place_of(&mut self, name: &str) -> Option<usize> {
+        let last = self.remembered.get(self.last);
+        if last.is_some_and(|(channel, _)| channel.as_str() == name) {
+            return Some(self.last);
         }
-        let wanting = (0_u32..).zip(&self.all).filter(|(_, it)| wants(it, name));
+        let place = self.places.get(name).copied();
+        self.last = place.or_else(|| self.remember(name))?;
+        Some(self.last)
+    }
+
+    fn remember(&mut self, name: &str) -> Option<usize> {
+        let channel = Channel::new(name).ok()?;
+        let place = self.remembered.len();
+        if place >= MOST_REMEMBERED {
+            return None;
+        }
+        let wanting = (0_u32..).zip(&self.all).filter(|(_, it)| it.wants(name));
         let wanting = wanting.map(|(index, _)| index).collect();
-        self.remembered.insert(channel, wanting);
-        true
+        self.remembered.push((channel, wanting));
+        self.places.insert(channel, place);
+        Some(place)
+    }
+
+    fn forget(&mut self) {
+        self.remembered.clear();
+        self.places.clear();
     }
 }
 
-fn wants(route: &Route, channel: &str) -> bool {
-    route.patterns.iter().any(|it| it.matches(channel))
+impl Route {
+    fn wants(&self, channel: &str) -> bool {
+        self.patterns.iter().any(|it| it.matches(channel))
+    }
+
+    /// Posts a message, unless this one has seen it in place.
+    fn post(
+        &self,
+        envelope: &Envelope,
+        payload: Payload<'_>,
+        until: Option<MonotonicTime>,
+        seen: Option<RouteId>,
+    ) {
+        if seen == Some(self.id) {
+            self.mailbox.tallies.arrived.add_one();
+        } else {
+            self.mailbox.post(envelope, payload, until);
+        }
+    }
 }

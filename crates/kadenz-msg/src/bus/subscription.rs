@@ -6,10 +6,11 @@ use super::contract::Contract;
 use super::counters::Counters;
 use super::delivery::{Delivery, Incoming, RecvError};
 use super::ear::{Ear, Waited};
-use super::mailbox::WhenFull;
+use super::mailbox::{Envelope, Letter, WhenFull};
+use crate::channel::Channel;
 use crate::codec::DecodeError;
 use crate::message::Message;
-use crate::provider::{Arrival, SenderId, Sequence, Stamps};
+use crate::provider::{SenderId, Sequence, Stamps};
 use crate::sync::Arc;
 
 /// How a subscription queues, and what it expects.
@@ -47,8 +48,9 @@ impl Default for SubscriptionOptions {
 /// A timeout of zero is one look; [`Duration::MAX`] waits for ever. Real-time safety:
 /// [`recv_into`](Self::recv_into) allocates nothing once the queue's memory has grown to the
 /// messages (see [`SubscriptionOptions::room`]), takes no lock but priority-inheriting ones for the
-/// time of one copy, and waits no longer than its timeout. Dropping a subscription waits for the
-/// thread that receives at the moment; do that outside of the loop.
+/// time of one copy, and waits no longer than its timeout. A message for which this thread waited is
+/// decoded where it lies, before anything else of this bus is received. Dropping a subscription waits
+/// for the thread that receives at the moment; do that outside of the loop.
 #[derive(Debug)]
 pub struct Subscription<M> {
     ear: Ear,
@@ -108,13 +110,17 @@ impl<M: Message + Default> Subscription<M> {
         message: &mut M,
         timeout: Duration,
     ) -> Result<Option<Delivery>, RecvError> {
-        if !self.ear.next(timeout)? {
+        let mut decoded = None;
+        self.ear.read(timeout, &mut |envelope, payload, dequeued| {
+            let result = message.decode_from(payload);
+            let delivery = Delivery::decoded_now(envelope, dequeued);
+            decoded = Some((result, delivery));
+        })?;
+        let Some((result, delivery)) = decoded else {
             return Ok(None);
-        }
-        let dequeued = clock::now();
-        let decoded = message.decode_from(&self.ear.letter.payload);
-        self.decoded(decoded)?;
-        Ok(Some(self.ear.delivery(dequeued)))
+        };
+        self.decoded(result, delivery.channel)?;
+        Ok(Some(delivery))
     }
 
     /// The newest message that has come, new or not; `None` before the first. Messages that it
@@ -132,12 +138,11 @@ impl<M: Message + Default> Subscription<M> {
         }
         if found > 0 {
             let dequeued = clock::now();
-            let decoded = self.latest.decode_from(&self.ear.letter.payload);
-            if decoded.is_err() {
-                self.about_latest = None;
-            }
-            self.decoded(decoded)?;
-            self.about_latest = Some(self.ear.delivery(dequeued));
+            let Letter { envelope, payload } = &self.ear.letter;
+            let decoded = self.latest.decode_from(payload);
+            let delivery = Delivery::decoded_now(envelope, dequeued);
+            self.about_latest = decoded.is_ok().then_some(delivery);
+            self.decoded(decoded, delivery.channel)?;
         }
         let message = &self.latest;
         Ok(self.about_latest.map(|delivery| Latest {
@@ -162,12 +167,12 @@ impl<M: Message + Default> Subscription<M> {
         mut visit: impl FnMut(&Place<'_>) -> R,
     ) -> Result<Option<R>, RecvError> {
         let mut result = None;
-        let waited = self.ear.next_in_place(timeout, &mut |arrival| {
-            result = Some(visit(&Place::of(arrival)));
-            true
+        let waited = self.ear.next_in_place(timeout, &mut |envelope, payload| {
+            result = Some(visit(&Place::of(envelope, payload)));
         })?;
+        let Letter { envelope, payload } = &self.ear.letter;
         match waited {
-            Waited::Letter => result = Some(visit(&self.ear.place())),
+            Waited::Letter => result = Some(visit(&Place::of(envelope, payload))),
             Waited::Visited => {}
             Waited::Nothing | Waited::GoOn => return Ok(None),
         }
@@ -175,7 +180,7 @@ impl<M: Message + Default> Subscription<M> {
         Ok(result)
     }
 
-    fn decoded(&self, decoded: Result<(), DecodeError>) -> Result<(), RecvError> {
+    fn decoded(&self, decoded: Result<(), DecodeError>, channel: Channel) -> Result<(), RecvError> {
         match decoded {
             Ok(()) => {
                 self.ear.mailbox.tallies.received.add_one();
@@ -183,7 +188,6 @@ impl<M: Message + Default> Subscription<M> {
             }
             Err(source) => {
                 self.ear.mailbox.tallies.undecodable.add_one();
-                let channel = self.ear.letter.channel;
                 Err(RecvError::Decode { channel, source })
             }
         }
@@ -243,13 +247,13 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    pub(super) fn of(arrival: &'a Arrival<'_>) -> Self {
+    fn of(envelope: &'a Envelope, payload: &'a [u8]) -> Self {
         Self {
-            channel: arrival.channel,
-            payload: arrival.payload.bytes(),
-            sender: arrival.sender,
-            sequence: arrival.sequence,
-            stamps: arrival.stamps,
+            channel: envelope.channel.as_str(),
+            payload,
+            sender: envelope.sender,
+            sequence: envelope.sequence,
+            stamps: envelope.stamps,
         }
     }
 }
