@@ -1,6 +1,5 @@
 //! Receiving from shared memory.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{Bus, Header, WAKE, Waiting, bytes_of, read_header};
 use crate::channel::Pattern;
+use crate::loss::{Counted, LossMeter, Seen};
 use crate::provider::{
     Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, Scope,
     SenderId, Sequence, Stamps, Wait, Wake,
@@ -24,8 +24,8 @@ use crate::provider::{
 /// No call of `receive` hands over more messages.
 const LARGEST_BATCH: usize = 64;
 
-/// Senders that are remembered, so that a gap in their numbers is known; living and gone.
-const MOST_SENDERS: usize = 4096;
+/// Senders whose numbers are followed, so that a gap is known; living and gone.
+const MOST_SENDERS: usize = 1024;
 
 /// One look at the clock in so many turns of a spinning wait.
 const TURNS: u32 = 16;
@@ -37,8 +37,7 @@ pub(super) struct ShmInlet {
     listener: Option<Listener<Service>>,
     waker: Arc<ShmWaker>,
     wanted: Vec<Pattern>,
-    /// The next number of each sender.
-    expected: HashMap<u128, u32>,
+    meter: LossMeter,
     counters: InletCounters,
 }
 
@@ -80,7 +79,7 @@ impl ShmInlet {
             listener,
             waker: Arc::new(waker),
             wanted: Vec::new(),
-            expected: HashMap::with_capacity(bus.settings.outlets),
+            meter: LossMeter::new(MOST_SENDERS),
             counters: InletCounters::default(),
         })
     }
@@ -96,31 +95,34 @@ impl ShmInlet {
             let Some(sample) = sample else {
                 break;
             };
-            let sender = sample.origin().value();
+            let sender = SenderId(sample.origin().value());
             let header = bytes_of(sample.user_header());
             let Some((channel, number)) = read_header(&header) else {
                 self.counters.malformed += 1;
                 continue;
             };
-            self.count_overrun(sender, number);
-            if !self.wanted.iter().any(|wanted| wanted.matches(channel)) {
-                continue;
+            let sequence = Sequence {
+                number,
+                scope: Scope::Sender,
+            };
+            let mut more = More::GoOn;
+            if self.wanted.iter().any(|wanted| wanted.matches(channel)) {
+                count += 1;
+                more = take(Arrival {
+                    channel,
+                    payload: Payload::Lent(sample.payload()),
+                    sender,
+                    sequence: Some(sequence),
+                    stamps: Stamps {
+                        published: None,
+                        kernel: None,
+                        taken: clock::now(),
+                    },
+                });
             }
-            count += 1;
-            let more = take(Arrival {
-                channel,
-                payload: Payload::Lent(sample.payload()),
-                sender: SenderId(sender),
-                sequence: Some(Sequence {
-                    number,
-                    scope: Scope::Sender,
-                }),
-                stamps: Stamps {
-                    published: None,
-                    kernel: None,
-                    taken: clock::now(),
-                },
-            });
+            // The message does not wait for the books.
+            let seen = self.meter.note(sender, sequence, channel);
+            self.count(seen);
             if more == More::Enough {
                 break;
             }
@@ -129,13 +131,10 @@ impl ShmInlet {
     }
 
     /// Only an overrun makes a gap: shared memory loses nothing else and keeps the order.
-    fn count_overrun(&mut self, sender: u128, number: u32) {
-        if self.expected.len() >= MOST_SENDERS && !self.expected.contains_key(&sender) {
-            self.expected.clear();
-        }
-        let next = number.wrapping_add(1);
-        if let Some(expected) = self.expected.insert(sender, next) {
-            self.counters.overrun += u64::from(number.wrapping_sub(expected));
+    fn count(&mut self, seen: Seen) {
+        if let Seen::Gap { lost } = seen {
+            self.counters.overrun += u64::from(lost);
+            self.counters.lost += u64::from(lost);
         }
     }
 
@@ -195,7 +194,7 @@ impl Inlet for ShmInlet {
             if wait == Wait::Poll {
                 return Ok(Received::Nothing);
             }
-            if self.waker.woken.swap(false, Ordering::AcqRel) {
+            if self.waker.was_used() {
                 self.forget_what_was_told();
                 return Ok(Received::Woken);
             }
@@ -214,6 +213,14 @@ impl Inlet for ShmInlet {
 
     fn counters(&self) -> InletCounters {
         self.counters
+    }
+
+    fn follows_senders(&self) -> bool {
+        true
+    }
+
+    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
+        self.meter.counters().for_each(see);
     }
 }
 
@@ -234,6 +241,14 @@ struct ShmWaker {
     woken: AtomicBool,
     /// `None` where the inlet polls and looks at the flag alone.
     notifier: Option<(Notifier<Service>, ListenerKey)>,
+}
+
+impl ShmWaker {
+    /// Whether it was used since the last look. Costs a load where it was not, as one that spins looks
+    /// again and again.
+    fn was_used(&self) -> bool {
+        self.woken.load(Ordering::Relaxed) && self.woken.swap(false, Ordering::AcqRel)
+    }
 }
 
 impl fmt::Debug for ShmWaker {

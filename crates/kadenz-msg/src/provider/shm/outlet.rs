@@ -18,8 +18,18 @@ use crate::provider::{Outlet, ProviderError, PublishError};
 /// How long the messages are that need no larger memory than an outlet begins with, in bytes.
 const FIRST_LENGTH: usize = 4096;
 
+type Lent = SampleMut<Service, [u8], Header>;
+
+/// Memory that was lent before there was a message for it, for one as long as the last: lending takes as
+/// long as sending, and nobody waits for it then.
+struct Ahead {
+    length: usize,
+    sample: Lent,
+}
+
 pub(super) struct ShmOutlet {
     bus: Arc<Bus>,
+    ahead: Option<Ahead>,
     publisher: Publisher<Service, [u8], Header>,
     notifier: Notifier<Service>,
     next: u32,
@@ -55,16 +65,32 @@ impl ShmOutlet {
             .map_err(|error| failed(&error))?;
         Ok(Self {
             bus: Arc::clone(bus),
+            ahead: None,
             publisher,
             notifier,
             next: 0,
         })
     }
 
+    /// What was lent ahead, if it is that long; else that goes back, as no more than one is lent.
+    fn take_ahead(&mut self, length: usize) -> Option<Lent> {
+        let ahead = self.ahead.take()?;
+        (ahead.length == length).then_some(ahead.sample)
+    }
+
+    /// Where nothing is lent now, the next message asks again, and says why there is none.
+    fn lend_ahead(&mut self, length: usize) {
+        if length <= FIRST_LENGTH {
+            let sample = self.publisher.loan_slice(length).ok();
+            self.ahead = sample.map(|sample| Ahead { length, sample });
+        }
+    }
+
     fn send(
         &mut self,
         channel: &Channel,
-        mut sample: SampleMut<Service, [u8], Header>,
+        length: usize,
+        mut sample: Lent,
     ) -> Result<(), PublishError> {
         *sample.user_header_mut() = header_of(channel, self.next);
         self.next = self.next.wrapping_add(1);
@@ -74,6 +100,7 @@ impl ShmOutlet {
             // One that cannot be told has been told so often that it is awake, or it is gone.
             let _ = self.notifier.notify();
         }
+        self.lend_ahead(length);
         Ok(())
     }
 
@@ -93,9 +120,16 @@ impl ShmOutlet {
 impl Outlet for ShmOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
         self.refuse_too_long(channel, payload.len())?;
-        let sample = self.publisher.loan_slice_uninit(payload.len());
-        let sample = sample.map_err(|error| not_lent(channel, &error))?;
-        self.send(channel, sample.write_from_slice(payload))
+        let length = payload.len();
+        let sample = if let Some(mut sample) = self.take_ahead(length) {
+            sample.payload_mut().copy_from_slice(payload);
+            sample
+        } else {
+            let sample = self.publisher.loan_slice_uninit(length);
+            let sample = sample.map_err(|error| not_lent(channel, &error))?;
+            sample.write_from_slice(payload)
+        };
+        self.send(channel, length, sample)
     }
 
     fn publish_in_place(
@@ -105,12 +139,15 @@ impl Outlet for ShmOutlet {
         fill: &mut dyn FnMut(&mut [u8]) -> bool,
     ) -> Result<bool, PublishError> {
         self.refuse_too_long(channel, length)?;
-        let sample = self.publisher.loan_slice(length);
+        let sample = match self.take_ahead(length) {
+            Some(sample) => Ok(sample),
+            None => self.publisher.loan_slice(length),
+        };
         let mut sample = sample.map_err(|error| not_lent(channel, &error))?;
         if !fill(sample.payload_mut()) {
             return Ok(false);
         }
-        self.send(channel, sample)?;
+        self.send(channel, length, sample)?;
         Ok(true)
     }
 }
