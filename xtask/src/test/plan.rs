@@ -60,7 +60,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "features",
-        about: "what plain Kadenz leaves out: shared memory, Zenoh, ROS 2's SQLite bags",
+        about: "what plain Kadenz leaves out: shared memory, Zenoh, DDS, ROS 2's SQLite bags",
         run: steps::features,
     },
     Step {

@@ -28,7 +28,12 @@ pub const SCHEMES: &[&str] = &[
     "shm",
     #[cfg(feature = "zenoh")]
     "zenoh",
+    #[cfg(feature = "dds")]
+    "dds",
 ];
+
+/// Schemes that a program knows where it was built with the feature of their name.
+const BY_FEATURE: &[&str] = &["shm", "zenoh", "dds"];
 
 /// The URL that the environment names in `LCM_DEFAULT_URL`, or LCM's own.
 #[must_use]
@@ -57,11 +62,26 @@ pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
         "shm" => Ok(Arc::new(super::shm::Shm::open(&address)?)),
         #[cfg(feature = "zenoh")]
         "zenoh" => Ok(Arc::new(super::zenoh::Zenoh::open(&address)?)),
-        scheme => Err(ProviderError {
-            url: url.to_owned(),
-            reason: format!("there is no provider {scheme:?}"),
-            remedy: format!("use one of {}", SCHEMES.join(", ")),
-        }),
+        #[cfg(feature = "dds")]
+        "dds" => Ok(Arc::new(super::dds::Dds::open(&address)?)),
+        scheme => Err(unknown(url, scheme)),
+    }
+}
+
+fn unknown(url: &str, scheme: &str) -> ProviderError {
+    let others = format!("use one of {}", SCHEMES.join(", "));
+    let (reason, remedy) = if BY_FEATURE.contains(&scheme) {
+        (
+            format!("this program was built without the provider {scheme}"),
+            format!("build it with `--features {scheme}` (shm: on Linux alone), or {others}"),
+        )
+    } else {
+        (format!("there is no provider {scheme:?}"), others)
+    };
+    ProviderError {
+        url: url.to_owned(),
+        reason,
+        remedy,
     }
 }
 
@@ -78,5 +98,15 @@ mod tests {
         }
         let said = open("carrier-pigeon://roof").unwrap_err().to_string();
         assert!(said.contains("udpm, memq"), "{said}");
+    }
+
+    #[test]
+    fn a_provider_that_was_left_out_is_named_with_its_feature() {
+        for scheme in BY_FEATURE {
+            if !SCHEMES.contains(scheme) {
+                let said = open(&format!("{scheme}://")).unwrap_err().to_string();
+                assert!(said.contains(&format!("--features {scheme}")), "{said}");
+            }
+        }
     }
 }

@@ -5,6 +5,8 @@
 
 pub mod amqp;
 mod choose;
+#[cfg(feature = "dds")]
+pub mod dds;
 pub mod file;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;

@@ -21,6 +21,8 @@ fn unique() -> String {
     format!("kadenz-test-{}-{number}", std::process::id())
 }
 
+#[cfg(feature = "dds")]
+mod dds;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod shm;
 #[cfg(feature = "zenoh")]

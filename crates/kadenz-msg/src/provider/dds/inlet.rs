@@ -1,0 +1,226 @@
+//! Subscribing: a DataReader, in which rustdds's thread puts what comes.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::task::Waker;
+
+use kadenz_rt::clock;
+use rustdds::GUID;
+use rustdds::dds::ReadError;
+use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
+
+use super::Bus;
+use super::adapter::{Came, Cdr, Sieve};
+use super::bell::Bell;
+use crate::channel::Pattern;
+use crate::loss::{Counted, LossMeter};
+use crate::provider::{
+    Arrival, Inlet, InletCounters, More, Payload, ProviderError, ReceiveError, Received, Scope,
+    SenderId, Sequence, Stamps, Wait, Wake,
+};
+
+/// No call looks at more samples before it looks whether it is to end.
+const LARGEST_BATCH: usize = 64;
+/// Senders whose numbers are followed.
+const SENDERS: usize = 1024;
+
+pub(super) struct DdsInlet {
+    bus: Arc<Bus>,
+    reader: SimpleDataReader<Came, Cdr>,
+    bell: Arc<Bell>,
+    wanted: Vec<Pattern>,
+    meter: LossMeter,
+    malformed: u64,
+}
+
+/// What a look at the reader came to.
+struct Batch {
+    handed: usize,
+    /// Whether there may be more.
+    is_full: bool,
+}
+
+impl fmt::Debug for DdsInlet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("DdsInlet");
+        shown.field("wanted", &self.wanted).finish_non_exhaustive()
+    }
+}
+
+impl DdsInlet {
+    pub(super) fn new(bus: &Arc<Bus>) -> Result<Self, ProviderError> {
+        let joined = bus.join(&bus.subscribing)?;
+        let created = joined
+            .participant
+            .create_subscriber(&joined.policies)
+            .and_then(|it| it.create_simple_datareader_no_key::<Came, Cdr>(&joined.topic, None));
+        Ok(Self {
+            bus: Arc::clone(bus),
+            reader: created.map_err(|error| bus.failed("no inlet", &error))?,
+            bell: Arc::default(),
+            wanted: Vec::new(),
+            meter: LossMeter::new(SENDERS),
+            malformed: 0,
+        })
+    }
+
+    /// The next sample that is a message, or cannot be one.
+    fn next(&mut self) -> Result<Option<DeserializedCacheChange<Came>>, ReceiveError> {
+        let sieve = Sieve {
+            wanted: &self.wanted,
+            largest: self.bus.settings.largest,
+        };
+        loop {
+            match self.reader.try_take_one_with(sieve) {
+                Ok(sample) => return Ok(sample),
+                // Bytes of a form that was not asked for, which are skipped.
+                Err(ReadError::Deserialization { .. } | ReadError::UnknownKey { .. }) => {
+                    self.malformed += 1;
+                }
+                Err(ReadError::Poisoned { .. } | ReadError::Internal { .. }) => {
+                    return Err(ReceiveError::Disconnected {
+                        peer: self.bus.address.as_str().to_owned(),
+                        reason: ErrorKind::BrokenPipe,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Hands over what is there, and is wanted.
+    fn take_batch(
+        &mut self,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Batch, ReceiveError> {
+        let mut handed = 0;
+        for _ in 0..LARGEST_BATCH {
+            let Some(sample) = self.next()? else {
+                let is_full = false;
+                return Ok(Batch { handed, is_full });
+            };
+            if let Some(more) = self.hand(sample, take) {
+                handed += 1;
+                if more == More::Enough {
+                    break;
+                }
+            }
+        }
+        let is_full = true;
+        Ok(Batch { handed, is_full })
+    }
+
+    /// Hands one over; `None` where it is of no channel that is wanted.
+    fn hand(
+        &mut self,
+        sample: DeserializedCacheChange<Came>,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Option<More> {
+        let sender = sender_of(sample.writer_guid);
+        let sequence = Sequence {
+            // Receivers of numbers know that they wrap.
+            number: i64::from(sample.sequence_number) as u32,
+            scope: Scope::Sender,
+        };
+        let (channel, payload) = match sample.sample {
+            Came::Message { channel, payload } => (channel, Some(payload)),
+            Came::Unwanted { channel } => (channel, None),
+            Came::Malformed => {
+                self.malformed += 1;
+                return None;
+            }
+        };
+        self.meter.note(sender, sequence, channel.as_str());
+        let mut payload = payload?;
+        Some(take(Arrival {
+            channel: channel.as_str(),
+            payload: Payload::Owned(&mut payload),
+            sender,
+            sequence: Some(sequence),
+            stamps: Stamps {
+                published: None,
+                kernel: None,
+                taken: clock::now(),
+            },
+        }))
+    }
+}
+
+fn sender_of(writer: GUID) -> SenderId {
+    SenderId(u128::from_be_bytes(writer.to_bytes()))
+}
+
+impl Inlet for DdsInlet {
+    fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
+        if self.wanted.is_empty() && !patterns.is_empty() {
+            // What came while nothing was wanted is forgotten; its numbers count.
+            let most = self.bus.settings.history / LARGEST_BATCH + 2;
+            for _ in 0..most {
+                let taken = self.take_batch(&mut |_| More::GoOn);
+                if taken.map_or(true, |batch| !batch.is_full) {
+                    break;
+                }
+            }
+        }
+        self.wanted = patterns.to_vec();
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wait: Wait,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<Received, ReceiveError> {
+        loop {
+            let first = self.take_batch(take)?;
+            if first.handed > 0 {
+                return Ok(Received::Messages(first.handed));
+            }
+            if !first.is_full {
+                // What comes from here on rings, and what came just before is looked for once more.
+                let waker = Waker::from(Arc::clone(&self.bell));
+                self.reader.set_waker(Some(waker));
+            }
+            let second = self.take_batch(take)?;
+            if second.handed > 0 {
+                return Ok(Received::Messages(second.handed));
+            }
+            if second.is_full {
+                self.bell.ring();
+            }
+            if let Some(ended) = self.bell.wait(wait) {
+                return Ok(ended);
+            }
+        }
+    }
+
+    fn waker(&self) -> Arc<dyn Wake> {
+        Arc::clone(&self.bell) as Arc<dyn Wake>
+    }
+
+    fn counters(&self) -> InletCounters {
+        let numbers = self.meter.total();
+        InletCounters {
+            // Reliable, nothing but an inlet's own slowness loses.
+            overrun: if self.bus.settings.reliable {
+                numbers.lost
+            } else {
+                0
+            },
+            malformed: self.malformed,
+            lost: numbers.lost,
+            duplicated: numbers.duplicated,
+            reordered: numbers.reordered,
+            restarted: numbers.restarted,
+            ..InletCounters::default()
+        }
+    }
+
+    fn follows_senders(&self) -> bool {
+        true
+    }
+
+    fn senders(&self, see: &mut dyn FnMut(&Counted)) {
+        self.meter.counters().for_each(see);
+    }
+}

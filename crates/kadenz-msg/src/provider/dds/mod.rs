@@ -1,0 +1,193 @@
+//! `dds://DOMAIN`: DDS, as Cyclone DDS, Fast DDS, RTI Connext and ROS 2 speak it. Behind the feature
+//! `dds`.
+//!
+//! A bus is one topic, `kadenz_<bus>`, whose samples hold channel and payload; `docs/schema/kadenz.idl` has
+//! its type, `kadenz::Message`, for the compilers of other DDS programs, which then take part. It is spoken
+//! by rustdds, which is Rust alone. An outlet is a DataWriter and an inlet a DataReader, so that DDS's own
+//! numbers tell every sender's losses, whoever it is.
+//!
+//! What it guarantees:
+//!
+//! - The order of each sender.
+//! - Reliable, which is the default: nothing is lost between an outlet and an inlet that have found each
+//!   other, while the inlet takes messages faster than `history` of them come; what it does not take is
+//!   counted as overrun, the oldest first. Publishing waits, for `send_wait` at most, while that many
+//!   messages are not acknowledged, and then says that there is no room.
+//! - Best effort: nobody waits, and what the network or a slow inlet loses stays lost, and is counted.
+//! - No history: who comes later gets what is published later. Finding each other takes a tenth of a
+//!   second or two, in which messages reach nobody. An outlet that is dropped waits, for `send_wait` at
+//!   most, until what it sent is acknowledged.
+//! - Programs find each other by multicast, and on loopback, which has none, by asking the first 12
+//!   participants of the domain on this host; further ones do not meet each other there. A program that
+//!   publishes and subscribes is two of them.
+//!
+//! What it costs: rustdds's thread stands between both ends, and allocates for every message. An inlet keeps
+//! the last `history` messages in memory, also those that were taken: with large messages, make it small.
+//!
+//! Long messages: what does not fit into one datagram goes out in fragments of 256 bytes, many in a datagram,
+//! all at once. They must fit into the receiver's socket buffer: what is lost there is repaired at some 800 kB
+//! a second, or never, and messages behind it wait. With `net.core.rmem_max` at 4 MiB, bare rustdds carried
+//! messages of 6 MB on loopback, and of messages of 8 MB none; Debian's own limit is 208 KiB.
+//!
+//! What is not possible: DDS partitions, security, IPv6 and shared memory, since rustdds has none of them
+//! (security it has, with OpenSSL). **By `iface=lo` a bus tells itself to this host alone, but rustdds binds
+//! its sockets to every address**: who can reach UDP ports 7400 + 250 * domain and above can still speak to
+//! it; a firewall must keep strangers off. With best effort, an inlet is deaf for as long as the wall clock
+//! was set back.
+//!
+//! | parameter | what it is | without it |
+//! |---|---|---|
+//! | `bus` | its name; the topic is `kadenz_<bus>` | `messages` |
+//! | `iface` | by which others are looked for: `lo`, a name, an IPv4 address, or `all` | `lo` |
+//! | `reliability` | `reliable` or `best_effort`; a reliable inlet does not hear best-effort outlets | `reliable` |
+//! | `history` | messages that wait in an inlet, or for acknowledgement (at least 16) | 256 |
+//! | `send_wait` | how long a reliable outlet waits for acknowledgements | 100ms |
+//! | `largest` | the longest payload, in bytes | 4MiB |
+//! | `recv_buf_size` | room for datagrams that wait to be read | 8 MiB, as far as allowed |
+
+mod adapter;
+mod bell;
+mod inlet;
+mod outlet;
+mod settings;
+pub(super) mod wire;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustdds::{DomainParticipant, DomainParticipantBuilder, QosPolicies, Topic, TopicKind};
+
+use super::parameters::Address;
+use super::{
+    BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
+    ProviderError,
+};
+use settings::Settings;
+
+/// The type of a topic's samples.
+const TYPE: &str = "kadenz::Message";
+
+/// A domain of DDS.
+#[derive(Debug, Clone)]
+pub struct Dds(Arc<Bus>);
+
+#[derive(Debug)]
+struct Bus {
+    address: Address,
+    settings: Settings,
+    /// For outlets and for inlets one each, since a participant whose only interface is loopback sends
+    /// nothing to itself.
+    publishing: Mutex<Option<Arc<Joined>>>,
+    subscribing: Mutex<Option<Arc<Joined>>>,
+}
+
+/// A participant of the domain.
+struct Joined {
+    topic: Topic,
+    policies: QosPolicies,
+    participant: DomainParticipant,
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Joined");
+        shown.field("participant", &self.participant.participant_id());
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl Bus {
+    /// Joins the domain where that was not done before. Starts rustdds's two threads.
+    fn join(&self, joined: &Mutex<Option<Arc<Joined>>>) -> Result<Arc<Joined>, ProviderError> {
+        let mut joined = joined.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(joined) = &*joined {
+            return Ok(Arc::clone(joined));
+        }
+        let new = Arc::new(self.participate()?);
+        *joined = Some(Arc::clone(&new));
+        Ok(new)
+    }
+
+    fn participate(&self) -> Result<Joined, ProviderError> {
+        let settings = &self.settings;
+        let mut builder = DomainParticipantBuilder::new(settings.domain);
+        if let Some(interfaces) = &settings.interfaces {
+            builder = builder.with_only_networks(interfaces.clone());
+        }
+        if let Some(bytes) = settings.receive_buffer {
+            builder = builder.socket_receive_buffer_size(bytes);
+        }
+        let built = builder.build();
+        let participant = built.map_err(|error| self.failed("no participant", &error))?;
+        let policies = settings.policies();
+        let (name, kind) = (settings.topic.clone(), TYPE.to_owned());
+        let created = participant.create_topic(name, kind, &policies, TopicKind::NoKey);
+        Ok(Joined {
+            topic: created.map_err(|error| self.failed("no topic", &error))?,
+            policies,
+            participant,
+        })
+    }
+
+    fn failed(&self, what: &str, error: &dyn fmt::Display) -> ProviderError {
+        let remedy = "look by `ss -ulnp` whether ports are free for one more participant (a domain has 120), \
+                      or take another domain";
+        self.address.failed(format!("{what}: {error}"), remedy)
+    }
+}
+
+impl Dds {
+    /// The provider that a URL describes. Joins nothing yet: the first outlet and the first inlet each
+    /// join the domain, and start two threads of rustdds. Not real-time safe.
+    ///
+    /// ```
+    /// use kadenz_msg::provider::{Provider, dds::Dds, parameters::Address};
+    ///
+    /// let bus = Dds::open(&Address::parse("dds://0?bus=robot&iface=lo")?)?;
+    /// assert!(!bus.guarantees().real_time);
+    /// # Ok::<(), kadenz_msg::provider::ProviderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the domain or a parameter is none.
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
+        Ok(Self(Arc::new(Bus {
+            address: address.clone(),
+            settings: Settings::read(address)?,
+            publishing: Mutex::default(),
+            subscribing: Mutex::default(),
+        })))
+    }
+}
+
+impl Provider for Dds {
+    fn guarantees(&self) -> Guarantees {
+        let settings = &self.0.settings;
+        Guarantees {
+            order: Order::Kept,
+            loss: if settings.reliable {
+                Loss::WhenSlow
+            } else {
+                Loss::Network
+            },
+            back_pressure: if settings.reliable {
+                BackPressure::Bounded(settings.longest_wait_ms())
+            } else {
+                BackPressure::None
+            },
+            history: History::None,
+            discovery: Discovery::Multicast,
+            longest_payload: settings.largest,
+            real_time: false,
+            zero_copy: false,
+        }
+    }
+
+    fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
+        Ok(Box::new(outlet::DdsOutlet::new(&self.0)?))
+    }
+
+    fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
+        Ok(Box::new(inlet::DdsInlet::new(&self.0)?))
+    }
+}
