@@ -1,6 +1,8 @@
 /* What all peers written in C share: two processes, the beat, the times, and the line at the end.
    A peer defines the four functions below and calls peer_heard for each message. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -53,7 +55,7 @@ static void peer_publish(void *publisher, char *message, size_t bytes, uint64_t 
 static void peer_publish_all(const char *url, size_t bytes, int64_t interval_ns, int begin) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     void *publisher = open_publisher(url, bytes);
-    char *message = calloc(1, bytes);
+    char *message = (char *)calloc(1, bytes);
     struct pollfd told = {.fd = begin, .events = POLLIN};
     while (poll(&told, 1, 10) == 0) peer_publish(publisher, message, bytes, GREETING);
     int64_t beat = peer_now() + 50000000;
@@ -95,7 +97,7 @@ int main(int argc, char **argv) {
     }
     size_t bytes = strtoull(argv[3], NULL, 10);
     peer.count = strtoull(argv[2], NULL, 10);
-    peer.values = malloc(peer.count * sizeof(int64_t));
+    peer.values = (int64_t *)malloc(peer.count * sizeof(int64_t));
     if (bytes < 16 || !peer.values) return 2;
     memset(peer.values, 0xff, peer.count * sizeof(int64_t));
     if (mlockall(MCL_CURRENT | MCL_FUTURE)) errno = 0; /* without the right it is done without */

@@ -25,6 +25,7 @@ pub fn take(repository: &Repository, _: &Wishes) -> Result<Figure> {
     std::fs::remove_dir_all(&folder)
         .with_context(|| format!("cannot remove {}", folder.display()))?;
     Ok(Figure {
+        groups: Vec::new(),
         method: "git clone, cargo fetch, then cargo build --release of the default members"
             .to_owned(),
         result: json!({ "fetch_s": fetch_s, "build_s": build_s, "program_bytes": program }),

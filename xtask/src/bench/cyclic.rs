@@ -167,6 +167,7 @@ fn figure(rounds: &[Round], seconds: u32) -> Figure {
         .map(|[c, n, s]| json!({ "cyclictest": seen(c), "nanosleep": seen(n), "spin": seen(s) }))
         .collect();
     Figure {
+        groups: Vec::new(),
         method: format!(
             "kadenz timer cyclic --rate 1kHz --policy fifo:80 --cpu-dma-latency 0us with \
              --sleeper nanosleep and spin, \

@@ -87,6 +87,7 @@ fn run(
     }
     let result = last.with_context(|| format!("the example {example} printed no line of JSON"))?;
     Ok(Figure {
+        groups: Vec::new(),
         method: format!("example {example} of {package}, release build"),
         cells: cells(&result),
         result,

@@ -6,14 +6,20 @@ use serde_json::{Value, json};
 use crate::process;
 use crate::repository::Repository;
 
+/// What goes into a table: headings and values.
+pub type Cells = Vec<(String, String)>;
+
 /// What was measured.
+#[derive(Default)]
 pub struct Figure {
     /// How, in a sentence.
     pub method: String,
     /// All of it.
     pub result: Value,
-    /// What goes into the table: heading and value.
-    pub cells: Vec<(String, String)>,
+    /// What goes into the table.
+    pub cells: Cells,
+    /// What goes into tables of their own instead, by their names.
+    pub groups: Vec<(&'static str, Cells)>,
 }
 
 /// Where and when.
@@ -74,22 +80,34 @@ impl Figure {
         })
     }
 
-    /// The head of the table that [`Figure::row`] belongs into.
-    pub fn head(&self) -> String {
-        let names: Vec<&str> = self.cells.iter().map(|(name, _)| name.as_str()).collect();
-        let line = "---|".repeat(names.len() + 2);
-        format!(
-            "| day | {} | machine, load before |\n|{line}",
-            names.join(" | ")
-        )
+    /// Its tables: the mark on the page, and what goes below it.
+    pub fn tables(&self, name: &str) -> Vec<(String, &Cells)> {
+        let groups = self.groups.iter();
+        let mut tables: Vec<(String, &Cells)> = groups
+            .map(|(group, cells)| (format!("{name} {group}"), cells))
+            .collect();
+        if tables.is_empty() {
+            tables.push((name.to_owned(), &self.cells));
+        }
+        tables
     }
+}
 
-    /// The row.
-    pub fn row(&self, machine: &Machine) -> String {
-        let values: Vec<&str> = self.cells.iter().map(|(_, value)| value.as_str()).collect();
-        let Machine { day, name, load } = machine;
-        format!("| {day} | {} | {name}, load {load} |", values.join(" | "))
-    }
+/// The head of the table that [`row`] belongs into.
+pub fn head(cells: &Cells) -> String {
+    let names: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
+    let line = "---|".repeat(names.len() + 2);
+    format!(
+        "| day | {} | machine, load before |\n|{line}",
+        names.join(" | ")
+    )
+}
+
+/// The row.
+pub fn row(cells: &Cells, machine: &Machine) -> String {
+    let values: Vec<&str> = cells.iter().map(|(_, value)| value.as_str()).collect();
+    let Machine { day, name, load } = machine;
+    format!("| {day} | {} | {name}, load {load} |", values.join(" | "))
 }
 
 /// A page with a row more: below the last row under `<!-- name -->`, or in a table of its own where
@@ -125,12 +143,8 @@ fn length_of_table(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn figure(value: &str) -> Figure {
-        Figure {
-            method: "by hand".to_owned(),
-            result: json!({ "ns": 12 }),
-            cells: vec![("ns".to_owned(), value.to_owned())],
-        }
+    fn cells(value: &str) -> Cells {
+        vec![("ns".to_owned(), value.to_owned())]
     }
 
     fn machine() -> Machine {
@@ -157,9 +171,9 @@ mod tests {
     #[test]
     fn rows_gather_below_their_head() {
         let page = "# A\n\n<!-- a -->\n\n<!-- b -->\n";
-        let (head, machine) = (figure("").head(), machine());
-        let once = with_row(page, "a", &head, &figure("12").row(&machine)).expect("marked");
-        let twice = with_row(&once, "a", &head, &figure("13").row(&machine)).expect("marked");
+        let (head, machine) = (head(&cells("")), machine());
+        let once = with_row(page, "a", &head, &row(&cells("12"), &machine)).expect("marked");
+        let twice = with_row(&once, "a", &head, &row(&cells("13"), &machine)).expect("marked");
         let expected = "# A\n\n<!-- a -->\n\
                         | day | ns | machine, load before |\n|---|---|---|\n\
                         | 2026-03-01 | 12 | Abacus, load 0.1 |\n\
@@ -168,9 +182,24 @@ mod tests {
     }
 
     #[test]
+    fn groups_have_tables_of_their_own() {
+        let one = Figure {
+            cells: cells("12"),
+            ..Figure::default()
+        };
+        assert_eq!(one.tables("a"), [("a".to_owned(), &cells("12"))]);
+        let groups = Figure {
+            groups: vec![("b", cells("1")), ("c", cells("2"))],
+            ..Figure::default()
+        };
+        let marks: Vec<String> = groups.tables("a").into_iter().map(|it| it.0).collect();
+        assert_eq!(marks, ["a b", "a c"]);
+    }
+
+    #[test]
     fn other_columns_begin_a_table_of_their_own() {
         let page = "<!-- a -->\n| day | old |\n|---|---|\n| x | y |\n";
-        let head = figure("").head();
+        let head = head(&cells(""));
         let page = with_row(page, "a", &head, "| new |").expect("marked");
         assert_eq!(
             page,

@@ -68,6 +68,7 @@ fn figure(rounds: &[Round], log_bytes: u64) -> Option<Figure> {
     let direct = Spread::of(rounds.iter().map(|it| it.direct_s))?;
     let html = rounds.iter().map(|it| it.html_bytes).max()?;
     Some(Figure {
+        groups: Vec::new(),
         method:
             "kadenz report of a made log of 86,400 intervals and 80 million values; kadenz import \
                  of it, then kadenz report of the run; whole processes, files in the page cache; median (fastest to slowest)"

@@ -24,7 +24,7 @@ use figure::{Figure, Machine};
 const HELP: &str = "\
 Take one of the figures in docs/benchmarks.md: prints JSON, then a row for its table.
 
-Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples N]
+Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--seconds N] [--samples N]
 
   record        cost of one record beside a bare hdrhistogram
   cyclic        lateness beside cyclictest, interleaved (needs rights for SCHED_FIFO)
@@ -43,6 +43,8 @@ Usage: cargo xtask bench <NAME> [--append] [--rounds N] [--seconds N] [--samples
   build         cold release build in a fresh clone
 
   --append      write the row into docs/benchmarks.md
+  --only NAMES  contestants of messages, or groups of them, with commas between, as udpm,liblcm or
+                memory,broker; a name that is none tells them all
   --rounds N    rounds of cyclic and udp [default: 7], of messages [default: 5],
                 of hlog-report [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
@@ -57,6 +59,8 @@ pub struct Wishes {
     name: String,
     append: bool,
     help: bool,
+    /// Who measures, where a benchmark has contestants; all, if it is empty.
+    pub only: Vec<String>,
     /// Rounds, where a benchmark has some.
     pub rounds: Option<u32>,
     /// Length of each run, where a benchmark has some.
@@ -92,18 +96,21 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let machine = Machine::look(repository);
     let figure = take(repository, &wishes)?;
     println!("{:#}", figure.json(&wishes.name, &machine));
-    println!("\n{}\n{}", figure.head(), figure.row(&machine));
-    if wishes.append {
-        append(repository, &wishes.name, &figure, &machine)?;
+    for (mark, cells) in figure.tables(&wishes.name) {
+        let (head, row) = (figure::head(cells), figure::row(cells, &machine));
+        println!("\n{mark}\n{head}\n{row}");
+        if wishes.append {
+            append(repository, &mark, &head, &row)?;
+        }
     }
     Ok(true)
 }
 
-fn append(repository: &Repository, name: &str, figure: &Figure, machine: &Machine) -> Result<()> {
+fn append(repository: &Repository, mark: &str, head: &str, row: &str) -> Result<()> {
     let path = repository.path("docs/benchmarks.md");
     let page = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read {}", path.display()))?;
-    let page = figure::with_row(&page, name, &figure.head(), &figure.row(machine))?;
+    let page = figure::with_row(&page, mark, head, row)?;
     std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -112,6 +119,7 @@ fn read(options: &[String]) -> Result<Wishes> {
         name: String::new(),
         append: false,
         help: options.is_empty(),
+        only: Vec::new(),
         rounds: None,
         seconds: None,
         samples: 184_000_000,
@@ -128,6 +136,10 @@ fn read(options: &[String]) -> Result<Wishes> {
         };
         match option.as_str() {
             "--append" => wishes.append = true,
+            "--only" => {
+                let names = options.next().context("--only needs names")?;
+                wishes.only = names.split(',').map(str::to_owned).collect();
+            }
             "--help" | "-h" => wishes.help = true,
             "--rounds" => wishes.rounds = Some(u32::try_from(number()?)?),
             "--seconds" => wishes.seconds = Some(u32::try_from(number()?)?),

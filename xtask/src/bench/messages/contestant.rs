@@ -1,42 +1,12 @@
-//! Who plays: ours by URL, and the bare libraries.
+//! Lets one of them measure.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Arena, Load, Scheduling};
+use super::roster::{Contestant, Player};
+use super::{Arena, FEATURES, Load, Scheduling};
 use crate::bench::absent;
 use crate::process;
-
-/// What measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contestant {
-    /// LCM's multicast, ours.
-    Udpm,
-    /// The system's liblcm.
-    Liblcm,
-    /// A newer liblcm.
-    LiblcmOfPypi,
-    /// Shared memory, ours.
-    Shm,
-    /// iceoryx2 by itself.
-    Iceoryx2,
-    /// Shared memory with spinning receivers, ours.
-    ShmPolled,
-    /// iceoryx2 by itself, spinning.
-    Iceoryx2Polled,
-    /// ZeroMQ's wire, ours.
-    Zmq,
-    /// libzmq by itself.
-    Libzmq,
-    /// nng by itself.
-    Nng,
-    /// Cyclone DDS by itself.
-    CycloneDds,
-    /// Zenoh by itself.
-    ZenohAlone,
-    /// Within one process, ours.
-    Memq,
-}
 
 /// What one of them saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,126 +22,74 @@ pub struct Seen {
 }
 
 impl Contestant {
-    /// All, in the order of the first round.
-    pub const ALL: [Self; 13] = [
-        Self::Udpm,
-        Self::Liblcm,
-        Self::LiblcmOfPypi,
-        Self::Shm,
-        Self::Iceoryx2,
-        Self::ShmPolled,
-        Self::Iceoryx2Polled,
-        Self::Zmq,
-        Self::Libzmq,
-        Self::Nng,
-        Self::CycloneDds,
-        Self::ZenohAlone,
-        Self::Memq,
-    ];
-
-    /// Those on LCM's wire.
-    pub const MULTICAST: [Self; 3] = [Self::Udpm, Self::Liblcm, Self::LiblcmOfPypi];
-
-    /// As the table calls it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Udpm => "udpm",
-            Self::Liblcm => "liblcm",
-            Self::LiblcmOfPypi => "liblcm 1.5.3",
-            Self::Shm => "shm",
-            Self::Iceoryx2 => "iceoryx2",
-            Self::ShmPolled => "shm polled",
-            Self::Iceoryx2Polled => "iceoryx2 polled",
-            Self::Zmq => "zmq",
-            Self::Libzmq => "libzmq",
-            Self::Nng => "nng",
-            Self::CycloneDds => "Cyclone DDS",
-            Self::ZenohAlone => "Zenoh",
-            Self::Memq => "memq",
-        }
-    }
-
-    /// The peer that plays it; none of ours.
-    const fn peer(self) -> Option<&'static str> {
-        match self {
-            Self::Udpm | Self::Shm | Self::ShmPolled | Self::Zmq | Self::Memq => None,
-            Self::Iceoryx2Polled => Some("iceoryx2"),
-            _ => Some(self.name()),
-        }
-    }
-
-    /// Where they meet. Groups and ports are of the benchmark's own; large messages get the same
-    /// receive buffers.
-    fn url(self, arena: &Arena<'_>) -> String {
-        let own = std::process::id();
-        match self {
-            Self::Udpm | Self::Liblcm | Self::LiblcmOfPypi => {
-                "udpm://239.255.76.68:7668?ttl=0&recv_buf_size=33554432".to_owned()
-            }
-            Self::Shm => format!("shm://bench-{own}"),
-            Self::Iceoryx2 => format!("peer-{own}"),
-            Self::ShmPolled => format!("shm://bench-polled-{own}?wait=poll"),
-            Self::Iceoryx2Polled => format!("peer-polled-{own}?wait=poll"),
-            Self::Zmq => "zmq://127.0.0.1:7669".to_owned(),
-            Self::Libzmq => "tcp://127.0.0.1:7670".to_owned(),
-            Self::Nng => format!("ipc://{}", arena.folder.join("nng").display()),
-            Self::CycloneDds => "peer".to_owned(),
-            Self::ZenohAlone => "tcp/127.0.0.1:7671".to_owned(),
-            Self::Memq => "memq://".to_owned(),
-        }
-    }
-
-    /// Whether its library is there.
-    pub fn can_play(self, arena: &Arena<'_>) -> bool {
-        let peer = self.peer();
-        peer.is_none_or(|peer| arena.peers.program(peer).is_some())
-    }
-
-    /// Measures once.
-    pub fn play(self, arena: &Arena<'_>, load: Load) -> Result<Seen> {
-        let seen = match self.peer() {
-            Some(peer) => self.bare(arena, load, peer),
-            None => self.ours(arena, load),
+    /// Whether its program and its server are there; what is missing has been said.
+    pub fn can_play(&self, arena: &Arena<'_>) -> bool {
+        let is_served = self.server.is_none_or(|kind| arena.server(kind).is_some());
+        let is_built = match self.player {
+            Player::Ours => true,
+            Player::OursBehind(feature) => FEATURES.contains(&feature),
+            Player::Peer(peer) => arena.peers.program(peer).is_some(),
         };
-        seen.with_context(|| format!("{} could not measure", self.name()))
+        is_served && is_built
     }
 
-    fn bare(self, arena: &Arena<'_>, load: Load, peer: &str) -> Result<Seen> {
-        let program = arena.peers.program(peer).context("it was not built")?;
-        let mut command = match arena.scheduling {
-            Scheduling::Ordinary => arena.repository.command("env"),
-            Scheduling::Fifo => {
-                let mut chrt = arena.repository.command("chrt");
-                chrt.args(["--fifo", "80"]);
-                chrt
-            }
+    /// Measures once, while its server, if it has one, is awake.
+    pub fn play(&self, arena: &Arena<'_>, load: Load) -> Result<Seen> {
+        let measure = |port: u16| match self.player {
+            Player::Peer(peer) => bare(arena, load, peer, &self.place(arena, port)),
+            Player::Ours => ours(arena, load, &self.place(arena, port), false),
+            Player::OursBehind(_) => ours(arena, load, &self.place(arena, port), true),
         };
-        let count = load.rate * arena.seconds;
-        let interval_ns = 1_000_000_000 / load.rate;
-        command.arg(program).arg(self.url(arena));
-        command.args([
-            count.to_string(),
-            load.bytes.to_string(),
-            interval_ns.to_string(),
-        ]);
-        let said = process::output(&mut command)?;
-        of_peer(&serde_json::from_str(&said).context("it said no JSON")?)
+        let seen = match self.server {
+            None => measure(0),
+            Some(kind) => match arena.server(kind) {
+                None => bail!("{}: its server is not there", self.name),
+                Some(server) => {
+                    let mut server = server.borrow_mut();
+                    let port = server.port;
+                    server.awake(|| measure(port))
+                }
+            },
+        };
+        seen.with_context(|| format!("{} could not measure", self.name))
     }
 
-    fn ours(self, arena: &Arena<'_>, load: Load) -> Result<Seen> {
-        let run = absent(&arena.folder.join("run"))?;
-        let mut command = arena.repository.command(&arena.program.to_string_lossy());
-        command.args(["msg", "latency", "--json", "--no-samples", "--url"]);
-        command.arg(self.url(arena));
-        command.arg(format!("--rate={}Hz", load.rate));
-        command.arg(format!("--size={}B", load.bytes));
-        command.arg(format!("--count={}", load.rate * arena.seconds));
-        if arena.scheduling == Scheduling::Fifo {
-            command.arg("--policy=fifo:80");
-        }
-        let said = process::answer(command.arg("--out").arg(&run))?;
-        of_ours(&serde_json::from_str(&said).context("it said no JSON")?)
+    /// Where they meet.
+    fn place(&self, arena: &Arena<'_>, port: u16) -> String {
+        self.url
+            .replace("{own}", &std::process::id().to_string())
+            .replace("{folder}", &arena.folder.to_string_lossy())
+            .replace("{port}", &port.to_string())
     }
+}
+
+fn bare(arena: &Arena<'_>, load: Load, peer: &str, place: &str) -> Result<Seen> {
+    let program = arena.peers.program(peer).context("it was not built")?;
+    let count = load.rate * arena.seconds;
+    let interval_ns = 1_000_000_000 / load.rate;
+    let mut command = arena.command(&program.to_string_lossy(), true);
+    command.arg(place).args([
+        count.to_string(),
+        load.bytes.to_string(),
+        interval_ns.to_string(),
+    ]);
+    let said = process::output(command.env("ROS_LOG_DIR", &arena.folder))?;
+    of_peer(&serde_json::from_str(&said).context("it said no JSON")?)
+}
+
+/// Ours schedules the threads that it knows; the library's own are scheduled from outside.
+fn ours(arena: &Arena<'_>, load: Load, place: &str, has_threads: bool) -> Result<Seen> {
+    let run = absent(&arena.folder.join("run"))?;
+    let mut command = arena.command(&arena.program.to_string_lossy(), has_threads);
+    command.args(["msg", "latency", "--json", "--no-samples", "--url", place]);
+    command.arg(format!("--rate={}Hz", load.rate));
+    command.arg(format!("--size={}B", load.bytes));
+    command.arg(format!("--count={}", load.rate * arena.seconds));
+    if arena.scheduling == Scheduling::Fifo {
+        command.arg("--policy=fifo:80");
+    }
+    let said = process::answer(command.arg("--out").arg(&run))?;
+    of_ours(&serde_json::from_str(&said).context("it said no JSON")?)
 }
 
 fn of_peer(said: &Value) -> Result<Seen> {
@@ -220,14 +138,5 @@ mod tests {
             ],
         }));
         assert_eq!(of_peer.expect("is told"), of_ours.expect("is told"));
-    }
-
-    #[test]
-    fn each_of_ours_plays_by_itself_and_each_peer_has_a_name_of_its_own() {
-        let ours = Contestant::ALL.iter().filter(|it| it.peer().is_none());
-        assert_eq!(ours.count(), 5);
-        let names: std::collections::BTreeSet<_> =
-            Contestant::ALL.iter().map(|it| it.name()).collect();
-        assert_eq!(names.len(), Contestant::ALL.len());
     }
 }

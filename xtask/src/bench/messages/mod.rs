@@ -3,25 +3,35 @@
 //! A shared machine drifts within minutes, so every round lets all measure, each round begins with
 //! another of them, and ratios are taken within a round. All do the same: a publisher and a subscriber
 //! in two processes, a message on every beat, from the call that publishes until the subscriber holds
-//! it (ours: decoded). Whose library is not there is left out, which is said.
+//! it (ours: decoded). Whose library or server is not there is left out, which is said. Servers sleep
+//! while those who need none measure.
 
 mod contestant;
 mod peers;
+mod roster;
+mod servers;
 mod table;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::figure::Figure;
 use super::{Wishes, must};
 use crate::repository::Repository;
-use contestant::{Contestant, Seen};
+use contestant::Seen;
+use roster::{Contestant, Group};
+use servers::{Kind, Server};
 
 /// Length of each measurement, unless something else is wished.
 const SECONDS: u32 = 5;
 /// Rounds, unless something else is wished.
 const ROUNDS: u32 = 5;
+
+/// The features that our program is built with.
+const FEATURES: [&str; 2] = ["shm", "zenoh"];
 
 /// How all of them are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +68,11 @@ const LARGE: [Load; 2] = [
     },
 ];
 
-/// The table of a match.
+/// Where they measure.
 pub struct Arena<'a> {
     /// Commands run there.
     pub repository: &'a Repository,
-    /// Our release build, with shared memory.
+    /// Our release build, with all [`FEATURES`].
     pub program: PathBuf,
     /// Where runs are written and sockets lie.
     pub folder: PathBuf,
@@ -72,6 +82,7 @@ pub struct Arena<'a> {
     pub scheduling: Scheduling,
     /// Length of each measurement.
     pub seconds: u32,
+    servers: Vec<RefCell<Server>>,
 }
 
 /// What all of them measured in a round, in their order.
@@ -90,22 +101,19 @@ pub fn fifo(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
 }
 
 fn small(repository: &Repository, wishes: &Wishes, scheduling: Scheduling) -> Result<Figure> {
-    let arena = Arena::open(repository, wishes, scheduling)?;
-    let contestants: Vec<Contestant> = Contestant::ALL
-        .into_iter()
-        .filter(|it| it.can_play(&arena))
-        .collect();
+    let chosen = chosen(wishes, |_| true)?;
+    let arena = Arena::open(repository, wishes, scheduling, &chosen)?;
+    let contestants = arena.fit(&chosen);
     let rounds = play_rounds(wishes, &arena, &contestants, SMALL)?;
     Ok(table::figure(&contestants, &rounds, &arena, SMALL))
 }
 
-/// 1 MB at 100 Hz and 10 MB at 10 Hz by multicast: what is lost, and how much comes.
+/// 1 MB at 100 Hz and 10 MB at 10 Hz, by multicast unless others are wished: what is lost, and how
+/// much comes.
 pub fn large(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
-    let arena = Arena::open(repository, wishes, Scheduling::Ordinary)?;
-    let contestants: Vec<Contestant> = Contestant::MULTICAST
-        .into_iter()
-        .filter(|it| it.can_play(&arena))
-        .collect();
+    let chosen = chosen(wishes, |it| it.group == Group::Multicast)?;
+    let arena = Arena::open(repository, wishes, Scheduling::Ordinary, &chosen)?;
+    let contestants = arena.fit(&chosen);
     let mut all = Vec::new();
     for load in LARGE {
         all.push((load, play_rounds(wishes, &arena, &contestants, load)?));
@@ -113,29 +121,82 @@ pub fn large(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     Ok(table::of_large(&contestants, &all, &arena))
 }
 
+/// Those that `--only` means, or those that play without it.
+fn chosen(wishes: &Wishes, usual: impl Fn(&Contestant) -> bool) -> Result<Vec<Contestant>> {
+    let only: Vec<String> = wishes.only.iter().map(|it| it.to_lowercase()).collect();
+    for word in &only {
+        if !roster::ALL.iter().any(|it| it.is_meant_by(word)) {
+            let names = roster::ALL.map(|it| it.name.to_lowercase().replace(' ', "-"));
+            let groups = Group::ALL.map(Group::name);
+            bail!(
+                "nobody is called {word:?}; there are {}, and the groups {}",
+                names.join(", "),
+                groups.join(", ")
+            );
+        }
+    }
+    let is_chosen = |it: &Contestant| match only.is_empty() {
+        true => usual(it),
+        false => only.iter().any(|word| it.is_meant_by(word)),
+    };
+    Ok(roster::ALL.into_iter().filter(is_chosen).collect())
+}
+
 impl<'a> Arena<'a> {
-    fn open(repository: &'a Repository, wishes: &Wishes, scheduling: Scheduling) -> Result<Self> {
+    fn open(
+        repository: &'a Repository,
+        wishes: &Wishes,
+        scheduling: Scheduling,
+        chosen: &[Contestant],
+    ) -> Result<Self> {
         let mut build = repository.command("cargo");
-        build.args([
-            "build",
-            "--release",
-            "-p",
-            "kadenz-cli",
-            "--features",
-            "shm",
-        ]);
-        must(&mut build)?;
+        build.args(["build", "--release", "-p", "kadenz-cli", "--features"]);
+        must(build.arg(FEATURES.join(",")))?;
         let folder = repository.target().join("bench/messages");
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Self {
+        let mut arena = Self {
             repository,
             program: repository.target().join("release/kadenz"),
             folder,
-            peers: peers::Peers::build(repository)?,
+            peers: peers::Peers::build(repository, chosen)?,
             scheduling,
             seconds: wishes.seconds.unwrap_or(SECONDS),
-        })
+            servers: Vec::new(),
+        };
+        for kind in [Kind::Tcpq, Kind::RabbitMq, Kind::RosMaster] {
+            if chosen.iter().any(|it| it.server == Some(kind)) {
+                arena.serve(kind);
+            }
+        }
+        Ok(arena)
+    }
+
+    fn serve(&mut self, kind: Kind) {
+        match Server::start(kind, self.repository, &self.folder, self.scheduling) {
+            Ok(server) => self.servers.push(RefCell::new(server)),
+            Err(error) => eprintln!("left out: {kind:?}: {error:#} ({})", kind.remedy()),
+        }
+    }
+
+    /// Those whose program and server are there.
+    fn fit(&self, chosen: &[Contestant]) -> Vec<Contestant> {
+        let fit = chosen.iter().filter(|it| it.can_play(self));
+        fit.copied().collect()
+    }
+
+    fn server(&self, kind: Kind) -> Option<&RefCell<Server>> {
+        self.servers.iter().find(|it| it.borrow().kind == kind)
+    }
+
+    /// A program, all of whose threads are scheduled as all contestants are where that is asked for.
+    fn command(&self, program: &str, all_threads: bool) -> Command {
+        if self.scheduling == Scheduling::Ordinary || !all_threads {
+            return self.repository.command(program);
+        }
+        let mut chrt = self.repository.command("chrt");
+        chrt.args(["--fifo", "80", program]);
+        chrt
     }
 }
 
@@ -163,12 +224,12 @@ fn play_rounds(
 fn play(
     round: u32,
     contestants: &[Contestant],
-    mut run: impl FnMut(Contestant) -> Result<Seen>,
+    mut run: impl FnMut(&Contestant) -> Result<Seen>,
 ) -> Round {
     let mut seen = vec![None; contestants.len()];
     for turn in 0..contestants.len() {
         let place = (turn + round as usize) % contestants.len();
-        match run(contestants[place]) {
+        match run(&contestants[place]) {
             Ok(it) => seen[place] = Some(it),
             Err(error) => eprintln!("{error:#}"),
         }
@@ -180,25 +241,36 @@ fn play(
 mod tests {
     use super::*;
 
+    fn wishes(only: &str) -> Wishes {
+        crate::bench::read(&["messages".into(), "--only".into(), only.into()])
+            .expect("known options")
+    }
+
+    #[test]
+    fn who_is_unknown_is_told_whom_there_is() {
+        let error = chosen(&wishes("udpn"), |_| true).expect_err("a misspelling");
+        assert!(error.to_string().contains("udpm, liblcm"), "{error}");
+    }
+
     #[test]
     fn each_round_begins_with_another_and_who_fails_leaves_the_others_their_places() {
-        let contestants = [Contestant::Udpm, Contestant::Liblcm, Contestant::Zmq];
+        let all = chosen(&wishes("udpm,liblcm,zmq"), |_| false).expect("they are known");
         for round in 0..3 {
             let mut order = Vec::new();
-            let played = play(round, &contestants, |contestant| {
-                order.push(contestant);
-                match contestant {
-                    Contestant::Liblcm => bail!("no route"),
-                    other => Ok(Seen {
-                        count: other as u64,
+            let played = play(round, &all, |contestant| {
+                order.push(*contestant);
+                match contestant.name {
+                    "liblcm" => bail!("no route"),
+                    name => Ok(Seen {
+                        count: name.len() as u64,
                         ..Seen::default()
                     }),
                 }
             });
-            assert_eq!(order[0], contestants[round as usize]);
+            assert_eq!(order[0], all[round as usize]);
             assert_eq!(played.seen[1], None);
             let zmq = played.seen[2].map(|it| it.count);
-            assert_eq!(zmq, Some(Contestant::Zmq as u64));
+            assert_eq!(zmq, Some(3));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::roster::{Contestant, Player};
 use crate::process;
 use crate::repository::Repository;
 
@@ -11,38 +12,84 @@ use crate::repository::Repository;
 #[derive(Debug, Default)]
 pub struct Peers(Vec<(&'static str, PathBuf)>);
 
-/// Peers in C: name, folder, libraries, and how to get what is missing.
-const IN_C: [(&str, &str, &str, &str); 4] = [
-    ("liblcm", "lcm", "lcm", "apt-get install liblcm-dev"),
-    ("libzmq", "zmq", "zmq", "apt-get install libzmq3-dev"),
-    ("nng", "nng", "nng", "apt-get install libnng-dev"),
-    (
-        "Cyclone DDS",
-        "cyclonedds",
-        "ddsc",
-        "apt-get install cyclonedds-dev cyclonedds-tools",
-    ),
+/// A peer in C or C++.
+struct InC {
+    name: &'static str,
+    folder: &'static str,
+    libraries: &'static [&'static str],
+    remedy: &'static str,
+}
+
+const IN_C: [InC; 6] = [
+    InC {
+        name: "liblcm",
+        folder: "lcm",
+        libraries: &["lcm"],
+        remedy: "apt-get install liblcm-dev",
+    },
+    InC {
+        name: "libzmq",
+        folder: "zmq",
+        libraries: &["zmq"],
+        remedy: "apt-get install libzmq3-dev",
+    },
+    InC {
+        name: "nng",
+        folder: "nng",
+        libraries: &["nng"],
+        remedy: "apt-get install libnng-dev",
+    },
+    InC {
+        name: "Cyclone DDS",
+        folder: "cyclonedds",
+        libraries: &["ddsc"],
+        remedy: "apt-get install cyclonedds-dev cyclonedds-tools",
+    },
+    InC {
+        name: "librabbitmq-c",
+        folder: "rabbitmq-c",
+        libraries: &["rabbitmq"],
+        remedy: "apt-get install librabbitmq-dev",
+    },
+    InC {
+        name: "roscpp",
+        folder: "roscpp",
+        libraries: &[
+            "roscpp",
+            "rosconsole",
+            "roscpp_serialization",
+            "rostime",
+            "boost_thread",
+        ],
+        remedy: "apt-get install libroscpp-dev libstd-msgs-dev",
+    },
 ];
-/// Peers in Rust.
-const IN_RUST: [(&str, &str); 2] = [("iceoryx2", "iceoryx2"), ("Zenoh", "zenoh")];
+/// Peers in Rust, each in the folder of its name.
+const IN_RUST: [&str; 3] = ["iceoryx2", "zenoh", "rustdds"];
 /// The liblcm that PyPI has; Debian's is older.
 const WHEEL: &str = "lcm==1.5.3";
+const OF_WHEEL: &str = "liblcm 1.5.3";
 
 impl Peers {
-    /// Builds all that can be built; says of the others how to get them.
-    pub fn build(repository: &Repository) -> Result<Self> {
+    /// Builds all that can be built of those that play; says of the others how to get them.
+    pub fn build(repository: &Repository, contestants: &[Contestant]) -> Result<Self> {
         let target = repository.target().join("peers");
         std::fs::create_dir_all(&target)
             .with_context(|| format!("cannot make {}", target.display()))?;
+        let plays = |peer: &'static str| {
+            let mut players = contestants.iter().map(|it| it.player);
+            players.any(|it| it == Player::Peer(peer))
+        };
         let mut peers = Self::default();
-        for (name, folder, library, remedy) in IN_C {
-            let built = in_c(repository, &target, folder, library);
-            peers.take(name, built, remedy);
+        for it in IN_C.iter().filter(|it| plays(it.name)) {
+            peers.take(it.name, in_c(repository, &target, it), it.remedy);
         }
-        let built = of_wheel(repository, &target);
-        peers.take("liblcm 1.5.3", built, "pip download lcm==1.5.3");
-        for (name, folder) in IN_RUST {
-            let built = in_rust(repository, &target, folder);
+        if plays(OF_WHEEL) {
+            let built = of_wheel(repository, &target);
+            peers.take(OF_WHEEL, built, "pip download lcm==1.5.3");
+        }
+        for name in IN_RUST.into_iter().filter(|it| plays(it)) {
+            let built = in_rust(repository, &target, name);
             peers.take(name, built, "cargo fetches it: look at what it says");
         }
         Ok(peers)
@@ -62,19 +109,25 @@ impl Peers {
     }
 }
 
-fn in_c(repository: &Repository, target: &Path, folder: &str, library: &str) -> Result<PathBuf> {
-    let program = target.join(folder);
-    let source = repository.path("xtask/peers").join(folder);
-    let mut compile = repository.command("cc");
+fn in_c(repository: &Repository, target: &Path, peer: &InC) -> Result<PathBuf> {
+    let program = target.join(peer.folder);
+    let source = repository.path("xtask/peers").join(peer.folder);
+    let is_plus_plus = source.join("peer.cpp").exists();
+    let (compiler, file) = match is_plus_plus {
+        true => ("c++", "peer.cpp"),
+        false => ("cc", "peer.c"),
+    };
+    let mut compile = repository.command(compiler);
     compile.args(["-O2", "-Wall", "-o"]).arg(&program);
-    compile.arg(source.join("peer.c"));
-    if folder == "cyclonedds" {
+    compile.arg(source.join(file));
+    if peer.folder == "cyclonedds" {
         let mut idlc = repository.command("idlc");
         idlc.current_dir(target).arg(source.join("probe.idl"));
         process::output(&mut idlc)?;
         compile.arg("-I").arg(target).arg(target.join("probe.c"));
     }
-    process::output(compile.arg(format!("-l{library}")))?;
+    compile.args(peer.libraries.iter().map(|it| format!("-l{it}")));
+    process::output(&mut compile)?;
     Ok(program)
 }
 

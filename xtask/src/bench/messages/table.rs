@@ -2,56 +2,69 @@
 
 use serde_json::{Value, json};
 
-use super::contestant::{Contestant, Seen};
+use super::contestant::Seen;
+use super::roster::{Contestant, Group};
 use super::{Arena, Load, Round, Scheduling};
-use crate::bench::figure::Figure;
+use crate::bench::figure::{Cells, Figure};
 use crate::bench::quantile::Spread;
 
-/// Ours, and what it is held against.
-const PAIRS: [(Contestant, Contestant); 5] = [
-    (Contestant::Udpm, Contestant::Liblcm),
-    (Contestant::Udpm, Contestant::LiblcmOfPypi),
-    (Contestant::Shm, Contestant::Iceoryx2),
-    (Contestant::ShmPolled, Contestant::Iceoryx2Polled),
-    (Contestant::Zmq, Contestant::Libzmq),
-];
 /// The percentiles, as [`Seen`] holds them.
 const VIEWS: [&str; 4] = ["p50", "p90", "p99", "p99.9"];
 /// Those that ratios are told of.
 const COMPARED: [usize; 2] = [0, 2];
 
-/// Puts the rounds of small messages into a figure.
+/// Puts the rounds of small messages into a figure, a table for each group.
 pub fn figure(
     contestants: &[Contestant],
     rounds: &[Round],
     arena: &Arena<'_>,
     load: Load,
 ) -> Figure {
-    let mut cells = vec![of_rounds(rounds, arena)];
-    for (place, contestant) in contestants.iter().enumerate() {
-        let name = format!("{} p50 / p90 / p99 / p99.9, us", contestant.name());
-        cells.push((name, microseconds(rounds, place)));
-    }
-    let place = |contestant| contestants.iter().position(|it| *it == contestant);
     let mut ratios = serde_json::Map::new();
-    for (ours, theirs) in PAIRS {
-        let (Some(our), Some(their)) = (place(ours), place(theirs)) else {
-            continue;
-        };
-        for view in COMPARED {
-            let name = format!("{} / {}, {}", ours.name(), theirs.name(), VIEWS[view]);
-            let spread = Spread::of(rounds.iter().filter_map(|round| {
-                let of = |place: usize| round.seen[place]?.percentiles_ns[view];
-                Some(of(our)? as f64 / of(their)? as f64)
-            }));
-            ratios.insert(name.clone(), spread.map_or(Value::Null, Spread::json));
-            cells.push((name, spread.map_or_else(|| "-".to_owned(), Spread::cell)));
+    let mut groups = Vec::new();
+    for group in Group::ALL {
+        let mut places = (0..contestants.len()).filter(|at| contestants[*at].group == group);
+        let mut cells = vec![of_rounds(rounds, arena)];
+        cells.extend(places.clone().map(|at| {
+            let name = format!("{} p50 / p90 / p99 / p99.9, us", contestants[at].name);
+            (name, microseconds(rounds, at))
+        }));
+        for ours in places.clone() {
+            compare(contestants, ours, rounds, &mut cells, &mut ratios);
+        }
+        if places.next().is_some() {
+            groups.push((group.name(), cells));
         }
     }
     Figure {
         method: method(arena, load),
         result: json!({ "ratios": ratios, "rounds": all(contestants, rounds) }),
-        cells,
+        groups,
+        ..Figure::default()
+    }
+}
+
+/// Ratios of ours to those beside it.
+fn compare(
+    contestants: &[Contestant],
+    ours: usize,
+    rounds: &[Round],
+    cells: &mut Cells,
+    ratios: &mut serde_json::Map<String, Value>,
+) {
+    for beside in contestants[ours].beside {
+        let Some(theirs) = contestants.iter().position(|it| it.name == *beside) else {
+            continue;
+        };
+        for view in COMPARED {
+            let name = format!("{} / {beside}, {}", contestants[ours].name, VIEWS[view]);
+            let spread = Spread::of(rounds.iter().filter_map(|round| {
+                let of = |place: usize| round.seen[place]?.percentiles_ns[view];
+                Some(of(ours)? as f64 / of(theirs)? as f64)
+            }));
+            ratios.insert(name.clone(), spread.map_or(Value::Null, Spread::json));
+            cells.push((name, spread.map_or_else(|| "-".to_owned(), Spread::cell)));
+        }
     }
 }
 
@@ -69,7 +82,7 @@ pub fn of_large(
         }
         let what = format!("{} MB at {} Hz", load.bytes / 1_000_000, load.rate);
         for (place, contestant) in contestants.iter().enumerate() {
-            let name = format!("{what}, {}: lost, MB/s", contestant.name());
+            let name = format!("{what}, {}: lost, MB/s", contestant.name);
             cells.push((name, losses(rounds, place, *load, arena.seconds)));
         }
         results.insert(what, all(contestants, rounds));
@@ -79,6 +92,7 @@ pub fn of_large(
         method: method(arena, loads),
         result: results.into(),
         cells,
+        ..Figure::default()
     }
 }
 
@@ -139,7 +153,7 @@ fn all(contestants: &[Contestant], rounds: &[Round]) -> Value {
                 for (view, ns) in VIEWS.iter().zip(seen.percentiles_ns) {
                     value[format!("{view}_ns")] = ns.into();
                 }
-                Some((it.name().to_owned(), value))
+                Some((it.name.to_owned(), value))
             });
         Value::Object(seen.collect())
     };

@@ -56,6 +56,7 @@ pub fn figure(rounds: &[Round], scheduling: Scheduling, seconds: u32) -> Figure 
         }
     }
     Figure {
+        groups: Vec::new(),
         method: method(scheduling, seconds),
         result: json!({
             "ratios": ratios,
