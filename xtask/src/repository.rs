@@ -52,9 +52,18 @@ impl Repository {
     }
 
     /// A command that runs in the root.
+    ///
+    /// What `cargo xtask` says of the package xtask is hidden from it: build scripts that look at such
+    /// variables would run again, and all that stands on them be built again, by turns.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
+        for (name, _) in std::env::vars_os() {
+            let said = name.to_string_lossy();
+            if said.starts_with("CARGO_PKG_") || said.starts_with("CARGO_MANIFEST_") {
+                command.env_remove(&name);
+            }
+        }
         command
     }
 

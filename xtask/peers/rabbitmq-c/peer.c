@@ -6,9 +6,14 @@
 
 static const amqp_channel_t CHANNEL = 1;
 
+static void check(amqp_rpc_reply_t reply, const char *what) {
+    if (reply.reply_type == AMQP_RESPONSE_NORMAL) return;
+    fprintf(stderr, "librabbitmq-c: %s failed\n", what);
+    exit(2);
+}
+
 static void must(amqp_connection_state_t connection, const char *what) {
-    if (amqp_get_rpc_reply(connection).reply_type != AMQP_RESPONSE_NORMAL)
-        fprintf(stderr, "librabbitmq-c: %s failed\n", what), exit(2);
+    check(amqp_get_rpc_reply(connection), what);
 }
 
 static amqp_connection_state_t open_connection(const char *url) {
@@ -19,9 +24,8 @@ static amqp_connection_state_t open_connection(const char *url) {
     amqp_socket_t *socket = amqp_tcp_socket_new(connection);
     if (!socket || amqp_socket_open(socket, account.host, account.port))
         fprintf(stderr, "librabbitmq-c: nobody answers at %s\n", url), exit(2);
-    amqp_login(connection, "/", 0, AMQP_DEFAULT_FRAME_SIZE, 0, AMQP_SASL_METHOD_PLAIN,
-               account.user, account.password);
-    must(connection, "login");
+    check(amqp_login(connection, "/", 0, AMQP_DEFAULT_FRAME_SIZE, 0, AMQP_SASL_METHOD_PLAIN,
+                     account.user, account.password), "login");
     amqp_channel_open(connection, CHANNEL);
     must(connection, "a channel");
     amqp_exchange_declare(connection, CHANNEL, amqp_cstring_bytes("peer"),

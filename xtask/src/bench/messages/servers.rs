@@ -33,11 +33,19 @@ last="$1" log="$2"; shift 2
 setsid "$@" </dev/null >"$log" 2>&1 & group=$!
 while read -r signal; do kill -s "$signal" -- "-$group"; done
 kill -s KILL -- "-$group"
+wait
 eval "$last"
 "#;
 
 /// Where Debian puts the server itself; the program in the path asks for its own user.
 const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+/// Erlang's register of names, which started by itself, ends once it knows that the server is gone.
+const END_OF_NAMES: &str = r#"
+for again in 1 2 3 4 5; do
+    epmd -port "$ERL_EPMD_PORT" -kill >>"$log" 2>&1 && break
+    sleep 0.2
+done
+"#;
 /// ROS's master, without the rest of roscore.
 const ROS_MASTER: &str =
     "import sys, rosmaster; rosmaster.rosmaster_main(['rosmaster'] + sys.argv[1:])";
@@ -77,8 +85,7 @@ impl Kind {
                 if !Path::new(RABBITMQ).exists() {
                     bail!("there is no {RABBITMQ}");
                 }
-                let last = "epmd -port \"$ERL_EPMD_PORT\" -kill >>\"$log\" 2>&1";
-                Ok((rabbitmq(repository, folder, port)?, last))
+                Ok((rabbitmq(repository, folder, port)?, END_OF_NAMES))
             }
             Self::RosMaster => Ok((ros_master(repository, folder, port)?, "")),
         }
