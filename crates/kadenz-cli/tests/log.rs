@@ -48,6 +48,7 @@ fn info_tells_of_every_format_and_damage_is_exit_code_1() {
     let mut arguments = vec!["log", "info", "--json"];
     arguments.extend(paths.iter().map(|it| text(it)));
     let json = said_well(&arguments).json();
+    assert_described("log", "info", &json);
     let counts = json["logs"].as_array().unwrap().iter();
     let counts: Vec<u64> = counts.map(|it| it["messages"].as_u64().unwrap()).collect();
     assert_eq!(counts, [200, 100, 60, 30]);
@@ -108,6 +109,7 @@ fn merge_makes_one_log_in_the_order_of_time() {
     let logs = [golden("events.lcmlog"), golden("ros1-lz4.bag")];
     let (one, other) = (text(&logs[0]), text(&logs[1]));
     let said = said_well(&["log", "merge", one, other, "--out", text(&out), "--json"]);
+    assert_described("log", "copy", &said.json());
     assert_eq!(said.json()["messages"], 260);
     let all = entries(&out);
     assert!(all.is_sorted_by_key(|it| it.log_time));
@@ -174,11 +176,7 @@ fn convert_puts_types_in_and_then_json_needs_no_types_any_more() {
     let none = text(&none);
     let said = run(&["log", "convert", input, "--to", "json", "--out", none]);
     assert_eq!(said.code, 2);
-    assert!(
-        said.err.contains("2 messages were left out"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("2 messages left out"), "{}", said.err);
 
     let back = folder.path().join("back.lcmlog");
     said_well(&["log", "convert", out, "--out", text(&back)]);
@@ -198,6 +196,7 @@ fn recover_makes_a_whole_log_of_a_damaged_one() {
         text(&out),
         "--json",
     ]);
+    assert_described("log", "copy", &said.json());
     assert_eq!(said.json()["messages"], 197);
     assert_eq!(said.json()["damaged_places"], 3);
     said_well(&["log", "info", text(&out)]);
@@ -213,6 +212,7 @@ fn record_takes_a_bus_into_a_log_and_play_brings_it_back() {
         "log", "record", &bus, "--out", out, "--json", "-v", "-c", "IMU",
     ]);
     let json = said.json();
+    assert_described("log", "record", &json);
     assert_eq!(
         (json["messages"].as_u64(), json["dropped"].as_u64()),
         (Some(133), Some(0))
@@ -222,6 +222,7 @@ fn record_takes_a_bus_into_a_log_and_play_brings_it_back() {
     let played = folder.path().join("played.lcmlog");
     let bus = url(&played, "mode=w");
     let said = said_well(&["log", "play", out, &bus, "--speed", "0", "--json"]);
+    assert_described("log", "play", &said.json());
     assert_eq!(said.json()["messages"], 133);
     let payloads = |path: &Path| entries(path).into_iter().map(|it| it.payload);
     let expected = entries(&golden("events.lcmlog")).into_iter();

@@ -11,6 +11,7 @@ fn a_bus_that_works_and_one_that_does_not_are_told_apart() {
     let said = run(&["msg", "doctor", good, "--json"]);
     assert_eq!(said.code, 0, "{}", said.out);
     let report = said.json();
+    assert_described("msg", "doctor", &report);
     assert_eq!(
         (report["version"].as_u64(), report["works"].as_bool()),
         (Some(1), Some(true))

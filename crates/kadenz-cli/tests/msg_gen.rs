@@ -43,6 +43,7 @@ fn rust_is_written_once_and_checked() {
     assert_eq!(said.code, 1, "{}", said.out);
     assert!(said.out.contains("out of date") && !out.exists());
     let json = with(&out, &["--json"]).json();
+    assert_described("msg", "gen", &json);
     assert_eq!((&json["version"], &json["types"]), (&1.into(), &17.into()));
     assert_eq!(json["files"][0]["changed"], true);
     for name in ["mod.rs", "robot/mod.rs", "deep/er/mod.rs"] {
@@ -71,6 +72,7 @@ fn types_are_told_with_their_fingerprints() {
         said.out
     );
     let json = run(&["msg", "type", &types(), "--json"]).json();
+    assert_described("msg", "type", &json);
     let all = json["types"].as_array().unwrap();
     let state = all.iter().find(|it| it["name"] == "robot.state").unwrap();
     assert_eq!(state["fingerprint"], "0x163a3b1b2d39b629");
@@ -106,6 +108,7 @@ fn a_change_that_breaks_is_named() {
         "--json",
     ])
     .json();
+    assert_described("msg", "diff", &json);
     assert_eq!(json["breaks"], true);
     assert_eq!(json["types"][0]["changes"][0]["kind"], "member_retyped");
     let comment = file(

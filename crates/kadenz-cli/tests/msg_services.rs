@@ -6,7 +6,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Said, folder, run, text};
+use common::{Said, assert_described, folder, run, text};
 use kadenz_msg::bus::Bus;
 use kadenz_msg::service::messages::ClockQuery;
 use kadenz_msg::service::parameters::Parameters;
@@ -63,6 +63,7 @@ fn a_service_is_called_and_its_answer_decoded_by_what_its_server_tells() {
     let answered = call("{\"sent_ns\": 41}", "10s");
     assert_eq!(answered.code, 0, "{}", answered.err);
     let json = answered.json();
+    assert_described("msg", "call", &json);
     assert_eq!(json["answer"]["fingerprint"], 42);
     assert_eq!(json["type"], "kadenz.type_query");
     let refused = call("{\"sent_ns\": 0}", "10s");
@@ -86,6 +87,7 @@ fn parameters_are_listed_read_and_set_and_a_wrong_value_is_refused() {
     let list = param(&["list", "arm"]);
     assert_eq!(list.code, 0, "{}", list.err);
     let list = list.json();
+    assert_described("msg", "param", &list);
     assert_eq!(list["parameters"][1]["name"], "gain");
     assert_eq!(list["parameters"][1]["most"], 1.0);
     assert_eq!(
@@ -121,6 +123,7 @@ fn nodes_that_beat_are_shown() {
     let nodes = said(&url, &["nodes", "--for", "1s"]);
     assert_eq!(nodes.code, 0, "{}", nodes.err);
     let json = nodes.json();
+    assert_described("msg", "nodes", &json);
     assert_eq!(json["nodes"][0]["name"], "arm");
     assert_eq!(json["nodes"][0]["state"], "running");
     assert!(nodes.err.contains("arm beats"), "{}", nodes.err);

@@ -7,7 +7,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::UdpSocket;
 use std::process::{Child, Stdio};
 
-use common::{Said, folder, kadenz, run, run_json, series, signal, skip, text};
+use common::{
+    Said, assert_described, assert_valid, folder, kadenz, run, run_json, series, signal, skip, text,
+};
 use kadenz::msg::service::messages::Heartbeat;
 use serde_json::Value;
 
@@ -113,6 +115,7 @@ fn a_message_is_echoed_as_it_was_published() {
     assert_eq!(said.code, 0, "{}", said.err);
     let messages = lines(&said);
     assert_eq!(messages.len(), 2);
+    assert_described("msg", "echo", &messages[0]);
     assert_eq!(messages[0]["channel"], "POSE");
     assert_eq!(messages[0]["type"], "robot.pose_t");
     let expected: Value =
@@ -184,6 +187,7 @@ fn what_cannot_be_decoded_is_shown_with_a_hint() {
     ]);
     let said = bus.run(&["echo", "RAW", "--count", "1", "--for", "10s", "--json"]);
     let message = &lines(&said)[0];
+    assert_described("msg", "echo", message);
     assert_eq!(message["hex"], "0123456789abcdef00");
     assert_eq!(message["fingerprint"], "0x0123456789abcdef");
     assert!(message["hint"].as_str().unwrap().contains("--types"));
@@ -249,6 +253,7 @@ fn lines_of_standard_input_are_published_each() {
         "{}",
         said.err
     );
+    assert_described("msg", "pub", &said.json());
     let mut rest = String::new();
     heard.read_to_string(&mut rest).unwrap();
     echo.wait().unwrap();
@@ -297,6 +302,7 @@ fn channels_are_listed_and_their_rates_told() {
     let (poses, others) = (bus.poses("POSE", "50Hz"), bus.poses("OTHER", "10Hz"));
     let types = ["--types", bus.types(), "--for", "2s", "--json"];
     let list = bus.run(&[&["list"], &types[..]].concat()).json();
+    assert_described("msg", "list", &list);
     let names: Vec<&str> = list["channels"]
         .as_array()
         .unwrap()
@@ -305,6 +311,7 @@ fn channels_are_listed_and_their_rates_told() {
         .collect();
     assert_eq!(names, ["OTHER", "POSE"]);
     let hz = bus.run(&[&["hz", "POSE"], &types[..]].concat()).json();
+    assert_described("msg", "hz", &hz);
     let pose = &hz["channels"][0];
     assert_eq!(pose["type"], "robot.pose_t");
     assert_eq!(pose["lost"], 0);
@@ -330,6 +337,7 @@ fn a_spy_in_a_pipe_prints_tables_and_json() {
     let told = lines(&said);
     assert!(!told.is_empty(), "{}", said.err);
     let last = told.last().unwrap();
+    assert_described("msg", "spy", last);
     assert_eq!(last["channels"][0]["channel"], "POSE");
     end(poses);
 }
@@ -359,6 +367,7 @@ fn messages_that_carry_their_time_make_a_run_of_latencies() {
     let said = bus.run(&[&arguments[..], &["--json", "--out", text(&out)]].concat());
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
+    assert_valid("output", &json);
     let latency = series(&json, "latency");
     assert!(latency["count"].as_u64().unwrap() >= 50);
     // Stamps of microseconds are up to one too old.
@@ -431,6 +440,7 @@ fn one_bus_by_two_names_is_not_bridged() {
 fn providers_are_listed_with_what_they_promise() {
     let said = run(&["msg", "list", "--providers", "--json"]);
     let json = said.json();
+    assert_described("msg", "list-providers", &json);
     let providers = json["providers"].as_array().unwrap();
     let udpm = providers.iter().find(|it| it["scheme"] == "udpm").unwrap();
     assert_eq!(udpm["promises"]["discovery"], "multicast");

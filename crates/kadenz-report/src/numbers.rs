@@ -18,6 +18,21 @@ pub fn thousands(count: u64) -> String {
     parted
 }
 
+/// A count with what is counted: one of them, or several.
+///
+/// ```
+/// use kadenz_report::numbers::counted;
+///
+/// assert_eq!(counted(1, "chunk"), "1 chunk");
+/// assert_eq!(counted(1_200, "chunk"), "1,200 chunks");
+/// assert_eq!(counted(0, "chunk"), "0 chunks");
+/// ```
+#[must_use]
+pub fn counted(count: u64, one: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", thousands(count))
+}
+
 const NANOSECOND_UNITS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
 
 /// A value in nanoseconds for a table: four digits and the unit that suits it.

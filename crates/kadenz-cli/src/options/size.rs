@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anyhow::Context as _;
+
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
@@ -18,6 +20,14 @@ const UNITS: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
     ("TiB", 1 << 40),
 ];
+
+impl Size {
+    /// For what lies in memory; `name` is the option's, for the error.
+    pub(crate) fn in_memory(self, name: &str) -> anyhow::Result<usize> {
+        let bytes = usize::try_from(self.0).ok().filter(|_| self.0 < 1 << 40);
+        bytes.with_context(|| format!("{name} {self} is more than a memory holds"))
+    }
+}
 
 impl FromStr for Size {
     type Err = String;

@@ -71,18 +71,49 @@ pub(crate) fn series<'a>(json: &'a Value, name: &str) -> &'a Value {
 
 /// Holds a command's JSON against its schema in `docs/schema/`.
 pub(crate) fn assert_valid(schema: &str, json: &Value) {
+    hold_against(schema_of(schema), "", json);
+}
+
+/// Holds the JSON of `kadenz msg server`, say `msg` and `server`, against its definition, and what it
+/// prints must all be described there.
+pub(crate) fn assert_described(schema: &str, command: &str, json: &Value) {
+    let mut schema = schema_of(schema);
+    close(&mut schema);
+    hold_against(schema, &format!("#/$defs/{command}"), json);
+}
+
+fn schema_of(name: &str) -> Value {
     let file = format!(
-        "{}/../../docs/schema/{schema}.schema.json",
+        "{}/../../docs/schema/{name}.schema.json",
         env!("CARGO_MANIFEST_DIR")
     );
-    let text = std::fs::read_to_string(file).unwrap();
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn hold_against(schema: Value, place: &str, json: &Value) {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
-    let parsed = serde_json::from_str(&text).unwrap();
-    compiler.add_resource("schema.json", parsed).unwrap();
-    let index = compiler.compile("schema.json", &mut schemas).unwrap();
+    compiler.add_resource("schema.json", schema).unwrap();
+    let place = format!("schema.json{place}");
+    let index = compiler.compile(&place, &mut schemas).unwrap();
     if let Err(error) = schemas.validate(json, index) {
         panic!("{error:#}: {json}");
+    }
+}
+
+/// Allows objects no fields but those that are described.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(close);
+            if fields.get("properties").is_some_and(Value::is_object)
+                && fields.contains_key("required")
+            {
+                fields.insert("additionalProperties".to_owned(), false.into());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
     }
 }
 

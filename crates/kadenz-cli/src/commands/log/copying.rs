@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use kadenz_lab::stop::Stop;
 use kadenz_msg::log::{Damage, Entry, LogError, LogReader, LogWriter};
+use kadenz_report::numbers;
 use serde::Serialize;
 
 use crate::output;
@@ -19,7 +20,6 @@ pub(crate) struct Copied {
     /// Messages that the new format cannot hold, or that could not be converted.
     pub(crate) left_out: u64,
     /// The first reason for one of those.
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// Places of the old log that were damaged, and how many bytes were passed over.
     pub(crate) damaged_places: u64,
@@ -65,8 +65,8 @@ pub(crate) fn copy(
     } = reader.damage();
     anyhow::ensure!(
         given_up == 0,
-        "the disk is full: {} messages are in the new log, {given_up} were given up",
-        tally.messages - given_up
+        "the disk is full: {} in the new log, {given_up} given up",
+        numbers::counted(tally.messages - given_up, "message")
     );
     Ok(Copied {
         version: 1,
@@ -126,17 +126,22 @@ pub(crate) fn tell(copied: &Copied, json: bool, out: &std::path::Path) -> anyhow
     if json {
         return output::json(copied);
     }
-    output::say(&format!("{}: {} messages", out.display(), copied.messages));
+    output::say(&format!(
+        "{}: {}",
+        out.display(),
+        numbers::counted(copied.messages, "message")
+    ));
     if let Some(reason) = &copied.reason {
-        let count = copied.left_out;
         output::note(&format!(
-            "{count} messages were left out, the first because: {reason}"
+            "{} left out, the first because: {reason}",
+            numbers::counted(copied.left_out, "message")
         ));
     }
     if copied.damaged_places > 0 {
         output::note(&format!(
-            "the log was damaged at {} places; {} bytes were passed over",
-            copied.damaged_places, copied.skipped_bytes
+            "the log was damaged at {}; {} passed over",
+            numbers::counted(copied.damaged_places, "place"),
+            numbers::counted(copied.skipped_bytes, "byte")
         ));
     }
     if !copied.complete {

@@ -147,9 +147,9 @@ fn told_channel(info: ChannelInfo) -> ToldChannel {
 
 fn shown(info: &Info) -> String {
     let mut lines = vec![format!(
-        "  {}, {} bytes",
+        "  {}, {}",
         info.format,
-        numbers::thousands(info.bytes)
+        numbers::counted(info.bytes, "byte")
     )];
     if !info.library.is_empty() {
         lines.push(format!("  written by {}", info.library));
@@ -160,7 +160,7 @@ fn shown(info: &Info) -> String {
         } else {
             format!("compressed by {compression}")
         };
-        lines.push(format!("  {} chunks, {by}", numbers::thousands(*count)));
+        lines.push(format!("  {}, {by}", numbers::counted(*count, "chunk")));
     }
     let mut seconds = 0.0;
     if let Some((first, last)) = info.span {
@@ -173,7 +173,7 @@ fn shown(info: &Info) -> String {
             numbers::span(ns as f64)
         ));
     }
-    lines.push(format!("  {} messages", numbers::thousands(info.messages)));
+    lines.push(format!("  {}", numbers::counted(info.messages, "message")));
     if info.complete == Some(false) {
         let remedy = "`kadenz log recover` makes a whole log of it";
         lines.push(format!(
@@ -182,8 +182,9 @@ fn shown(info: &Info) -> String {
     }
     if !info.damage.is_none() {
         lines.push(format!(
-            "  DAMAGED at {} places: {} bytes were passed over",
-            info.damage.places, info.damage.skipped_bytes
+            "  DAMAGED at {}, {} passed over",
+            numbers::counted(info.damage.places, "place"),
+            numbers::counted(info.damage.skipped_bytes, "byte")
         ));
     }
     lines.push(table(&info.channels, seconds));

@@ -7,7 +7,7 @@ use clap::Args;
 use kadenz_lab::stop::Stop;
 use kadenz_msg::channel::Channel;
 use kadenz_msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
-use kadenz_msg::log::{self, Entry};
+use kadenz_msg::log::{self, Entry, LCM_ENCODING, LoggedChannel};
 use kadenz_msg::provider::{self, Outlet};
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_report::numbers;
@@ -15,6 +15,8 @@ use serde::Serialize;
 
 use super::cut::Part;
 use crate::commands::interrupt;
+use crate::commands::msg::bus;
+use crate::commands::msg::telling::Telling;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -51,6 +53,10 @@ pub(crate) struct Options {
     /// Begin again at the end, until Ctrl-C
     #[arg(long = "loop")]
     looped: bool,
+
+    /// Do not tell who asks what the messages look like, where the log says so
+    #[arg(long)]
+    no_tell: bool,
 
     /// Play the next message at each Enter
     #[arg(long, conflicts_with_all = ["speed", "looped", "jitter"])]
@@ -127,18 +133,27 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         seed: options.seed,
         ..options.part.of(reader.as_mut())?
     };
+    let outline = reader.outline();
     let mut player = Player::new(reader, play)?;
     let url = options.url.clone().unwrap_or_else(provider::default_url);
-    let outlet = provider::open(&url)?.outlet()?;
+    let provider = bus::open(&url)?;
+    let outlet = provider.outlet()?;
     let stop = interrupt::stop_on_interrupt()?;
-    let mut stage = Stage::before(outlet);
+    let telling = (!options.no_tell).then(|| Telling::begin(&url, &provider));
+    let mut stage = Stage::before(outlet, telling.flatten());
+    for known in &outline.channels {
+        stage.tell_type(&known.channel);
+    }
     if options.step {
         stage.step(&mut player, &stop)?;
     } else {
         output::note(&format!("playing onto {url}; Ctrl-C ends it"));
         let mut clock = SleepClock::open()?;
-        let mut stop = || stop.requested();
-        play_all(&mut player, &mut clock, &mut stop, &mut stage)?;
+        let mut stopped = || stop.requested();
+        play_all(&mut player, &mut clock, &mut stopped, &mut stage)?;
+    }
+    if let Some(telling) = stage.telling.take() {
+        telling.end(&stop);
     }
     stage.tell(player.lost(), options.json)?;
     Ok(if stage.refused > 0 {
@@ -161,6 +176,7 @@ fn play_all(
 /// What publishes, and keeps the books.
 struct Stage {
     outlet: Box<dyn Outlet>,
+    telling: Option<Telling>,
     messages: u64,
     refused: u64,
     reason: Option<String>,
@@ -168,9 +184,10 @@ struct Stage {
 }
 
 impl Stage {
-    fn before(outlet: Box<dyn Outlet>) -> Self {
+    fn before(outlet: Box<dyn Outlet>, telling: Option<Telling>) -> Self {
         Self {
             outlet,
+            telling,
             messages: 0,
             refused: 0,
             reason: None,
@@ -185,6 +202,7 @@ impl Stage {
 
     fn send(&mut self, entry: &Entry) {
         let name = &entry.channel.name;
+        self.tell_type(&entry.channel);
         let result = match Channel::new(name) {
             Ok(channel) => self
                 .outlet
@@ -193,11 +211,26 @@ impl Stage {
             Err(error) => Err(error.to_string()),
         };
         match result {
-            Ok(()) => self.messages += 1,
+            Ok(()) => {
+                self.messages += 1;
+                if let Some(telling) = &mut self.telling {
+                    telling.published();
+                }
+            }
             Err(reason) => {
                 self.refused += 1;
                 self.reason.get_or_insert(reason);
             }
+        }
+    }
+
+    /// Before its first message, so that who asks for it at once is told.
+    fn tell_type(&mut self, channel: &LoggedChannel) {
+        let (Some(telling), Some(schema)) = (&mut self.telling, &channel.schema) else {
+            return;
+        };
+        if schema.encoding == LCM_ENCODING && telling.is_new(&schema.name) {
+            telling.add_text(&schema.data, &schema.name);
         }
     }
 
@@ -210,9 +243,9 @@ impl Stage {
             };
             let at = numbers::span(due.since(now) as f64);
             output::note(&format!(
-                "{at}: {} ({} bytes); Enter plays it, q ends",
+                "{at}: {} ({}); Enter plays it, q ends",
                 entry.channel.name,
-                entry.payload.len()
+                numbers::counted(entry.payload.len() as u64, "byte")
             ));
             let mut line = String::new();
             let read = std::io::stdin().read_line(&mut line)?;
@@ -252,20 +285,20 @@ impl Stage {
             .filter_map(|(name, ns)| Some(format!("{name} {}", numbers::span((*ns)? as f64))))
             .collect::<Vec<_>>()
             .join(", ");
-        let count = numbers::thousands(self.messages);
+        let count = numbers::counted(self.messages, "message");
         let shown = if shown.is_empty() {
             shown
         } else {
             format!("; lateness {shown}")
         };
-        output::say(&format!("{count} messages played{shown}"));
+        output::say(&format!("{count} played{shown}"));
         if left_out > 0 {
             output::note(&format!("{left_out} left out on purpose"));
         }
         if let Some(reason) = &self.reason {
-            let refused = self.refused;
             output::note(&format!(
-                "{refused} were refused, the first because: {reason}"
+                "{} refused, the first because: {reason}",
+                numbers::counted(self.refused, "message")
             ));
         }
         Ok(())

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use super::{convert, output_file};
 use crate::commands::interrupt;
+use crate::commands::msg::bus;
 use crate::options::{Size, Span};
 use crate::output::{self, Outcome};
 
@@ -140,7 +141,7 @@ struct ToldChannel {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let dictionary = convert::dictionary(&options.types)?;
     let url = options.url.clone().unwrap_or_else(provider::default_url);
-    let mut inlet = provider::open(&url)?.inlet()?;
+    let mut inlet = bus::open(&url)?.inlet()?;
     inlet.want(&options.wanted()?)?;
     let stop = interrupt::stop_on_interrupt()?;
     if options.until_stdin_closes {
@@ -306,10 +307,10 @@ fn tell(recorded: &Recorded, json: bool) -> anyhow::Result<()> {
         });
     }
     let mut text = format!(
-        "{} messages on {} channels, {} bytes",
-        numbers::thousands(recorded.written()),
-        recorded.channels.len(),
-        numbers::thousands(recorded.bytes)
+        "{} on {}, {}",
+        numbers::counted(recorded.written(), "message"),
+        numbers::counted(recorded.channels.len() as u64, "channel"),
+        numbers::counted(recorded.bytes, "byte")
     );
     for file in &recorded.files {
         text.push_str(&format!("\n  {}", file.display()));

@@ -8,6 +8,7 @@ use clap::Args;
 use kadenz::msg::bus::{Aggregator, Bus, Counters, Raw, RecvError, SubscriptionOptions};
 use kadenz::msg::provider::{self, Provider};
 use kadenz_lab::stop::Stop;
+use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use crate::commands::interrupt;
@@ -36,7 +37,7 @@ impl BusOption {
 }
 
 /// The provider of a URL, with whom to ask where it cannot be had.
-pub(super) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> {
+pub(in crate::commands) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> {
     provider::open(url).with_context(|| advice(url))
 }
 
@@ -171,7 +172,8 @@ impl Ears {
         let dropped = counters.dropped_oldest + counters.dropped_newest;
         if dropped > 0 {
             output::note(&format!(
-                "{dropped} messages are missing here: this program was too slow for them"
+                "{} missing here: this program was too slow for them",
+                numbers::counted(dropped, "message")
             ));
         }
         let inlet = self.bus.inlet_counters();

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use kadenz::msg::bus::SubscriptionOptions;
 use kadenz::msg::types::{Path, Value};
 use kadenz_lab::stamped::{ReadStamp, StampedCounts, StampedPlan, stamped};
+use kadenz_report::numbers;
 use kadenz_rt::clock::{self, ClockKind, Synchronisation, WallTime};
 use kadenz_rt::tuning::Policy;
 
@@ -189,9 +190,9 @@ fn why_nothing(counts: &StampedCounts, options: &Options) -> String {
             format!("no message came on {channel}; `kadenz msg list` shows what there is")
         }
         _ if counts.unreadable == counts.received => format!(
-            "none of {} messages has a member {field} that is a number, as `--types` describes them; \
+            "of {}, none has a member {field} that is a number, as `--types` describes them; \
              `kadenz msg echo {channel} --count 1 --types FOLDER` shows one",
-            counts.received
+            numbers::counted(counts.received, "message")
         ),
         _ if counts.absurd > 0 => format!(
             "the stamps are an hour or more away, as {} s after 1970; what does {field} count? Say it \

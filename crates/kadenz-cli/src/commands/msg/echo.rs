@@ -69,14 +69,10 @@ struct MessageOutput<'a> {
     r#type: Option<String>,
     fingerprint: Option<String>,
     bytes: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<serde_json::Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<serde_json::Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     hex: Option<String>,
     /// Why it is not decoded, and what helps.
-    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
 
@@ -103,7 +99,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Came::Nothing => continue,
             Came::End => break,
         };
-        if known.may_have_asked(raw.channel) {
+        if known.is_about_types(raw.channel) {
             continue;
         }
         known.ask_and_wait(raw.fingerprint(), &mut asked);

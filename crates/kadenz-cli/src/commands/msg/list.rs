@@ -68,7 +68,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     });
     loop {
         match ears.next(None) {
-            Came::Message(raw) if known.may_have_asked(raw.channel) => {}
+            Came::Message(raw) if known.is_about_types(raw.channel) => {}
             Came::Message(raw) => {
                 known.ask(raw.fingerprint());
                 watcher.hear(&(&raw).into());
@@ -82,8 +82,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let beyond = watcher.beyond();
     if beyond.messages > 0 {
         output::note(&format!(
-            "{} messages of further channels; `--channels` narrows it down",
-            numbers::thousands(beyond.messages)
+            "{} of further channels; `--channels` narrows it down",
+            numbers::counted(beyond.messages, "message")
         ));
     }
     ears.tell_missing();
@@ -132,10 +132,8 @@ struct ProvidersOutput {
 struct ProviderOutput {
     scheme: &'static str,
     example: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     promises: Option<Promises>,
     /// Why it cannot be had here.
-    #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
 }
 

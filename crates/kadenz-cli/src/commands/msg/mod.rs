@@ -1,7 +1,7 @@
 //! `kadenz msg`, a file a command.
 
 mod bridge;
-mod bus;
+pub(super) mod bus;
 mod call;
 mod delay;
 mod diff;
@@ -15,10 +15,12 @@ mod nodes;
 mod param;
 mod publish;
 mod publisher;
+mod server;
 mod shown;
 mod spy;
 mod stamp;
 mod table;
+pub(super) mod telling;
 mod r#type;
 mod types;
 
@@ -43,6 +45,7 @@ pub(crate) enum Msg {
     Delay(Box<delay::Options>),
     List(list::Options),
     Bridge(bridge::Options),
+    Server(server::Options),
     Call(call::Options),
     #[command(subcommand)]
     Param(param::Param),
@@ -65,6 +68,7 @@ pub(crate) fn run(msg: &Msg) -> anyhow::Result<Outcome> {
         Msg::Delay(options) => delay::run(options),
         Msg::List(options) => list::run(options),
         Msg::Bridge(options) => bridge::run(options),
+        Msg::Server(options) => server::run(options),
         Msg::Call(options) => call::run(options),
         Msg::Param(param) => param::run(param),
         Msg::Nodes(options) => nodes::run(options),

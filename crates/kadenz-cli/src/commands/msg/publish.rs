@@ -1,12 +1,13 @@
 //! `kadenz msg pub`: says something on a channel.
 
 use std::io::BufRead as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::msg::channel::Channel;
-use kadenz::msg::provider::{Discovery, Outlet};
+use kadenz::msg::provider::{Discovery, Outlet, Provider};
 use kadenz::msg::types::Types;
 use kadenz_lab::stop::Stop;
 use kadenz_rt::beat::{Beat, Rate};
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 use super::bus::{self, BusOption};
 use super::shown;
+use super::telling::Telling;
 use super::types::TypesOption;
 use crate::commands::interrupt;
 use crate::options::Span;
@@ -25,7 +27,8 @@ use crate::output::{self, Outcome};
 ///
 /// The message is written as JSON and encoded by its description; members that are left out are an
 /// error. With a rate each message is sent at its own time, start + n * interval: a stall delays
-/// messages and drops none.
+/// messages and drops none. Who asks for the type is told it, so that others decode the messages
+/// without files; for that a single message stays up to 0.3 s.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -56,6 +59,10 @@ pub(crate) struct Options {
     /// The whole payload in hexadecimal instead
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["type", "json_text", "default"])]
     hex: Option<String>,
+
+    /// Tell nobody what the messages look like, and do not stay for that
+    #[arg(long)]
+    no_tell: bool,
 
     /// Print the JSON of a message of zeros, to be filled in, and publish nothing
     #[arg(long, conflicts_with = "json_text")]
@@ -97,6 +104,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let provider = bus::open(&url)?;
     let mut outlet = provider.outlet().context("the bus cannot be used")?;
+    let mut telling = options.telling(&url, &provider, &source);
     wait(options.settle(provider.guarantees().discovery), &stop);
     let mut pacer = options.rate.map(Pacer::new).transpose()?;
     let mut published = Published {
@@ -112,6 +120,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             break;
         }
         publish(&mut *outlet, &options.channel, payload, &mut published);
+        if let Some(telling) = &mut telling {
+            telling.published();
+        }
+    }
+    if let Some(telling) = telling {
+        telling.end(&stop);
     }
     tell(options, &published)?;
     Ok(match published.refused {
@@ -121,6 +135,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
+    fn telling(&self, url: &str, provider: &Arc<dyn Provider>, source: &Source) -> Option<Telling> {
+        let (types, name) = source.described.as_ref().filter(|_| !self.no_tell)?;
+        let mut telling = Telling::begin(url, provider)?;
+        telling.add(types, name);
+        Some(telling)
+    }
+
     fn settle(&self, discovery: Discovery) -> Duration {
         let peers_must_meet = !matches!(
             discovery,
@@ -167,67 +188,69 @@ fn print_default(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// Where the payloads come from.
-enum Source {
-    /// The same again and again.
-    Same(Vec<u8>),
-    /// A line of standard input each.
-    Lines {
-        types: Types,
-        name: String,
-        line: u64,
-        payload: Vec<u8>,
-    },
+struct Source {
+    /// The types that were given, and the name of the one that is published.
+    described: Option<(Types, String)>,
+    /// How many lines of standard input were read; `None` where the same is sent again and again.
+    line: Option<u64>,
+    payload: Vec<u8>,
 }
 
 impl Source {
     fn open(options: &Options) -> anyhow::Result<Self> {
         if let Some(hex) = &options.hex {
-            return Ok(Self::Same(shown::from_hex(hex)?));
+            return Ok(Self {
+                described: None,
+                line: None,
+                payload: shown::from_hex(hex)?,
+            });
         }
         let known = options.types.need()?;
         let name = options.type_name(known.types())?;
         let text = options.json_text.as_deref().unwrap_or_default();
-        if text == "-" {
-            return Ok(Self::Lines {
-                types: known.types().clone(),
-                name,
-                line: 0,
-                payload: Vec::new(),
-            });
-        }
-        Ok(Self::Same(encode(known.types(), &name, text)?))
+        let (line, payload) = match text {
+            "-" => (Some(0), Vec::new()),
+            _ => (None, encode(known.types(), &name, text)?),
+        };
+        Ok(Self {
+            described: Some((known.types().clone(), name)),
+            line,
+            payload,
+        })
     }
 
     fn most(&self, has_rate: bool) -> u64 {
-        match self {
-            Self::Same(_) if !has_rate => 1,
-            _ => u64::MAX,
+        if self.line.is_none() && !has_rate {
+            1
+        } else {
+            u64::MAX
         }
     }
 
     fn next(&mut self) -> anyhow::Result<Option<&[u8]>> {
-        match self {
-            Self::Same(payload) => Ok(Some(payload)),
-            Self::Lines {
-                types,
-                name,
-                line,
-                payload,
-            } => {
-                let mut text = String::new();
-                while text.trim().is_empty() {
-                    text.clear();
-                    *line += 1;
-                    if std::io::stdin().lock().read_line(&mut text)? == 0 {
-                        return Ok(None);
-                    }
-                }
-                let encoded = encode(types, name, &text);
-                *payload = encoded.with_context(|| format!("line {line} of standard input"))?;
-                Ok(Some(payload))
-            }
+        if let (Some(line), Some((types, name))) = (&mut self.line, &self.described) {
+            let Some(text) = next_line(line)? else {
+                return Ok(None);
+            };
+            let encoded = encode(types, name, &text);
+            self.payload = encoded.with_context(|| format!("line {line} of standard input"))?;
+        }
+        Ok(Some(&self.payload))
+    }
+}
+
+/// The next line of standard input that says something; `line` counts all.
+fn next_line(line: &mut u64) -> anyhow::Result<Option<String>> {
+    let mut text = String::new();
+    while text.trim().is_empty() {
+        text.clear();
+        *line += 1;
+        let read = std::io::stdin().lock().read_line(&mut text);
+        if read.context("standard input cannot be read")? == 0 {
+            return Ok(None);
         }
     }
+    Ok(Some(text))
 }
 
 fn encode(types: &Types, name: &str, text: &str) -> anyhow::Result<Vec<u8>> {

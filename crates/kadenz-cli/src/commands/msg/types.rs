@@ -12,7 +12,7 @@ use kadenz::msg::bus::Bus;
 use kadenz::msg::channel::Channel;
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::provider::Discovery;
-use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TypeFinder};
+use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TELL, TypeFinder};
 use kadenz::msg::types::{Types, Value};
 
 /// Where the descriptions are.
@@ -116,9 +116,10 @@ impl Known {
         }
     }
 
-    /// Whether a message may be a question of this program's own, which nobody wants to see here.
-    pub(super) fn may_have_asked(&self, channel: Channel) -> bool {
-        self.finder.is_some() && channel.as_str() == ASK
+    /// Whether a message may be a question of this program's own or an answer to it, which nobody wants
+    /// to see here.
+    pub(super) fn is_about_types(&self, channel: Channel) -> bool {
+        self.finder.is_some() && [ASK, TELL].contains(&channel.as_str())
     }
 
     fn knows(&self, fingerprint: Fingerprint) -> bool {

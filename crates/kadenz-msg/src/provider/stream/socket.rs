@@ -149,6 +149,16 @@ impl Socket {
         Ok(Self::Tcp(stream))
     }
 
+    /// Who is at the other end, as the system tells it.
+    pub(in crate::provider) fn peer(&self) -> String {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().map(|it| it.to_string()),
+            #[cfg(unix)]
+            Self::Unix(_) => Ok("a Unix socket".to_owned()),
+        }
+        .unwrap_or_else(|_| "gone".to_owned())
+    }
+
     /// Reads what is there; `None` when nothing is, and an error at the end.
     pub(in crate::provider) fn read(&mut self, room: &mut [u8]) -> io::Result<Option<usize>> {
         let outcome = match self {

@@ -12,6 +12,7 @@
 //! | `send_wait` | how long publishing waits for a server that does not read | 100ms |
 //! | `longest` | the longest message, in bytes | 64MiB |
 
+mod books;
 mod listening;
 mod outlet;
 mod server;
@@ -27,9 +28,10 @@ use super::{
     Outlet, Provider, ProviderError, ReceiveError, Received, Wait, Wake,
 };
 use crate::channel::Pattern;
+pub use books::{ClientCounters, ServerCounters};
 use listening::Listening;
 use outlet::TcpqOutlet;
-pub use server::{ServerCounters, ServerOptions, TcpqServer};
+pub use server::{ServerOptions, TcpqServer};
 
 /// LCM's port.
 pub const PORT: u16 = 7700;
@@ -102,7 +104,7 @@ impl Provider for Tcpq {
         let place = Place::Tcp(self.place.clone());
         let outlet = TcpqOutlet::connect(place, self.queue, self.send_wait, self.longest);
         let remedy =
-            "start one: LCM's `java -cp lcm.jar lcm.lcm.TCPService`, or a TcpqServer of Kadenz";
+            "start one: `kadenz msg server`, or LCM's `java -cp lcm.jar lcm.lcm.TCPService`";
         outlet
             .map(|it| Box::new(it) as Box<dyn Outlet>)
             .map_err(|error| {

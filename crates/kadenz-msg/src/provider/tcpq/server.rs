@@ -3,12 +3,14 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use kadenz_rt::net::port::Wait;
 use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
+use super::books::{Books, ClientBooks, ClientCounters, ServerCounters, count};
 use crate::channel::Pattern;
 use crate::provider::stream::outgoing::Outgoing;
 use crate::provider::stream::socket::{Door, Place, Socket};
@@ -39,33 +41,11 @@ impl Default for ServerOptions {
     }
 }
 
+/// After what the system refused, until it is asked again.
+const REST: Duration = Duration::from_millis(10);
+
 /// Patterns of one client.
 const MOST_PATTERNS: usize = 1000;
-
-/// What a server did until now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ServerCounters {
-    /// Clients that are connected.
-    pub clients: u64,
-    /// Messages that came.
-    pub messages: u64,
-    /// Messages that were passed on, once for each client.
-    pub delivered: u64,
-    /// Messages that were dropped for a client that does not read.
-    pub dropped: u64,
-    /// Clients that were turned away or hung up on: too many, or no LCM.
-    pub refused: u64,
-}
-
-#[derive(Debug, Default)]
-struct Shared {
-    ends: AtomicBool,
-    clients: AtomicU64,
-    messages: AtomicU64,
-    delivered: AtomicU64,
-    dropped: AtomicU64,
-    refused: AtomicU64,
-}
 
 /// Passes messages from each client to all that want them, as LCM's `TCPService` does, with a bounded
 /// queue for each. Runs on a thread of its own until it is dropped.
@@ -82,7 +62,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct TcpqServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    books: Arc<Books>,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
@@ -97,10 +77,10 @@ impl TcpqServer {
         let port = door.port().unwrap_or(options.address.port());
         let watch = Watch::new()?;
         let waker = watch.waker();
-        let shared = Arc::new(Shared::default());
+        let books = Arc::new(Books::default());
         let serving = Serving {
             options: options.clone(),
-            shared: Arc::clone(&shared),
+            books: Arc::clone(&books),
             door,
             watch,
             clients: Vec::new(),
@@ -111,7 +91,7 @@ impl TcpqServer {
             .spawn(move || serving.run())?;
         Ok(Self {
             address: SocketAddr::new(options.address.ip(), port),
-            shared,
+            books,
             waker,
             thread: Some(thread),
         })
@@ -126,21 +106,19 @@ impl TcpqServer {
     /// What it did until now.
     #[must_use]
     pub fn counters(&self) -> ServerCounters {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let shared = &self.shared;
-        ServerCounters {
-            clients: of(&shared.clients),
-            messages: of(&shared.messages),
-            delivered: of(&shared.delivered),
-            dropped: of(&shared.dropped),
-            refused: of(&shared.refused),
-        }
+        self.books.counters()
+    }
+
+    /// Who is connected, in the order of coming, and what each was given or not.
+    #[must_use]
+    pub fn clients(&self) -> Vec<ClientCounters> {
+        self.books.clients()
     }
 }
 
 impl Drop for TcpqServer {
     fn drop(&mut self) {
-        self.shared.ends.store(true, Ordering::Release);
+        self.books.ends.store(true, Ordering::Release);
         self.waker.wake();
         if let Some(thread) = self.thread.take() {
             // Its panic has been told already.
@@ -151,7 +129,7 @@ impl Drop for TcpqServer {
 
 struct Serving {
     options: ServerOptions,
-    shared: Arc<Shared>,
+    books: Arc<Books>,
     door: Door,
     watch: Watch,
     clients: Vec<Client>,
@@ -163,12 +141,13 @@ struct Client {
     socket: Socket,
     outgoing: Outgoing,
     wanted: Vec<Pattern>,
+    books: Arc<ClientBooks>,
     gone: bool,
 }
 
 impl Serving {
     fn run(mut self) {
-        while !self.shared.ends.load(Ordering::Acquire) {
+        while !self.books.ends.load(Ordering::Acquire) {
             self.watch.clear();
             for client in &self.clients {
                 let interest = if client.outgoing.is_empty() {
@@ -181,7 +160,7 @@ impl Serving {
             self.door.watch(&mut self.watch);
             if self.watch.wait(Wait::Forever).is_err() {
                 // The kernel has no memory for it now.
-                std::thread::sleep(std::time::Duration::from_millis(10));
+                std::thread::sleep(REST);
                 continue;
             }
             for at in 0..self.clients.len() {
@@ -209,7 +188,7 @@ impl Serving {
             }
         }
         if self.hear(at).is_err() {
-            count(&self.shared.refused);
+            count(&self.books.refused);
             self.clients[at].gone = true;
         }
     }
@@ -218,8 +197,8 @@ impl Serving {
         while let Some(frame) = self.decoders[at].next()? {
             match frame {
                 Frame::Publish { channel, payload } => {
-                    count(&self.shared.messages);
-                    pass_on(&mut self.clients, channel, payload, &self.shared)?;
+                    count(&self.books.messages);
+                    pass_on(&mut self.clients, channel, payload, &self.books)?;
                 }
                 Frame::Subscribe { pattern } => {
                     let wanted = &mut self.clients[at].wanted;
@@ -242,24 +221,33 @@ impl Serving {
     fn hang_up(&mut self) {
         for at in (0..self.clients.len()).rev() {
             if self.clients[at].gone {
-                self.clients.swap_remove(at);
+                let gone = self.clients.swap_remove(at);
                 self.decoders.swap_remove(at);
+                self.books.forget(&gone.books);
             }
         }
-        let clients = self.clients.len() as u64;
-        self.shared.clients.store(clients, Ordering::Relaxed);
     }
 
     fn let_in(&mut self) {
-        while let Ok(Some(mut socket)) = self.door.accept() {
+        loop {
+            let mut socket = match self.door.accept() {
+                Ok(Some(socket)) => socket,
+                Ok(None) => return,
+                Err(_) => {
+                    // No descriptor is left, or who knocked is gone; the door stays readable.
+                    std::thread::sleep(REST);
+                    return;
+                }
+            };
             if self.clients.len() >= self.options.clients {
-                count(&self.shared.refused);
+                count(&self.books.refused);
                 continue;
             }
             let mut outgoing = Outgoing::new(self.options.queue);
             outgoing.say(&greeting(MAGIC_SERVER));
             let gone = outgoing.flush(&mut socket).is_err();
             self.clients.push(Client {
+                books: self.books.remember(socket.peer()),
                 socket,
                 outgoing,
                 wanted: Vec::new(),
@@ -268,8 +256,6 @@ impl Serving {
             let decoder = Decoder::new(Peer::Client, self.options.longest);
             self.decoders.push(decoder);
         }
-        let clients = self.clients.len() as u64;
-        self.shared.clients.store(clients, Ordering::Relaxed);
     }
 }
 
@@ -277,7 +263,7 @@ fn pass_on(
     clients: &mut [Client],
     name: &str,
     payload: &[u8],
-    shared: &Shared,
+    books: &Books,
 ) -> Result<(), Broken> {
     let channel = name.parse().map_err(|_| Broken::Name)?;
     let header = MessageHeader::new(&channel, u32::try_from(payload.len()).unwrap_or(u32::MAX));
@@ -287,14 +273,13 @@ fn pass_on(
         }
         let parts = [header.bytes(), payload, &[]];
         match client.outgoing.send(&mut client.socket, parts) {
-            Ok(true) => count(&shared.delivered),
-            Ok(false) => count(&shared.dropped),
-            Err(_) => client.gone = true,
+            Ok(true) => books.delivered(&client.books),
+            Ok(false) => books.dropped(&client.books),
+            Err(_) => {
+                books.dropped(&client.books);
+                client.gone = true;
+            }
         }
     }
     Ok(())
-}
-
-fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
 }

@@ -126,7 +126,7 @@ fn hear(
     long: &mut Throttle,
     fields: Option<&mut Fields>,
 ) {
-    if known.may_have_asked(raw.channel) {
+    if known.is_about_types(raw.channel) {
         return;
     }
     watcher.hear(&raw.into());

@@ -108,9 +108,9 @@ impl View {
         let paces = figures.iter().filter_map(|it| it.pace);
         let bytes_per_s: f64 = paces.map(|it| it.bytes_per_s).sum();
         let mut lines = vec![plain(format!(
-            "{head}  {} channels, {} messages, {}",
-            figures.len(),
-            numbers::thousands(messages),
+            "{head}  {}, {}, {}",
+            numbers::counted(figures.len() as u64, "channel"),
+            numbers::counted(messages, "message"),
             table::bandwidth(Some(bytes_per_s)),
         ))];
         let mut of_table = text.lines();

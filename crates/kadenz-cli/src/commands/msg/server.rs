@@ -1,0 +1,261 @@
+//! `kadenz msg server`: the server in the middle of `tcpq://`.
+
+use std::io::{ErrorKind, IsTerminal as _};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use kadenz::msg::provider::tcpq::{
+    ClientCounters, PORT, ServerCounters, ServerOptions, TcpqServer,
+};
+use kadenz_lab::stop::Stop;
+use kadenz_report::numbers;
+use kadenz_rt::clock::{self, MonotonicTime};
+use serde::Serialize;
+
+use crate::commands::interrupt;
+use crate::commands::udp;
+use crate::options::{Size, Span};
+use crate::output::{self, Outcome};
+
+/// Be the server over which programs meet at tcpq://.
+///
+/// For where multicast does not go. LCM's programs are served as well, as by LCM's TCPService; but a
+/// client that does not read loses its own messages, which are counted, and holds nobody up. Listens on
+/// the loopback address unless told otherwise: who reaches it reads and says everything.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz msg server                                  tcpq://127.0.0.1:7700, for programs of this host
+  kadenz msg server --listen 10.0.0.5                for the robot's network
+  kadenz msg server --listen 0.0.0.0:7701 --clients 20 --queue 16MB
+  kadenz msg bridge udpm://239.255.76.67:7667 tcpq://10.0.0.5 --both      joins a multicast bus to it
+
+Exit codes: 0 nothing was dropped, 1 messages were, 2 cannot, for example where the address is taken.")]
+pub(crate) struct Options {
+    /// Address to listen on, with a port or without
+    #[arg(
+        long,
+        visible_alias = "bind",
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:7700"
+    )]
+    listen: String,
+
+    /// How much may wait for a client that does not read; what does not fit is dropped for it
+    #[arg(long, value_name = "SIZE", default_value = "4MB")]
+    queue: Size,
+
+    /// The longest message; who sends a longer one is hung up on
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    longest: Size,
+
+    /// The most clients
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
+    clients: u16,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Print at the end what was passed on, as JSON on standard output
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    quiet: bool,
+
+    /// End when standard input closes
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+#[derive(Serialize)]
+struct ServerOutput {
+    version: u32,
+    address: String,
+    messages: u64,
+    delivered: u64,
+    dropped: u64,
+    /// Clients that were turned away or hung up on.
+    refused: u64,
+    /// Clients that came and went.
+    left: u64,
+    /// Who was connected at the end.
+    clients: Vec<ClientOutput>,
+}
+
+#[derive(Serialize)]
+struct ClientOutput {
+    address: String,
+    delivered: u64,
+    dropped: u64,
+}
+
+pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let address = udp::resolve(&options.listen, PORT)?;
+    let server = options.start(address)?;
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    if options.until_stdin_closes {
+        interrupt::stop_when_stdin_closes(&stop);
+    }
+    let address = server.address();
+    if !options.quiet {
+        output::note(&format!("serving on tcpq://{address}; Ctrl-C ends it"));
+        if address.ip().is_unspecified() {
+            output::note("every network of this host reaches it, and it asks nobody who he is");
+        }
+    }
+    let mut live = Live::new(options.quiet);
+    let until = options.duration.map(|span| clock::now() + span.0);
+    while goes_on(&stop, until) {
+        live.look(&server);
+        std::thread::sleep(LOOK);
+    }
+    drop(live);
+    let (counters, clients) = (server.counters(), server.clients());
+    tell(options, address, &counters, &clients)?;
+    Ok(match counters.dropped {
+        0 => Outcome::Kept,
+        _ => Outcome::Missed,
+    })
+}
+
+impl Options {
+    fn start(&self, address: SocketAddr) -> anyhow::Result<TcpqServer> {
+        let served = ServerOptions {
+            address,
+            queue: self.queue.in_memory("--queue")?,
+            longest: self.longest.in_memory("--longest")?,
+            clients: self.clients.into(),
+        };
+        TcpqServer::start(&served).map_err(|error| {
+            let remedy = remedy(error.kind(), address);
+            anyhow::anyhow!("cannot listen on {address}: {error}{remedy}")
+        })
+    }
+}
+
+fn remedy(kind: ErrorKind, address: SocketAddr) -> String {
+    let port = address.port();
+    match kind {
+        ErrorKind::AddrInUse => format!(
+            "; another server runs there: use it, or take another port with `--listen {}`",
+            SocketAddr::new(address.ip(), port.checked_add(1).unwrap_or(PORT))
+        ),
+        ErrorKind::AddrNotAvailable => {
+            "; no interface of this host has that address (`ip address` shows them)".to_owned()
+        }
+        ErrorKind::PermissionDenied if port < 1024 => {
+            "; ports below 1024 are root's: take one above".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// How soon a stop is heard, and how often the counters are looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+fn goes_on(stop: &Stop, until: Option<MonotonicTime>) -> bool {
+    !stop.requested() && until.is_none_or(|until| clock::now() < until)
+}
+
+/// The counters, live on a terminal; without one, who loses messages is told when that begins.
+struct Live {
+    bar: ProgressBar,
+    quiet: bool,
+    losing: Vec<String>,
+}
+
+impl Live {
+    fn new(quiet: bool) -> Self {
+        let shown = std::io::stderr().is_terminal() && !quiet;
+        Self {
+            bar: if shown {
+                ProgressBar::new_spinner()
+            } else {
+                ProgressBar::hidden()
+            },
+            quiet,
+            losing: Vec::new(),
+        }
+    }
+
+    fn look(&mut self, server: &TcpqServer) {
+        self.bar.set_message(words(&server.counters()));
+        self.bar.tick();
+        if self.quiet {
+            return;
+        }
+        let clients = server.clients();
+        self.losing
+            .retain(|known| clients.iter().any(|it| it.address == *known));
+        for client in clients.iter().filter(|it| it.dropped > 0) {
+            if !self.losing.contains(&client.address) {
+                let note = format!(
+                    "{} does not read; messages are dropped for it",
+                    client.address
+                );
+                self.bar.suspend(|| output::note(&note));
+                self.losing.push(client.address.clone());
+            }
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `3 clients, 1,200 messages, passed on 2,400 times`.
+fn words(counters: &ServerCounters) -> String {
+    let mut words = format!(
+        "{}, {}, passed on {}",
+        numbers::counted(counters.clients, "client"),
+        numbers::counted(counters.messages, "message"),
+        numbers::counted(counters.delivered, "time"),
+    );
+    for (count, what) in [
+        (counters.dropped, "dropped for clients that did not read"),
+        (counters.left, "clients left"),
+        (counters.refused, "turned away or hung up on"),
+    ] {
+        if count > 0 {
+            words.push_str(&format!(", {} {what}", numbers::thousands(count)));
+        }
+    }
+    words
+}
+
+fn tell(
+    options: &Options,
+    address: SocketAddr,
+    counters: &ServerCounters,
+    clients: &[ClientCounters],
+) -> anyhow::Result<()> {
+    if options.json {
+        let clients = clients.iter().map(|it| ClientOutput {
+            address: it.address.clone(),
+            delivered: it.delivered,
+            dropped: it.dropped,
+        });
+        return output::json(&ServerOutput {
+            version: 1,
+            address: address.to_string(),
+            messages: counters.messages,
+            delivered: counters.delivered,
+            dropped: counters.dropped,
+            refused: counters.refused,
+            left: counters.left,
+            clients: clients.collect(),
+        });
+    }
+    if !options.quiet {
+        output::say(&words(counters));
+    }
+    Ok(())
+}

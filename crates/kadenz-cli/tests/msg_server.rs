@@ -1,0 +1,390 @@
+//! `kadenz msg server` as a user types it, and what other commands do over it.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use common::{Said, assert_described, folder, kadenz, run, signal, skip, text};
+use serde_json::Value;
+
+const GOAL: &str = "package robot;
+struct point_t { double x; double y; }
+struct goal_t { int64_t utime; point_t at; }";
+
+const MESSAGE: &str = r#"{"utime": 7, "at": {"x": 1.5, "y": -2}}"#;
+
+/// A server of its own on a port that is free.
+struct Server {
+    child: Child,
+    notes: BufReader<std::process::ChildStderr>,
+    url: String,
+}
+
+impl Server {
+    fn start(more: &[&str]) -> Self {
+        let arguments = [
+            &["msg", "server", "--listen", "127.0.0.1:0", "--json"],
+            more,
+        ]
+        .concat();
+        let mut child = kadenz(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut notes = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        notes.read_line(&mut line).unwrap();
+        let begin = line.find("tcpq://").unwrap_or_else(|| panic!("{line}"));
+        let url = line[begin..].split(';').next().unwrap().to_owned();
+        Self { child, notes, url }
+    }
+
+    fn address(&self) -> &str {
+        self.url.strip_prefix("tcpq://").unwrap()
+    }
+
+    /// Starts `kadenz msg` as one of its clients.
+    fn client(&self, arguments: &[&str]) -> Child {
+        kadenz(&[&["msg"], arguments, &["--url", &self.url]].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        Said::of(self.client(arguments).wait_with_output().unwrap())
+    }
+
+    /// Publishes bytes twenty times a second.
+    fn beat(&self, channel: &str) -> Child {
+        self.client(&[
+            "pub",
+            channel,
+            "--hex",
+            "0011223344556677",
+            "--rate",
+            "20Hz",
+        ])
+    }
+
+    /// Ends it as Ctrl-C does: its exit code, its JSON, and its notes.
+    fn end(mut self) -> (i32, Value, String) {
+        signal(&self.child, "INT");
+        let mut notes = String::new();
+        self.notes.read_to_string(&mut notes).unwrap();
+        let said = Said::of(self.child.wait_with_output().unwrap());
+        (said.code, said.json(), notes)
+    }
+}
+
+fn end(child: Child) -> Said {
+    signal(&child, "INT");
+    Said::of(child.wait_with_output().unwrap())
+}
+
+/// The JSON objects of its lines.
+fn lines(said: &Said) -> Vec<Value> {
+    let lines = said.out.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A folder with the description of a goal.
+fn types() -> tempfile::TempDir {
+    let folder = folder();
+    std::fs::write(folder.path().join("goal.lcm"), GOAL).unwrap();
+    folder
+}
+
+#[test]
+fn programs_meet_over_it_and_it_counts_what_it_passed_on() {
+    let server = Server::start(&[]);
+    let beat = server.beat("A");
+    let heard = server.run(&["echo", "A", "--count", "3", "--for", "10s", "--json"]);
+    assert_eq!(heard.code, 0, "{}", heard.err);
+    assert_eq!(lines(&heard)[2]["hex"], "0011223344556677");
+    let published = end(beat);
+    assert_eq!(published.code, 0, "{}", published.err);
+    let (code, told, notes) = server.end();
+    assert_eq!(code, 0, "{notes}");
+    assert_described("msg", "server", &told);
+    assert!(told["messages"].as_u64() >= Some(3), "{told}");
+    assert!(told["delivered"].as_u64() >= Some(3), "{told}");
+    assert!(told["left"].as_u64() >= Some(2), "{told}");
+}
+
+#[test]
+fn the_reference_implementation_is_served() {
+    let python = std::env::var("KADENZ_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has_it = Command::new(&python).args(["-c", "import lcm"]).output();
+    if !has_it.is_ok_and(|it| it.status.success()) {
+        return skip(
+            "the_reference_implementation_is_served",
+            "Python's lcm (python3 -m venv v && v/bin/pip install lcm, then KADENZ_PYTHON=v/bin/python)",
+        );
+    }
+    let server = Server::start(&[]);
+    let script = "
+import lcm, sys
+bus = lcm.LCM(sys.argv[1])
+def answer(channel, data):
+    bus.publish('ANSWER', data[::-1])
+bus.subscribe('QUESTION', answer)
+while True:
+    bus.handle()
+";
+    let mut child = Command::new(&python)
+        .args(["-c", script, &server.url])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ask = server.client(&[
+        "pub",
+        "QUESTION",
+        "--hex",
+        "0011223344556677",
+        "--rate",
+        "20Hz",
+    ]);
+    let heard = server.run(&["echo", "ANSWER", "--count", "2", "--for", "10s", "--json"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    end(ask);
+    assert_eq!(heard.code, 0, "{}", heard.err);
+    assert_eq!(lines(&heard)[0]["hex"], "7766554433221100");
+}
+
+#[test]
+fn a_subscriber_that_is_killed_or_stands_still_holds_nobody_up() {
+    let server = Server::start(&["--queue", "100kB"]);
+    let hears_one = |child: &mut Child| {
+        let mut line = String::new();
+        let mut heard = BufReader::new(child.stdout.take().unwrap());
+        heard.read_line(&mut line).unwrap();
+        assert!(line.contains("\"A\""), "{line}");
+        // Without a reader it would end by itself.
+        heard
+    };
+    let beat = server.beat("A");
+    let mut killed = server.client(&["echo", "A", "--json"]);
+    let _heard = hears_one(&mut killed);
+    let mut stands = server.client(&["echo", "A|LARGE", "--json"]);
+    let _stands_heard = hears_one(&mut stands);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    signal(&stands, "STOP");
+    // More than the kernel's buffers and the server's queue hold together.
+    let flood = server.flood(200, 100_000);
+    let heard = server.run(&["echo", "A", "--count", "3", "--for", "10s", "--json"]);
+    assert_eq!(heard.code, 0, "{}", heard.err);
+    let published = end(beat);
+    assert_eq!(published.code, 0, "{}", published.err);
+    drop(flood);
+    stands.kill().unwrap();
+    stands.wait().unwrap();
+    let (code, told, notes) = server.end();
+    assert_eq!(code, 1, "{notes}");
+    assert!(told["dropped"].as_u64() > Some(0), "{told}");
+    assert!(told["left"].as_u64() >= Some(3), "{told}");
+    assert!(notes.contains("does not read"), "{notes}");
+}
+
+impl Server {
+    /// Publishes so many messages of a length, and stays connected.
+    fn flood(&self, count: usize, bytes: usize) -> kadenz::Bus {
+        let bus = kadenz::Bus::open(&self.url).unwrap();
+        for _ in 0..count {
+            bus.publish_bytes("LARGE", &vec![0; bytes]).unwrap();
+        }
+        bus
+    }
+}
+
+#[test]
+fn a_second_server_at_one_address_is_refused_with_the_remedy() {
+    let server = Server::start(&[]);
+    let said = run(&["msg", "server", "--listen", server.address()]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""));
+    assert!(said.err.contains("--listen 127.0.0.1:"), "{}", said.err);
+    let said = run(&["msg", "server", "--listen", "192.0.2.1"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("no interface"), "{}", said.err);
+}
+
+#[test]
+fn who_speaks_no_lcm_is_hung_up_on_and_more_clients_than_allowed_too() {
+    let server = Server::start(&["--clients", "1"]);
+    let mut stranger = TcpStream::connect(server.address()).unwrap();
+    let mut other = TcpStream::connect(server.address()).unwrap();
+    // The second one is shown the door at once, the first one after its words.
+    let _ = other.read(&mut [0; 8]);
+    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let _ = stranger.read_to_end(&mut Vec::new());
+    let (code, told, notes) = server.end();
+    assert_eq!((code, &told["refused"]), (0, &Value::from(2)), "{notes}");
+}
+
+#[test]
+fn what_is_published_is_decoded_elsewhere_without_files() {
+    let server = Server::start(&[]);
+    let folder = types();
+    let arguments = [
+        "pub",
+        "GOAL",
+        "robot.goal_t",
+        MESSAGE,
+        "--types",
+        text(folder.path()),
+    ];
+    let goals = server.client(&[&arguments[..], &["--rate", "20Hz"]].concat());
+    let heard = server.run(&["echo", "GOAL", "--count", "2", "--for", "10s", "--json"]);
+    assert_eq!(heard.code, 0, "{}", heard.err);
+    let message = &lines(&heard)[1];
+    assert_eq!(message["type"], "robot.goal_t", "{message}");
+    assert_eq!(message["message"]["at"]["y"], -2.0);
+    let spied = server.run(&["spy", "--once", "--for", "2s", "--json"]);
+    let spied = spied.json();
+    assert_described("msg", "spy", &spied);
+    let goal = spied["channels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["channel"] == "GOAL");
+    assert_eq!(goal.unwrap()["type"], "robot.goal_t", "{spied}");
+    end(goals);
+}
+
+#[test]
+fn a_single_message_stays_until_its_type_was_asked_for() {
+    let server = Server::start(&[]);
+    let folder = types();
+    let mut echo = server.client(&["echo", "GOAL|READY", "--for", "10s", "--json"]);
+    let mut heard = BufReader::new(echo.stdout.take().unwrap()).lines();
+    let ready = server.beat("READY");
+    heard.next().unwrap().unwrap();
+    end(ready);
+    let arguments = [
+        "pub",
+        "GOAL",
+        "robot.goal_t",
+        MESSAGE,
+        "--types",
+        text(folder.path()),
+    ];
+    let goal = server.run(&arguments);
+    assert_eq!(goal.code, 0, "{}", goal.err);
+    let message = heard.find_map(|line| {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        (message["channel"] == "GOAL").then_some(message)
+    });
+    assert_eq!(message.unwrap()["type"], "robot.goal_t");
+    end(echo);
+    let quiet = server.run(&[&arguments[..], &["--no-tell"]].concat());
+    assert_eq!(quiet.code, 0, "{}", quiet.err);
+}
+
+/// An MCAP log of goals that carries their type.
+fn log_of_goals(server: &Server, types: &Path, log: &Path) {
+    let arguments = [
+        "pub",
+        "GOAL",
+        "robot.goal_t",
+        MESSAGE,
+        "--types",
+        text(types),
+    ];
+    let goals = server.client(&[&arguments[..], &["--rate", "20Hz"]].concat());
+    let types = ["--types", text(types), "--for", "2s"];
+    let said = run(&[
+        &["log", "record", &server.url, "--out", text(log)],
+        &types[..],
+    ]
+    .concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    end(goals);
+}
+
+#[test]
+fn what_a_log_knows_of_its_types_is_told_while_it_plays() {
+    let server = Server::start(&[]);
+    let folder = types();
+    let log = folder.path().join("goals.mcap");
+    log_of_goals(&server, folder.path(), &log);
+    let player = kadenz(&["log", "play", text(&log), &server.url, "--loop"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let heard = server.run(&["echo", "GOAL", "--count", "2", "--for", "10s", "--json"]);
+    assert_eq!(heard.code, 0, "{}", heard.err);
+    assert_eq!(lines(&heard)[1]["message"]["at"]["x"], 1.5);
+    assert_eq!(end(player).code, 0);
+}
+
+#[test]
+fn a_bridge_of_two_servers_carries_once_both_ways_and_tells_types_across() {
+    let (a, b) = (Server::start(&[]), Server::start(&[]));
+    let folder = types();
+    let bridge = kadenz(&["msg", "bridge", &a.url, &b.url, "--both", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let arguments = [
+        "pub",
+        "GOAL",
+        "robot.goal_t",
+        "-",
+        "--types",
+        text(folder.path()),
+        "--rate",
+        "20Hz",
+    ];
+    let backs = b.beat("BACK");
+    assert_eq!(
+        a.run(&["echo", "BACK", "--count", "3", "--for", "10s"])
+            .code,
+        0
+    );
+    let hears = b.client(&["echo", "GOAL", "--count", "20", "--for", "10s", "--json"]);
+    let comes_back = a.client(&["echo", "GOAL", "--count", "20", "--for", "10s", "--json"]);
+    // Both listen once they have answered nothing for a while: goals are numbered to see doubles.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let mut goals = kadenz(&[&["msg"], &arguments[..], &["--url", &a.url]].concat())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = goals.stdin.take().unwrap();
+    for n in 0..40 {
+        writeln!(input, r#"{{"utime": {n}, "at": {{"x": 0, "y": 0}}}}"#).unwrap();
+    }
+    drop(input);
+    for child in [hears, comes_back] {
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 0, "{}", said.err);
+        let numbers: Vec<u64> = lines(&said)
+            .iter()
+            .filter_map(|it| it["message"]["utime"].as_u64())
+            .collect();
+        assert!(numbers.len() > 10, "the type was not told: {}", said.out);
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    }
+    goals.wait().unwrap();
+    end(backs);
+    let said = end(bridge);
+    let told = said.json();
+    assert_eq!(said.code, 0, "{told} {}", said.err);
+    assert_described("msg", "bridge", &told);
+    let of = |way: usize, what: &str| told["ways"][way][what].as_u64().unwrap();
+    assert!(of(0, "carried") >= 20 && of(0, "carried") < 120, "{told}");
+    assert!(of(1, "own") >= 20, "{told}");
+}

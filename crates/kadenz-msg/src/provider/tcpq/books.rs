@@ -1,0 +1,113 @@
+//! What a server counts.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a server did until now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServerCounters {
+    /// Clients that are connected.
+    pub clients: u64,
+    /// Clients that came, and went again or were hung up on.
+    pub left: u64,
+    /// Messages that came.
+    pub messages: u64,
+    /// Messages that were passed on, once for each client.
+    pub delivered: u64,
+    /// Messages that were dropped for a client that does not read, or is gone.
+    pub dropped: u64,
+    /// Clients that were turned away or hung up on: too many, or no LCM.
+    pub refused: u64,
+}
+
+/// What one client of a server was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCounters {
+    /// Its address, as the system tells it.
+    pub address: String,
+    /// Messages that were passed on to it.
+    pub delivered: u64,
+    /// Messages that were dropped because it does not read.
+    pub dropped: u64,
+}
+
+/// The books of one client.
+#[derive(Debug, Default)]
+pub(super) struct ClientBooks {
+    address: String,
+    delivered: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// What the serving thread writes and others read.
+#[derive(Debug, Default)]
+pub(super) struct Books {
+    pub(super) ends: AtomicBool,
+    left: AtomicU64,
+    pub(super) messages: AtomicU64,
+    delivered: AtomicU64,
+    dropped: AtomicU64,
+    pub(super) refused: AtomicU64,
+    /// Locked for a client that comes or goes, not for a message.
+    clients: Mutex<Vec<Arc<ClientBooks>>>,
+}
+
+impl Books {
+    pub(super) fn remember(&self, address: String) -> Arc<ClientBooks> {
+        let client = Arc::new(ClientBooks {
+            address,
+            ..ClientBooks::default()
+        });
+        self.lock().push(Arc::clone(&client));
+        client
+    }
+
+    pub(super) fn forget(&self, gone: &Arc<ClientBooks>) {
+        self.lock().retain(|it| !Arc::ptr_eq(it, gone));
+        count(&self.left);
+    }
+
+    pub(super) fn delivered(&self, client: &ClientBooks) {
+        count(&self.delivered);
+        count(&client.delivered);
+    }
+
+    pub(super) fn dropped(&self, client: &ClientBooks) {
+        count(&self.dropped);
+        count(&client.dropped);
+    }
+
+    pub(super) fn counters(&self) -> ServerCounters {
+        let clients = self.lock().len() as u64;
+        ServerCounters {
+            clients,
+            left: of(&self.left),
+            messages: of(&self.messages),
+            delivered: of(&self.delivered),
+            dropped: of(&self.dropped),
+            refused: of(&self.refused),
+        }
+    }
+
+    pub(super) fn clients(&self) -> Vec<ClientCounters> {
+        let clients = self.lock();
+        let told = clients.iter().map(|it| ClientCounters {
+            address: it.address.clone(),
+            delivered: of(&it.delivered),
+            dropped: of(&it.dropped),
+        });
+        told.collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<ClientBooks>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+fn of(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
