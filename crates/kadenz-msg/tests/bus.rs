@@ -138,6 +138,35 @@ fn a_subscriber_that_blocks_slows_its_sender_down_and_loses_nothing() {
 }
 
 #[test]
+fn a_subscriber_that_blocks_can_go_while_the_receiving_thread_waits_for_it() {
+    let bus = bus();
+    let options = SubscriptionOptions {
+        queue: 1,
+        when_full: WhenFull::Block(Duration::MAX),
+        ..SubscriptionOptions::default()
+    };
+    let blocking = bus.subscribe_with::<Pose>("POSE", &options).unwrap();
+    let watcher = blocking.watcher();
+    let _background = bus.receive_in_background(Tuning::default()).unwrap();
+    for number in 0..3 {
+        bus.publish("POSE", &pose(number)).unwrap();
+    }
+    while watcher.counters().arrived < 2 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // Into a thread, as a test that fails would never end.
+    let (tell, told) = sync_channel(1);
+    thread::spawn(move || {
+        drop(blocking);
+        tell.send(())
+    });
+    told.recv_timeout(LONG).unwrap();
+    let mut other = bus.subscribe::<Pose>("OTHER").unwrap();
+    bus.publish("OTHER", &pose(4)).unwrap();
+    assert_eq!(other.recv(LONG).unwrap().unwrap().message.number, 4);
+}
+
+#[test]
 fn a_message_that_waited_too_long_is_counted_and_not_handed_over() {
     let bus = bus();
     let options = SubscriptionOptions {

@@ -59,8 +59,10 @@ fn receive_for_a_while(hub: &Hub) {
     while clock::now() < until && !lead.must_end() {
         match lead.receive(Wait::Until(until), None) {
             Ok(Received::Ended) | Err(_) => {
-                // Others hear of it when they ask; here nothing can be done but wait.
+                // Here nothing can be done but wait. Who waits for a message gets the lead, and hears
+                // of it there.
                 drop(lead);
+                hub.leave();
                 std::thread::sleep(LOOK);
                 return;
             }

@@ -22,8 +22,10 @@ pub(crate) struct Ear {
     id: RouteId,
     patterns: Vec<Pattern>,
     pub(crate) mailbox: Arc<Mailbox>,
-    /// What was collected last.
+    /// What was taken last.
     pub(crate) letter: Letter,
+    /// What was collected last; it becomes the letter once it is known to keep the contract.
+    incoming: Letter,
     contract: Contract,
     last_taken: Option<MonotonicTime>,
 }
@@ -55,15 +57,17 @@ impl Ear {
         options: &SubscriptionOptions,
     ) -> Result<Self, ProviderError> {
         let mailbox = Mailbox::new(options.queue, options.room, options.when_full);
+        let letter = || Letter {
+            payload: Vec::with_capacity(options.room),
+            ..Letter::default()
+        };
         let ear = Self {
             hub,
             id,
             patterns,
             mailbox: Arc::new(mailbox),
-            letter: Letter {
-                payload: Vec::with_capacity(options.room),
-                ..Letter::default()
-            },
+            letter: letter(),
+            incoming: letter(),
             contract: options.contract,
             last_taken: None,
         };
@@ -90,18 +94,16 @@ impl Ear {
     }
 
     /// Waits for a message that keeps the contract and puts it into the letter. `false` after the
-    /// timeout; a timeout of zero looks once, and [`Duration::MAX`] waits for ever.
+    /// timeout; a timeout of zero looks once, and [`Duration::MAX`] waits for ever. Where there is
+    /// none, or an error, the letter stays the one that was taken last.
     pub(crate) fn next(&mut self, timeout: Duration) -> Result<bool, RecvError> {
         let until = Deadline::after(timeout);
-        loop {
-            if self.wait(until, None)? != Waited::Letter {
-                return Ok(false);
-            }
-            let judgement = self.judge(&self.letter.envelope, clock::now());
-            if self.keeps_contract(judgement) {
+        while self.wait(until, None)? == Waited::Letter {
+            if self.takes_incoming() {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 
     /// As [`Ear::next`], but shows the message to `read`: where it lies, if none waits in the queue
@@ -111,47 +113,58 @@ impl Ear {
         timeout: Duration,
         read: &mut Read<'_>,
     ) -> Result<bool, RecvError> {
-        let until = Deadline::after(timeout);
-        loop {
-            let (contract, last) = (self.contract, self.last_taken);
-            let mut judgement = None;
-            let visit: &mut Visit<'_> = &mut |envelope, payload| {
-                let taken = envelope.stamps.taken;
-                let judged = contract.judge(last, &envelope.stamps, taken);
-                judgement = Some(judged);
-                if !judged.is_too_old {
-                    read(envelope, payload, taken);
-                }
-            };
-            let waited = self.wait(until, Some(visit))?;
-            let judgement = match (waited, judgement) {
-                (Waited::Letter, _) => self.read_letter(read),
-                (_, Some(judgement)) => judgement,
-                (_, None) => return Ok(false),
-            };
-            if self.keeps_contract(judgement) {
-                return Ok(true);
+        let in_place: &mut Visit<'_> =
+            &mut |envelope, payload| read(envelope, payload, envelope.stamps.taken);
+        match self.next_in_place(timeout, in_place)? {
+            Waited::Letter => {
+                let Letter { envelope, payload } = &self.letter;
+                read(envelope, payload, clock::now());
+                Ok(true)
             }
+            Waited::Visited => Ok(true),
+            Waited::Nothing | Waited::GoOn => Ok(false),
         }
     }
 
-    fn read_letter(&self, read: &mut Read<'_>) -> Judgement {
-        let Letter { envelope, payload } = &self.letter;
-        let dequeued = clock::now();
-        let judgement = self.judge(envelope, dequeued);
-        if !judgement.is_too_old {
-            read(envelope, payload, dequeued);
-        }
-        judgement
-    }
-
-    /// As [`Ear::next`], and shows a message in place where none waits already.
+    /// As [`Ear::next`], and shows a message in place where none waits already. One that is too old is
+    /// shown to nobody.
     pub(crate) fn next_in_place(
         &mut self,
         timeout: Duration,
         visit: &mut Visit<'_>,
     ) -> Result<Waited, RecvError> {
-        self.wait(Deadline::after(timeout), Some(visit))
+        let until = Deadline::after(timeout);
+        loop {
+            let (contract, last) = (self.contract, self.last_taken);
+            let mut judgement = None;
+            let judging: &mut Visit<'_> = &mut |envelope, payload| {
+                let judged = contract.judge(last, &envelope.stamps, envelope.stamps.taken);
+                judgement = Some(judged);
+                if !judged.is_too_old {
+                    visit(envelope, payload);
+                }
+            };
+            let waited = self.wait(until, Some(judging))?;
+            let keeps = match (waited, judgement) {
+                (Waited::Letter, _) => self.takes_incoming(),
+                (_, Some(judgement)) => self.keeps_contract(judgement),
+                (_, None) => return Ok(waited),
+            };
+            if keeps {
+                return Ok(waited);
+            }
+        }
+    }
+
+    /// Takes what was collected, if it keeps the contract.
+    fn takes_incoming(&mut self) -> bool {
+        let stamps = &self.incoming.envelope.stamps;
+        let judgement = self.contract.judge(self.last_taken, stamps, clock::now());
+        let keeps = self.keeps_contract(judgement);
+        if keeps {
+            std::mem::swap(&mut self.letter, &mut self.incoming);
+        }
+        keeps
     }
 
     fn wait(
@@ -161,12 +174,12 @@ impl Ear {
     ) -> Result<Waited, RecvError> {
         let mut waiting = false;
         let ended = loop {
-            if self.mailbox.collect(&mut self.letter) {
+            if self.mailbox.collect(&mut self.incoming) {
                 break Ok(Waited::Letter);
             }
             match self.lead_or_park(until, &mut waiting, visit.as_deref_mut()) {
                 Ok(Waited::GoOn) => {}
-                Ok(Waited::Nothing) if self.mailbox.collect(&mut self.letter) => {
+                Ok(Waited::Nothing) if self.mailbox.collect(&mut self.incoming) => {
                     break Ok(Waited::Letter);
                 }
                 ended => break ended,
@@ -236,10 +249,6 @@ impl Ear {
         Ok(Waited::GoOn)
     }
 
-    fn judge(&self, envelope: &Envelope, now: MonotonicTime) -> Judgement {
-        self.contract.judge(self.last_taken, &envelope.stamps, now)
-    }
-
     /// Counts what breaks the contract; whether the message is to be handed over.
     fn keeps_contract(&mut self, judgement: Judgement) -> bool {
         self.last_taken = Some(judgement.taken);
@@ -262,6 +271,8 @@ impl Ear {
 
 impl Drop for Ear {
     fn drop(&mut self) {
+        // The thread that receives may wait for room here, and would wait for this one.
+        self.mailbox.close();
         self.hub.remove(self.id);
     }
 }

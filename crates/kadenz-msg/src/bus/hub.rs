@@ -122,15 +122,18 @@ impl Hub {
         }
     }
 
-    /// Sets a route and tells the inlet. Waits until the leader's wait ends, which the waker brings
-    /// about. Not real-time safe.
+    /// Sets a route and tells the inlet; where that fails, the route is what it was. Waits until the
+    /// leader's wait ends, which the waker brings about. Not real-time safe.
     pub(crate) fn set(&self, route: Route) -> Result<(), ProviderError> {
         let id = route.id;
         self.change(|receiving| {
-            receiving.routes.set(route);
+            let before = receiving.routes.set(route);
             let told = receiving.inlet.want(&receiving.routes.wanted());
             if told.is_err() {
-                receiving.routes.remove(id);
+                match before {
+                    Some(before) => drop(receiving.routes.set(before)),
+                    None => receiving.routes.remove(id),
+                }
             }
             told
         })

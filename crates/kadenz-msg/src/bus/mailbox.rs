@@ -71,6 +71,8 @@ struct State {
     collector: Option<Thread>,
     /// Who parks until there is room.
     poster: Option<Thread>,
+    /// Nobody will collect any more.
+    closed: bool,
 }
 
 /// What became of a letter.
@@ -96,6 +98,7 @@ impl Mailbox {
                 count: 0,
                 collector: None,
                 poster: None,
+                closed: false,
             }),
             when_full,
             tallies: Tallies::default(),
@@ -149,6 +152,17 @@ impl Mailbox {
         })
     }
 
+    /// Ends the wait for room, now and later, as nobody makes room any more.
+    pub(crate) fn close(&self) {
+        let poster = self.state.with(|state| {
+            state.closed = true;
+            state.poster.take()
+        });
+        if let Some(poster) = poster {
+            poster.unpark();
+        }
+    }
+
     /// How many messages wait.
     pub(crate) fn waiting(&self) -> usize {
         self.state.with(|state| state.count)
@@ -176,7 +190,7 @@ impl Mailbox {
 
     fn has_room_or_registers(&self) -> bool {
         self.state.with(|state| {
-            let room = state.count < state.letters.len();
+            let room = state.closed || state.count < state.letters.len();
             state.poster = (!room).then(thread::current);
             room
         })

@@ -67,13 +67,15 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Adds a mailbox, or replaces what it wants.
-    pub(crate) fn set(&mut self, route: Route) {
+    /// Adds a mailbox, or replaces what it wants; what stood there before.
+    pub(crate) fn set(&mut self, route: Route) -> Option<Route> {
         self.forget();
-        match self.all.iter_mut().find(|it| it.id == route.id) {
-            Some(place) => *place = route,
-            None => self.all.push(route),
+        let place = self.all.iter_mut().find(|it| it.id == route.id);
+        if let Some(place) = place {
+            return Some(std::mem::replace(place, route));
         }
+        self.all.push(route);
+        None
     }
 
     pub(crate) fn remove(&mut self, id: RouteId) {

@@ -56,6 +56,8 @@ pub struct Subscription<M> {
     ear: Ear,
     latest: M,
     about_latest: Option<Delivery>,
+    /// What the last look met behind the newest message.
+    failed: Option<RecvError>,
 }
 
 /// The newest message, and whether it was seen before.
@@ -78,6 +80,7 @@ impl<M: Message + Default> Subscription<M> {
             ear,
             latest: M::default(),
             about_latest: None,
+            failed: None,
         }
     }
 
@@ -129,9 +132,21 @@ impl<M: Message + Default> Subscription<M> {
     /// # Errors
     /// As [`Subscription::recv`].
     pub fn latest(&mut self) -> Result<Option<Latest<'_, M>>, RecvError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         let mut found = 0;
-        while found < MOST_AT_ONE_LOOK && self.ear.next(Duration::ZERO)? {
-            found += 1;
+        while found < MOST_AT_ONE_LOOK {
+            match self.ear.next(Duration::ZERO) {
+                Ok(false) => break,
+                Ok(true) => found += 1,
+                Err(error) if found == 0 => return Err(error),
+                // What was found comes first; the error is for the next look.
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
+            }
             if found > 1 {
                 self.ear.mailbox.tallies.superseded.add_one();
             }
@@ -156,7 +171,8 @@ impl<M: Message + Default> Subscription<M> {
     /// the queue already: for large messages, where the provider's memory is shared. The payload is
     /// the whole encoded message, to be read with [`crate::codec::Reader`] or a view.
     ///
-    /// Returns `None` after the timeout. While it visits, nothing else of this bus is received, and
+    /// Returns `None` after the timeout. The contract holds as for all ways to receive; only what became
+    /// too old is not shown. While it visits, nothing else of this bus is received, and
     /// `visit` must not subscribe on it.
     ///
     /// # Errors

@@ -46,6 +46,25 @@ fn nothing_happens_is_none_and_nonsense_on_the_channel_is_passed_over() {
 }
 
 #[test]
+fn who_waits_for_nothing_hears_all_beats_that_wait() {
+    let bus = bus();
+    let mut nodes = bus.watch_nodes(&WatchOptions::default()).unwrap();
+    let mut hearts = ["arm", "head"].map(|it| bus.heart(it, Duration::from_secs(60)).unwrap());
+    for _ in 0..10 {
+        hearts[0].beat().unwrap();
+    }
+    hearts[1].beat().unwrap();
+    for name in ["arm", "head"] {
+        let happened = nodes.next_event(Duration::ZERO).unwrap().unwrap();
+        assert_eq!(
+            (happened.name.as_str(), happened.event),
+            (name, Event::Appeared)
+        );
+    }
+    assert_eq!(nodes.next_event(Duration::ZERO).unwrap(), None);
+}
+
+#[test]
 fn a_fast_loop_beats_at_the_heart_s_own_pace() {
     let bus = bus();
     let mut beats = bus.aggregator(CHANNEL).unwrap();

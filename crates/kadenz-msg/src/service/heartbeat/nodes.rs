@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use kadenz_rt::clock;
+use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::CHANNEL;
 use super::watch::{Event, Node, Watch, WatchOptions, cut};
@@ -11,6 +11,10 @@ use crate::service::messages::Heartbeat;
 /// Beats that may wait.
 const QUEUE: usize = 1000;
 
+/// Beats that wait are heard before others are called late; but where they come faster than they are
+/// heard for so long, nothing waits from before, and the look is due all the same.
+const LONGEST_WITHOUT_A_LOOK: Duration = Duration::from_secs(1);
+
 /// Events that may wait, of many nodes that died at once; what is more is told by [`Nodes::watch`].
 const MOST_EVENTS: usize = 10_000;
 
@@ -20,6 +24,8 @@ pub struct Nodes {
     beats: Subscription<Heartbeat>,
     beat: Heartbeat,
     watch: Watch,
+    /// How long beats have been heard while a look was due.
+    starved: Duration,
     waiting: std::collections::VecDeque<NodeEvent>,
 }
 
@@ -46,34 +52,56 @@ impl Bus {
             beats: self.subscribe_with(CHANNEL, &queue)?,
             beat: Heartbeat::default(),
             watch: Watch::new(*options),
+            starved: Duration::ZERO,
             waiting: std::collections::VecDeque::new(),
         })
     }
 }
 
 impl Nodes {
-    /// Waits until something happens to a node; `None` after the timeout. Allocates the event.
+    /// Waits until something happens to a node; `None` after the timeout. Beats that wait are heard in
+    /// any case, up to a thousand, also where the timeout is zero. Allocates the event.
     ///
     /// # Errors
     /// Where nothing can be received.
     pub fn next_event(&mut self, timeout: Duration) -> Result<Option<NodeEvent>, RecvError> {
         let until = clock::now() + timeout;
-        loop {
+        for heard in 1_usize.. {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
             }
             let now = clock::now();
             let next = self.watch.next_look().map_or(until, |it| it.min(until));
             match self.beats.recv_into(&mut self.beat, next.remaining(now)) {
-                Ok(Some(delivery)) => self.hear(delivery.stamps.taken),
+                Ok(Some(delivery)) => {
+                    self.hear(delivery.stamps.taken);
+                    self.look_if_starved(now, next);
+                }
+                Err(RecvError::Decode { .. }) => self.look_if_starved(now, next),
                 // Beats that wait come first: who is late in asking must not call others late.
-                Ok(None) => self.look(),
-                Err(RecvError::Decode { .. }) => {}
+                Ok(None) => {
+                    self.look();
+                    if self.waiting.is_empty() && clock::now() >= until {
+                        return Ok(None);
+                    }
+                }
                 Err(error) => return Err(error),
             }
-            if self.waiting.is_empty() && clock::now() >= until {
+            if heard >= QUEUE && self.waiting.is_empty() && clock::now() >= until {
                 return Ok(None);
             }
+        }
+        Ok(None)
+    }
+
+    fn look_if_starved(&mut self, now: MonotonicTime, due: MonotonicTime) {
+        let heard_at = clock::now();
+        if heard_at < due {
+            return;
+        }
+        self.starved += heard_at.remaining(now);
+        if self.starved > LONGEST_WITHOUT_A_LOOK {
+            self.look();
         }
     }
 
@@ -83,7 +111,7 @@ impl Nodes {
         &self.watch
     }
 
-    fn hear(&mut self, at: clock::MonotonicTime) {
+    fn hear(&mut self, at: MonotonicTime) {
         if let Some(event) = self.watch.heard(&self.beat, at) {
             let name = cut(&self.beat.name, LONGEST_CHANNEL).to_owned();
             self.waiting.push_back(NodeEvent { name, event });
@@ -91,6 +119,7 @@ impl Nodes {
     }
 
     fn look(&mut self) {
+        self.starved = Duration::ZERO;
         let waiting = &mut self.waiting;
         self.watch.look(clock::now(), |node: &Node, event| {
             if waiting.len() < MOST_EVENTS {

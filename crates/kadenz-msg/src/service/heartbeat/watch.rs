@@ -57,7 +57,8 @@ pub enum Event {
     Late,
     /// It is taken for dead.
     Died,
-    /// It beats again, as the same instance: it or the network had paused.
+    /// It beats again, as an instance that was known: it or the network had paused, or of two programs
+    /// of one name one has ended.
     Recovered,
     /// Another instance of it beats: it was started again.
     Restarted,
@@ -216,11 +217,16 @@ impl Node {
 
     fn heard(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
         if Some(beat.instance) == self.former {
+            if self.life == Life::Dead {
+                self.begin_again(beat, at);
+                return Some(Event::Recovered);
+            }
             let told = std::mem::replace(&mut self.doubled, true);
             return (!told).then_some(Event::Doubled);
         }
         if beat.instance != self.instance {
             self.begin_again(beat, at);
+            self.restarts += 1;
             return Some(Event::Restarted);
         }
         if beat.number <= self.number {
@@ -240,7 +246,6 @@ impl Node {
         self.started_us = beat.started_us;
         self.life = Life::Alive;
         self.missed = 0;
-        self.restarts += 1;
         self.doubled = false;
         self.take(beat, at);
     }

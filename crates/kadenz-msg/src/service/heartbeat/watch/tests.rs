@@ -67,6 +67,29 @@ fn another_instance_is_a_restart_and_two_by_turns_are_told_as_such() {
 }
 
 #[test]
+fn of_two_programs_of_one_name_the_one_that_is_left_lives() {
+    let mut watch = Watch::new(WatchOptions::default());
+    watch.heard(&beat("arm", 1, 0), at(0));
+    watch.heard(&beat("arm", 2, 0), at(50));
+    assert_eq!(
+        watch.heard(&beat("arm", 1, 1), at(100)),
+        Some(Event::Doubled)
+    );
+    assert_eq!(events(&mut watch, at(600)), [("arm".into(), Event::Died)]);
+    assert_eq!(
+        watch.heard(&beat("arm", 1, 7), at(700)),
+        Some(Event::Recovered)
+    );
+    assert_eq!(watch.heard(&beat("arm", 1, 8), at(800)), None);
+    assert_eq!(events(&mut watch, at(900)), []);
+    let node = watch.node("arm").unwrap();
+    assert_eq!(
+        (node.life, node.instance, node.restarts, node.doubled),
+        (Life::Alive, 1, 1, false)
+    );
+}
+
+#[test]
 fn doubled_and_overtaken_beats_change_nothing() {
     let mut watch = Watch::new(WatchOptions::default());
     watch.heard(&beat("arm", 1, 5), at(0));
