@@ -76,3 +76,35 @@ fn stamps_that_cannot_be_and_silence_are_errors_and_what_is_known_stays() {
     assert!(clocks.monotonic().at(0).is_none());
     assert_eq!(clocks.wall().restarts(), 0);
 }
+
+#[test]
+fn a_stranger_s_stamps_that_cannot_be_make_nothing_forgotten() {
+    let bus = bus();
+    let honest = bus.serve_clock("arm-pc", Tuning::default()).unwrap();
+    let mut clocks = ClockClient::new(&bus, "arm-pc").unwrap();
+    clocks.measure(LONG).unwrap();
+    let known = clocks.monotonic().at(0);
+    drop(honest);
+    // Its monotonic stamps could be, and its wall clock runs backwards.
+    let stranger = bus
+        .serve(
+            "KADENZ/CLOCK/arm-pc",
+            Tuning::default(),
+            |query: &ClockQuery| {
+                Ok(ClockStamps {
+                    received_monotonic_ns: query.sent_ns,
+                    sent_monotonic_ns: query.sent_ns,
+                    received_wall_ns: 2,
+                    sent_wall_ns: 1,
+                })
+            },
+        )
+        .unwrap();
+    let error = clocks.measure(LONG).unwrap_err();
+    assert!(matches!(error, ClockError::Impossible(_)), "{error}");
+    assert_eq!(clocks.monotonic().at(0), known);
+    drop(stranger);
+    let _other = bus.serve_clock("arm-pc", Tuning::default()).unwrap();
+    let offsets = clocks.measure(LONG).unwrap();
+    assert!(offsets.restarted, "another server is told all the same");
+}

@@ -1,7 +1,8 @@
 use std::thread;
 use std::time::Duration;
 
-use kadenz_msg::service::messages::{ParameterAnswer, ParameterQuery};
+use kadenz_msg::message::Message as _;
+use kadenz_msg::service::messages::{ParameterAnswer, ParameterQuery, ParameterValue};
 use kadenz_msg::service::parameters::{
     MOST_PARAMETERS, ParameterClient, ParameterError, Parameters, Value,
 };
@@ -60,6 +61,21 @@ fn what_is_set_is_read_by_the_owner_who_is_told_once() {
     assert_eq!((text.as_str(), mode.get().as_str()), ("run", "run"));
 }
 
+/// A query that no client of ours sends.
+fn set_mode(text: &str) -> Vec<u8> {
+    let query = ParameterQuery {
+        action: ParameterQuery::SET,
+        name: "mode".to_owned(),
+        value: ParameterValue {
+            kind: ParameterValue::TEXT,
+            text: text.to_owned(),
+            ..ParameterValue::default()
+        },
+        ..ParameterQuery::default()
+    };
+    query.encode().unwrap()
+}
+
 #[test]
 fn a_set_that_is_refused_says_why_and_changes_nothing() {
     let bus = bus();
@@ -93,6 +109,16 @@ fn a_set_that_is_refused_says_why_and_changes_nothing() {
     );
     refused("pole", Value::Integer(1), "there is no parameter \"pole\"");
     assert!(others.get("pole", LONG).is_err());
+    let mut by_hand = set_mode("a?b");
+    let place = by_hand.iter().position(|it| *it == b'?').unwrap();
+    by_hand[place] = 0;
+    let mut client = bus
+        .client::<ParameterQuery, ParameterAnswer>("KADENZ/PARAMETERS/arm")
+        .unwrap();
+    // LCM reads a NUL within a text and cannot write it.
+    let error = client.call_bytes(&by_hand, LONG).unwrap_err();
+    assert!(error.to_string().contains("a text has no NUL"), "{error}");
+    assert_eq!(others.list(LONG).unwrap().len(), 3, "all can still be told");
     assert!(!served.changed());
     assert_eq!((poles.get(), gain.get()), (7, 0.5));
 }

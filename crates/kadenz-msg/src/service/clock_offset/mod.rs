@@ -164,29 +164,32 @@ impl ClockClient {
             answered_ns: stamps.sent_wall_ns,
             returned_ns: wall_returned,
         };
-        let other = self.server.replace(answer.server);
-        let is_other = other.is_some_and(|it| it != answer.server);
-        if is_other {
-            self.monotonic = OffsetFit::new(self.drift_ppm);
-            self.wall = OffsetFit::new(self.drift_ppm);
-        }
-        self.add(monotonic, wall, is_other)
+        let is_other = self.server.is_some_and(|it| it != answer.server);
+        let offsets = self.add(monotonic, wall, is_other)?;
+        self.server = Some(answer.server);
+        Ok(offsets)
     }
 
+    /// Adds to both or to none: what is known stays where either cannot be.
     fn add(
         &mut self,
         monotonic: Exchange,
         wall: Exchange,
         is_other: bool,
-    ) -> Result<ClockOffsets, ClockError> {
-        let first = self.monotonic.add(monotonic)?;
-        let second = self.wall.add(wall)?;
-        let restarted = is_other || first == Added::Restarted || second == Added::Restarted;
+    ) -> Result<ClockOffsets, ImpossibleExchange> {
+        let (mut monotonics, mut walls) = if is_other {
+            let none = || OffsetFit::new(self.drift_ppm);
+            (none(), none())
+        } else {
+            (self.monotonic.clone(), self.wall.clone())
+        };
+        let added = [monotonics.add(monotonic)?, walls.add(wall)?];
+        (self.monotonic, self.wall) = (monotonics, walls);
         Ok(ClockOffsets {
             monotonic: self.monotonic.known_after(monotonic),
             wall: self.wall.known_after(wall),
             round_trip_ns: monotonic.round_trip_ns(),
-            restarted,
+            restarted: is_other || added.contains(&Added::Restarted),
         })
     }
 

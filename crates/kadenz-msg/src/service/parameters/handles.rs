@@ -154,6 +154,10 @@ impl Place {
                 if length > *most {
                     return Err(format!("it may have {most} bytes, not {length}"));
                 }
+                // LCM reads it and cannot send it: nobody could be told the value.
+                if value.contains('\0') {
+                    return Err("a text has no NUL".to_owned());
+                }
                 place.with(|text| {
                     text.clear();
                     text.push_str(value);
