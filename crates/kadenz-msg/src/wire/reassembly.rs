@@ -63,7 +63,8 @@ pub enum Added<'a> {
 pub struct Complete<'a> {
     /// The channel.
     pub channel: Channel,
-    /// The message. It may be swapped for another vector, whose memory is then used instead.
+    /// The message. It may be swapped for another vector, whose memory is then used instead, unless
+    /// that is more than may be held.
     pub payload: &'a mut Vec<u8>,
     /// When the kernel had the fragment that came first.
     pub kernel: Option<MonotonicTime>,
@@ -202,6 +203,10 @@ impl Reassembly {
         let slot = &mut self.slots[at];
         slot.last_fed = now;
         slot.begin(sender, fragment, kernel);
+        if slot.held_with(fragment) > self.limits.bytes {
+            // Its vector was swapped for one that is too long.
+            slot.give_memory_back();
+        }
         at
     }
 

@@ -64,6 +64,12 @@ impl Slot {
         self.pieces.clear();
     }
 
+    /// Holds no memory any more; of a message of which nothing has come yet.
+    pub(super) fn give_memory_back(&mut self) {
+        self.payload = Vec::new();
+        self.pieces = Vec::new();
+    }
+
     pub(super) fn is_of(&self, sender: SenderId, sequence: u32) -> bool {
         self.sequence == sequence && self.sender == sender
     }

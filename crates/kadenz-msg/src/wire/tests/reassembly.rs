@@ -198,6 +198,24 @@ fn a_message_that_waits_too_long_is_given_up_and_counted_once() {
 }
 
 #[test]
+fn a_vector_longer_than_all_that_may_be_held_costs_no_message() {
+    let mut reassembly = small(1000);
+    for sequence in 0..5 {
+        for datagram in datagrams(sequence, "A", &[7; 300], 100) {
+            let Ok(Packet::Fragment(fragment)) = Packet::parse(&datagram) else {
+                panic!("no fragment");
+            };
+            if let Added::Complete(it) = reassembly.add(SENDER, &fragment, at(0), None) {
+                // As a queue does that was made with room for larger messages.
+                *it.payload = Vec::with_capacity(2000);
+            }
+        }
+    }
+    let counters = reassembly.counters();
+    assert_eq!((counters.complete, counters.too_long), (5, 0));
+}
+
+#[test]
 fn a_steady_stream_of_messages_of_1_mb_allocates_nothing_after_the_first() {
     let payload = vec![7; 1_000_000];
     let sent: Vec<_> = (0..20)
