@@ -47,7 +47,8 @@ impl Compression {
         match self {
             Self::None => into.extend_from_slice(bytes),
             Self::Lz4 => {
-                let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(frame(), into);
+                let mut encoder =
+                    lz4_flex::frame::FrameEncoder::with_frame_info(frame(bytes.len()), into);
                 encoder.write_all(bytes)?;
                 encoder.finish().map_err(std::io::Error::other)?;
             }
@@ -81,9 +82,15 @@ impl Compression {
     }
 }
 
-/// Larger blocks than the smallest: chunks are larger than those.
-fn frame() -> lz4_flex::frame::FrameInfo {
-    lz4_flex::frame::FrameInfo::new().block_size(lz4_flex::frame::BlockSize::Max1MB)
+/// The smallest blocks that hold all of it, up to 1 MiB: whoever reads takes memory for a block at once,
+/// however little is in it.
+fn frame(length: usize) -> lz4_flex::frame::FrameInfo {
+    use lz4_flex::frame::BlockSize;
+    lz4_flex::frame::FrameInfo::new().block_size(match length >> 10 {
+        ..64 => BlockSize::Max64KB,
+        64..256 => BlockSize::Max256KB,
+        _ => BlockSize::Max1MB,
+    })
 }
 
 /// No such compression.
@@ -116,6 +123,17 @@ impl fmt::Display for Compression {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_short_lies_in_small_blocks() {
+        for (length, block) in [(0, 4), (65_535, 4), (65_536, 5), (1 << 20, 6), (5 << 20, 6)] {
+            let mut small = Vec::new();
+            let compressed = Compression::Lz4.compress(&vec![0; length], &mut small);
+            compressed.unwrap();
+            // The fourth to sixth bit of the frame's sixth byte.
+            assert_eq!(small[5] >> 4, block, "{length}");
+        }
+    }
 
     #[test]
     fn what_is_compressed_comes_back_and_a_wrong_length_is_refused() {
