@@ -11,6 +11,10 @@ use crate::message::Fingerprint;
 /// take as many as they have subsets: 10 of them 5120.
 const MOST_STEPS: usize = 10_000;
 
+/// How many words of eight bytes may be kept of all types together: many tangles of few types each would
+/// take as much as they like otherwise.
+const MOST_WORDS: usize = 1 << 22;
+
 /// How many types may lie between a type and what it is made of.
 const MOST_PARENTS: usize = 256;
 
@@ -33,6 +37,7 @@ pub(super) fn all(
 enum Stopped {
     Deep,
     Tangled,
+    Full,
 }
 
 impl Stopped {
@@ -47,11 +52,12 @@ impl Stopped {
                 name,
                 most: MOST_STEPS,
             },
+            Self::Full => Problem::TooTangled { name },
         }
     }
 }
 
-/// Types by their index, a bit each.
+/// Types by their index, a bit each; those behind the last word are not in it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Set(Vec<u64>);
 
@@ -69,8 +75,13 @@ impl Set {
     }
 
     fn and(&self, other: &Self) -> Self {
-        let words = self.0.iter().zip(&other.0);
-        Self(words.map(|(one, two)| one & two).collect())
+        let words = self.0.iter().zip(&other.0).map(|(one, two)| one & two);
+        let mut both: Vec<u64> = words.collect();
+        // Mostly it is empty.
+        let used = both.iter().rposition(|it| *it != 0).map_or(0, |it| it + 1);
+        both.truncate(used);
+        both.shrink_to_fit();
+        Self(both)
     }
 }
 
@@ -89,6 +100,8 @@ struct Hasher {
     parts: Vec<Part>,
     /// By the type and those of its parents that it is made of: on these alone its hash depends.
     known: BTreeMap<(usize, Set), u64>,
+    /// How many words those take.
+    words: usize,
     parents: Set,
     steps: usize,
 }
@@ -113,6 +126,7 @@ impl Hasher {
         Self {
             parts: parts.collect(),
             known: BTreeMap::new(),
+            words: 0,
             parents: Set::none(definitions.len()),
             steps: 0,
         }
@@ -136,6 +150,11 @@ impl Hasher {
         self.steps += 1;
         if self.steps > MOST_STEPS {
             return Err(Stopped::Tangled);
+        }
+        // A place in the map, and the set.
+        self.words += 6 + key.1.0.len();
+        if self.words > MOST_WORDS {
+            return Err(Stopped::Full);
         }
         self.parents.flip(index);
         let mut hash = self.parts[index].base;

@@ -217,4 +217,12 @@ pub enum Problem {
         /// How many steps are allowed.
         most: usize,
     },
+    /// There are too many types of which so many refer to each other.
+    #[error(
+        "the fingerprint of {name}, with those of the types before it, takes too much memory: too many types refer to each other; split them"
+    )]
+    TooTangled {
+        /// The type.
+        name: String,
+    },
 }

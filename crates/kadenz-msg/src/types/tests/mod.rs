@@ -127,6 +127,26 @@ fn hostile_descriptions_are_refused_soon() {
 }
 
 #[test]
+fn many_tangles_take_no_more_memory_than_is_allowed() {
+    // Each of ten types holds all ten, and there are as many such tens as a text has room for.
+    let tangle = |tangle: usize| -> String {
+        let one = |it: usize| {
+            let parts = (0..10).map(|other| format!("t{tangle}_{other} m{other}[n];"));
+            let parts: String = parts.collect();
+            format!("struct t{tangle}_{it} {{ int8_t n; {parts} }}\n")
+        };
+        (0..10).map(one).collect()
+    };
+    let one = tangle(0);
+    assert_eq!(Types::from_text(&one).unwrap().len(), 10);
+    let many: String = (0..(256 << 10) / one.len()).map(tangle).collect();
+    let mut said = String::new();
+    let measured = allocation_counter::measure(|| said = refused(&many));
+    assert!(said.contains("too much memory"), "{said}");
+    assert!(measured.bytes_max < 100_000_000, "{measured:?}");
+}
+
+#[test]
 fn files_and_folders_may_overlap() {
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("deeper");
