@@ -5,6 +5,7 @@ use std::path::Path;
 
 use kadenz_msg::channel::Channel;
 use kadenz_msg::provider::SenderId;
+use kadenz_msg::wire::tcpq::{Decoder, Frame, Peer};
 use kadenz_msg::wire::{
     Added, FRAGMENT_BYTES, Fragments, Limits, Packet, Reassembly, fits_short, short_header,
 };
@@ -56,6 +57,45 @@ fn our_datagrams_are_those_of_liblcm_byte_by_byte() {
             fragments.map(whole).collect()
         };
         assert!(ours == golden(name), "{name} differs");
+    }
+}
+
+/// What a client of liblcm says to a TCP server, cut into reads of that many bytes.
+fn client_says(name: &str, bytes_a_read: usize) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/lcm-tcpq");
+    let bytes = std::fs::read(folder.join(format!("{name}.tcpq"))).unwrap();
+    let (mut decoder, mut said) = (Decoder::new(Peer::Client, 1000), Vec::new());
+    for read in bytes.chunks(bytes_a_read) {
+        decoder.space()[..read.len()].copy_from_slice(read);
+        decoder.filled(read.len());
+        while let Some(frame) = decoder.next().unwrap() {
+            said.push(match frame {
+                Frame::Publish { channel, payload } => {
+                    let counted = (0..payload.len()).map(|at| at as u8);
+                    let text = payload == b"12345678";
+                    assert!(text || payload.iter().copied().eq(counted));
+                    format!("{channel} {}", payload.len())
+                }
+                Frame::Subscribe { pattern } => format!("+{pattern}"),
+                Frame::Unsubscribe { pattern } => format!("-{pattern}"),
+            });
+        }
+    }
+    said
+}
+
+#[test]
+fn what_a_client_of_liblcm_says_to_a_tcp_server_is_read_however_it_is_cut() {
+    for bytes_a_read in [1, 7, 1000] {
+        let long = format!("{} 8", "C".repeat(63));
+        assert_eq!(
+            client_says("publishes", bytes_a_read),
+            ["POSE 0", "POSE 8", "POSE 200", &long]
+        );
+        assert_eq!(
+            client_says("subscribes", bytes_a_read),
+            ["+POSE", "+ARM_.*", "-ARM_.*", "POSE 8", "-POSE"]
+        );
     }
 }
 

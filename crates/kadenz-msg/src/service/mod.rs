@@ -13,6 +13,8 @@
 //! program's loop ([`Bus::beside`](crate::bus::Bus::beside)).
 
 pub mod clock_offset;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 #[rustfmt::skip]
 mod generated;
 pub mod heartbeat;

@@ -19,7 +19,7 @@ pub struct Parameters {
 }
 
 #[derive(Debug)]
-struct Entry {
+pub(super) struct Entry {
     description: String,
     place: Place,
 }
@@ -126,6 +126,11 @@ impl Parameters {
         Ok(handle)
     }
 
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn entries(&self) -> &BTreeMap<String, Entry> {
+        &self.entries
+    }
+
     fn add(&mut self, name: &str, description: &str, place: Place) -> Result<(), ParameterError> {
         let good = (1..=LONGEST_NAME).contains(&name.len())
             && description.len() <= LONGEST_DESCRIPTION
@@ -142,7 +147,7 @@ impl Parameters {
             return Err(ParameterError::TooMany);
         }
         let start = place.get();
-        if let Err(reason) = sendable(&start).and_then(|()| place.set(&start)) {
+        if let Err(reason) = place.set(&start) {
             let value = start.to_string();
             return Err(ParameterError::Start {
                 name,
@@ -202,7 +207,7 @@ fn raise(generation: &AtomicU64) {
     generation.fetch_add(1, Ordering::Release);
 }
 
-fn answer(
+pub(super) fn answer(
     entries: &BTreeMap<String, Entry>,
     query: &ParameterQuery,
     set: impl Fn(),
@@ -235,14 +240,6 @@ fn answer(
 fn find<'a>(entries: &'a BTreeMap<String, Entry>, name: &str) -> Result<&'a Entry, String> {
     let entry = entries.get(name);
     entry.ok_or_else(|| format!("there is no parameter {name:?}"))
-}
-
-/// What LCM cannot send must not be a value.
-fn sendable(value: &Value) -> Result<(), String> {
-    match value {
-        Value::Text(text) if text.contains('\0') => Err("a text has no NUL".to_owned()),
-        _ => Ok(()),
-    }
 }
 
 impl Entry {

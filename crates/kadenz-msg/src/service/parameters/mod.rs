@@ -31,6 +31,8 @@
 
 mod book;
 mod client;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod handles;
 mod value;
 

@@ -24,6 +24,8 @@
 //! doubles is answered once. Where several servers have one name, the first answer is taken.
 
 mod client;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod ledger;
 mod server;
 

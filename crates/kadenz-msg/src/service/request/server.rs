@@ -46,11 +46,11 @@ pub struct ServerCounters {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
-    answered: AtomicU64,
-    refused: AtomicU64,
-    repeated: AtomicU64,
-    undecodable: AtomicU64,
+pub(super) struct Counts {
+    pub(super) answered: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) repeated: AtomicU64,
+    pub(super) undecodable: AtomicU64,
     unsent: AtomicU64,
 }
 
@@ -183,21 +183,21 @@ impl Server {
 }
 
 /// What the thread holds.
-struct Desk<Req, F> {
-    outlet: Box<dyn Outlet>,
-    ledger: Ledger,
-    reply: Reply,
-    request: Req,
-    longest: usize,
-    counts: Arc<Counts>,
-    handler: F,
+pub(super) struct Desk<Req, F> {
+    pub(super) outlet: Box<dyn Outlet>,
+    pub(super) ledger: Ledger,
+    pub(super) reply: Reply,
+    pub(super) request: Req,
+    pub(super) longest: usize,
+    pub(super) counts: Arc<Counts>,
+    pub(super) handler: F,
 }
 
 impl<Req, F> Desk<Req, F>
 where
     Req: Message + Default,
 {
-    fn take<Rep>(&mut self, request: &Request, delivery: &Delivery)
+    pub(super) fn take<Rep>(&mut self, request: &Request, delivery: &Delivery)
     where
         Rep: Message,
         F: FnMut(&Req, &Asked) -> Result<Rep, String>,
@@ -218,7 +218,7 @@ where
         }
     }
 
-    fn pass_over(&self, error: &RecvError) {
+    pub(super) fn pass_over(&self, error: &RecvError) {
         if matches!(error, RecvError::Decode { .. }) {
             add(&self.counts.undecodable);
         }

@@ -31,6 +31,8 @@
 
 mod asker;
 mod finder;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod mismatch;
 mod teller;
 mod telling;

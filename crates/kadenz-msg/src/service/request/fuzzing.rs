@@ -1,0 +1,99 @@
+//! A server without a bus and a thread, for fuzzing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::ledger::Ledger;
+use super::server::{Asked, Counts, Desk};
+use crate::bus::{Delivery, RecvError};
+use crate::channel::Channel;
+use crate::message::Message;
+use crate::provider::{Outlet, PublishError, Stamps};
+use crate::service::messages::{Reply, Request};
+
+/// Answers whatever is said to it.
+pub(in crate::service) struct Served<Req, F> {
+    desk: Desk<Req, F>,
+    counts: Arc<Counts>,
+    heard: u64,
+}
+
+impl<Req: Message + Default, F> Served<Req, F> {
+    /// With that longest request and answer.
+    pub(in crate::service) fn new(longest: usize, handler: F) -> Self {
+        let counts = Arc::new(Counts::default());
+        let desk = Desk {
+            outlet: Box::new(Listener),
+            ledger: Ledger::new(),
+            reply: Reply::default(),
+            request: Req::default(),
+            longest,
+            counts: Arc::clone(&counts),
+            handler,
+        };
+        Self {
+            desk,
+            counts,
+            heard: 0,
+        }
+    }
+
+    /// Hears a message, which is a request or not, and panics where that comes to nothing that is
+    /// counted, or to an answer that cannot be sent.
+    pub(in crate::service) fn hear<Rep: Message>(&mut self, message: &[u8])
+    where
+        F: FnMut(&Req, &Asked) -> Result<Rep, String>,
+    {
+        match Request::decode(message) {
+            Ok(request) => self.desk.take(&request, &delivery()),
+            Err(source) => self.desk.pass_over(&RecvError::Decode {
+                channel: Channel::default(),
+                source,
+            }),
+        }
+        self.heard += 1;
+        let of = |it: &AtomicU64| it.load(Ordering::Relaxed);
+        let counts = &self.counts;
+        let worked_on = of(&counts.answered) + of(&counts.refused);
+        let others = of(&counts.repeated) + of(&counts.undecodable);
+        assert_eq!(worked_on + others, self.heard);
+    }
+}
+
+fn delivery() -> Delivery {
+    Delivery {
+        channel: Channel::default(),
+        sender: Default::default(),
+        sequence: None,
+        stamps: Stamps::default(),
+        dequeued: Default::default(),
+        decoded: Default::default(),
+    }
+}
+
+/// Takes a reply as a client does.
+#[derive(Debug)]
+struct Listener;
+
+impl Outlet for Listener {
+    fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
+        assert!(channel.as_str().starts_with("KADENZ/REPLY/"));
+        let reply = Reply::decode(payload);
+        assert!(reply.is_ok_and(|it| it.refused != it.reason.is_empty() || it.refused));
+        Ok(())
+    }
+
+    fn publish_in_place(
+        &mut self,
+        channel: &Channel,
+        length: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> bool,
+    ) -> Result<bool, PublishError> {
+        let mut payload = vec![0; length];
+        let filled = fill(&mut payload);
+        if filled {
+            self.publish(channel, &payload)?;
+        }
+        Ok(filled)
+    }
+}

@@ -1,0 +1,52 @@
+//! Answers of anybody, for fuzzing.
+
+use super::asker::{Asker, Want};
+use super::teller::Teller;
+use crate::message::{Fingerprint, Message};
+use crate::service::fuzzing::said;
+use crate::service::messages::{Heartbeat, TypeAnswer};
+
+/// Questions and answers of anybody: what is believed describes what was asked for, and what is told is
+/// told once at a time.
+///
+/// # Panics
+/// Where it is not.
+pub fn types_on_wire(bytes: &[u8]) {
+    let (mut asker, mut teller) = (Asker::default(), Teller::default());
+    let mut told_at = None;
+    for said in said(bytes) {
+        let stranger = said
+            .body
+            .first_chunk()
+            .map_or(0, |it| u64::from_be_bytes(*it));
+        match said.kind % 4 {
+            0 => drop(asker.want(Fingerprint(stranger), said.at)),
+            1 => drop(asker.want(Heartbeat::FINGERPRINT, said.at)),
+            2 => teller.asked(Heartbeat::FINGERPRINT, said.at),
+            _ => tell(&mut asker, &said.as_message::<TypeAnswer>()),
+        }
+        if let Some(fingerprint) = teller.due(said.at) {
+            assert_eq!(fingerprint, Heartbeat::FINGERPRINT);
+            let rested = told_at.is_none_or(|it| said.at.since(it) >= 400_000_000);
+            assert!(rested, "told again too soon");
+            told_at = Some(said.at);
+        }
+        if let Want::Known(found) = asker.want(Heartbeat::FINGERPRINT, said.at) {
+            assert_eq!(
+                found.types.fingerprint(&found.name),
+                Some(Heartbeat::FINGERPRINT)
+            );
+        }
+    }
+}
+
+fn tell(asker: &mut Asker, message: &[u8]) {
+    let Ok(answer) = TypeAnswer::decode(message) else {
+        return;
+    };
+    let asked = Fingerprint(answer.fingerprint.cast_unsigned());
+    if let Some(Ok(found)) = asker.told(&answer) {
+        assert_eq!(found.fingerprint, asked);
+        assert_eq!(found.types.fingerprint(&found.name), Some(asked));
+    }
+}
