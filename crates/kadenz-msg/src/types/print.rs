@@ -9,7 +9,7 @@ use super::model::{Definition, Enum, Struct};
 pub(super) fn text<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> String {
     let mut groups: Vec<(&str, Vec<&Definition>)> = vec![("", Vec::new())];
     for definition in definitions {
-        let package = definition.name().package.as_str();
+        let package = package_to_be_in(definition);
         match groups.iter_mut().find(|it| it.0 == package) {
             Some((_, group)) => group.push(definition),
             None => groups.push((package, vec![definition])),
@@ -24,12 +24,22 @@ pub(super) fn text<'a>(definitions: impl IntoIterator<Item = &'a Definition>) ->
         for definition in group {
             separate(&mut text);
             match definition {
-                Definition::Struct(it) => structure(&mut text, it),
+                Definition::Struct(it) => structure(&mut text, package, it),
                 Definition::Enum(it) => enumeration(&mut text, it),
             }
         }
     }
     text
+}
+
+/// A type's own package, but none where it is made of a type without one, which has no name within any
+/// package. It then bears its package in its name.
+fn package_to_be_in(definition: &Definition) -> &str {
+    let mut parts = definition.parts();
+    if parts.any(|it| it.package.is_empty()) {
+        return "";
+    }
+    &definition.name().package
 }
 
 fn separate(text: &mut String) {
@@ -38,9 +48,12 @@ fn separate(text: &mut String) {
     }
 }
 
-fn structure(text: &mut String, it: &Struct) {
+fn structure(text: &mut String, package: &str, it: &Struct) {
     comment(text, "", &it.doc);
-    let _ = writeln!(text, "struct {} {{", it.name.short);
+    let _ = match it.name.package == package {
+        true => writeln!(text, "struct {} {{", it.name.short),
+        false => writeln!(text, "struct {} {{", it.name),
+    };
     for constant in &it.constants {
         comment(text, "    ", &constant.doc);
         let (of, name, value) = (constant.of, &constant.name, &constant.text);

@@ -100,6 +100,20 @@ fn a_struct_that_holds_itself_without_end_is_refused() {
     assert_eq!(fine.len(), 1);
 }
 
+/// Found by fuzzing.
+#[test]
+fn a_type_of_a_package_may_be_made_of_one_without() {
+    let types = types("struct p.s { none x; p.t y; } struct p.t { int8_t n; } struct none { }");
+    let text = types.text_of("p.s").unwrap();
+    let again = Types::from_text(&text).expect(&text);
+    assert_eq!(again.fingerprint("p.s"), types.fingerprint("p.s"));
+    assert!(again.get("none").is_some() && again.get("p.t").is_some());
+    assert_eq!(
+        Types::from_text(&types.to_text()).unwrap().to_text(),
+        types.to_text()
+    );
+}
+
 #[test]
 fn hostile_descriptions_are_refused_soon() {
     let chain = |array: &str, length: usize| {
