@@ -13,10 +13,13 @@ use crate::test::isolated;
 const HELP: &str = "\
 List the fuzz targets, or run them from their seeds.
 
-Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N]
+Usage: cargo xtask fuzz [TARGET...] [--all] [--seconds N] [--longest N] [--no-sanitizer]
 
-  --all          run every target
-  --seconds N    how long each runs [default: 60]
+  --all           run every target
+  --seconds N     how long each runs [default: 60]
+  --longest N     inputs have at most so many bytes [default: as the longest seed]
+  --no-sanitizer  without AddressSanitizer, ten times as fast and more: panics, endless loops and
+                  memory without bound are found all the same, and there is no `unsafe` in parsers
 ";
 
 /// A fuzz target: a binary of `fuzz/Cargo.toml`.
@@ -46,7 +49,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let mut well = true;
     for target in &targets {
         if wishes.all || wishes.names.contains(&target.name) {
-            well &= run(repository, target, wishes.seconds)?;
+            well &= run_as(repository, target, &wishes)?;
         } else if wishes.names.is_empty() {
             println!("{}", target.name);
         }
@@ -59,18 +62,33 @@ struct Wishes {
     names: Vec<String>,
     all: bool,
     seconds: u32,
+    longest: Option<u32>,
+    bare: bool,
+}
+
+impl Wishes {
+    fn lasting(seconds: u32) -> Self {
+        Self {
+            names: Vec::new(),
+            all: false,
+            seconds,
+            longest: None,
+            bare: false,
+        }
+    }
 }
 
 fn read(options: &[String]) -> Result<Wishes> {
-    let mut wishes = Wishes {
-        names: Vec::new(),
-        all: false,
-        seconds: 60,
-    };
+    let mut wishes = Wishes::lasting(60);
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.as_str() {
             "--all" => wishes.all = true,
+            "--no-sanitizer" => wishes.bare = true,
+            "--longest" => {
+                let number = options.next().and_then(|it| it.parse().ok());
+                wishes.longest = Some(number.context("--longest needs a number")?);
+            }
             "--seconds" => {
                 let number = options.next().and_then(|it| it.parse().ok());
                 wishes.seconds = number.context("--seconds needs a number")?;
@@ -128,14 +146,25 @@ pub fn build(repository: &Repository) -> Result<bool> {
 
 /// Runs a target for some seconds; false if it found something, which then lies in `fuzz/artifacts`.
 pub fn run(repository: &Repository, target: &Target, seconds: u32) -> Result<bool> {
+    run_as(repository, target, &Wishes::lasting(seconds))
+}
+
+fn run_as(repository: &Repository, target: &Target, wishes: &Wishes) -> Result<bool> {
     let corpus = repository.path("fuzz/corpus").join(&target.name);
     std::fs::create_dir_all(&corpus)
         .with_context(|| format!("cannot make {}", corpus.display()))?;
     let mut command = cargo_fuzz(repository)?;
-    command.args(["run", &target.name]).arg(corpus);
+    command.arg("run");
+    if wishes.bare {
+        // Beside what is built with it, which would be built anew each time otherwise.
+        command.env("CARGO_TARGET_DIR", repository.target().join("fuzz-bare"));
+        command.args(["--sanitizer", "none"]);
+    }
+    command.arg(&target.name).arg(corpus);
     command.args(target.seeds.as_ref().map(|seeds| repository.path(seeds)));
-    let time = format!("-max_total_time={seconds}");
+    let time = format!("-max_total_time={}", wishes.seconds);
     command.args(["--", &time, "-timeout=10", "-rss_limit_mb=1024"]);
+    command.args(wishes.longest.map(|it| format!("-max_len={it}")));
     process::run(&mut command)
 }
 
@@ -188,15 +217,17 @@ mod tests {
     #[test]
     fn options_are_understood_and_strangers_refused() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let wishes = read(&words("hlog --seconds 5")).expect("known options");
+        let wishes = read(&words("hlog --seconds 5 --no-sanitizer --longest 99"));
         assert_eq!(
-            wishes,
+            wishes.expect("known options"),
             Wishes {
                 names: vec!["hlog".to_owned()],
-                all: false,
-                seconds: 5
+                longest: Some(99),
+                bare: true,
+                ..Wishes::lasting(5)
             }
         );
+        assert!(read(&words("--longest")).is_err());
         assert!(read(&words("--seconds")).is_err());
         assert!(read(&words("--fast")).is_err());
     }
