@@ -117,7 +117,7 @@ impl ChunkIndex {
         let offset = file.length();
         let recent = &self.recent;
         file.waiting.record(op::KADENZ_INDEX, |content| {
-            content.extend_from_slice(recent)
+            content.extend_from_slice(recent);
         });
         if file.put().is_err() {
             file.waiting.clear();
