@@ -186,9 +186,9 @@ impl ZenohOutlet {
             let key = key::key_of(&self.bus.prefix, channel.as_str());
             let declared = self.bus.session.declare_publisher(key);
             let declared = declared.congestion_control(CongestionControl::Drop);
-            // Each message goes by itself instead of waiting for others to go with.
-            let publisher = declared.express(true).wait()?;
-            self.publishers.insert(*channel, publisher);
+            // Not as an express one: few such find a place while Zenoh's thread is held up, and the
+            // next ones are lost, where others wait in one batch. On an idle line both go at once.
+            self.publishers.insert(*channel, declared.wait()?);
         }
         Ok(&self.publishers[channel])
     }
