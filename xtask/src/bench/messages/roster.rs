@@ -167,7 +167,7 @@ pub const ALL: [Contestant; 23] = {
             .played_by(Player::OursBehind("zenoh")),
         Contestant::peer(Zenoh, "Zenoh alone", "tcp/127.0.0.1:7671")
             .played_by(Player::Peer("zenoh")),
-        Contestant::ours(Dds, "dds", "dds://?bus=bench-{own}", &["rustdds"])
+        Contestant::ours(Dds, "dds", "dds://?bus=bench_{own}", &["rustdds"])
             .played_by(Player::OursBehind("dds")),
         Contestant::peer(Dds, "rustdds", "peer"),
         Contestant::peer(Dds, "Cyclone DDS", "peer"),
