@@ -232,6 +232,142 @@ fn record_takes_a_bus_into_a_log_and_play_brings_it_back() {
     assert!(payloads(&played).eq(expected));
 }
 
+/// A recorder of a log that is played for ever, once it has made its file.
+fn recorder(out: &Path, more: &[&str]) -> Child {
+    let bus = url(&golden("events.lcmlog"), "loop=yes");
+    let arguments = ["log", "record", &bus, "--out", text(out), "--for", "30s"];
+    let child = kadenz(&[&arguments[..], more].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let folder = out.parent().unwrap();
+    wait_until(|| std::fs::read_dir(folder).unwrap().count() > 0);
+    child
+}
+
+#[test]
+fn a_recording_is_split_by_size_and_by_time() {
+    let folder = folder();
+    let out = folder.path().join("part.lcmlog");
+    let bus = url(&golden("events.lcmlog"), "speed=0");
+    let said = said_well(&[
+        "log",
+        "record",
+        &bus,
+        "--out",
+        text(&out),
+        "--split-mb",
+        "0.003",
+        "--json",
+    ]);
+    let files = said.json()["files"].as_array().unwrap().clone();
+    assert!(files.len() > 2, "{files:?}");
+    assert!(files[1].as_str().unwrap().ends_with("part-001.lcmlog"));
+    let all = files
+        .iter()
+        .flat_map(|it| entries(Path::new(it.as_str().unwrap())));
+    assert_eq!(all.count(), 200);
+
+    let hours = folder.path().join("hour.mcap");
+    let bus = url(&golden("events.lcmlog"), "speed=1");
+    let said = said_well(&[
+        "log",
+        "record",
+        &bus,
+        "--out",
+        text(&hours),
+        "--split-every",
+        "500ms",
+        "--json",
+    ]);
+    let files = said.json()["files"].as_array().unwrap().clone();
+    // The log lasts two seconds; a busy machine may begin a file later.
+    assert!(files.len() > 1 && files.len() < 6, "{files:?}");
+    let all = files
+        .iter()
+        .flat_map(|it| entries(Path::new(it.as_str().unwrap())));
+    assert_eq!(all.count(), 200);
+}
+
+#[test]
+fn an_event_log_is_appended_to_and_mcap_is_not() {
+    let folder = folder();
+    let out = folder.path().join("both.lcmlog");
+    let bus = url(&golden("events.lcmlog"), "speed=0");
+    for count in [200, 400] {
+        let said = said_well(&["log", "record", &bus, "--out", text(&out), "-a", "-q"]);
+        assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
+        assert_eq!(entries(&out).len(), count);
+    }
+    assert_eq!(entries(&out)[200].payload, entries(&out)[0].payload);
+    let mcap = folder.path().join("one.mcap");
+    said_well(&["log", "record", &bus, "--out", text(&mcap), "-a"]);
+    let said = run(&["log", "record", &bus, "--out", text(&mcap), "-a"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("kadenz log merge"), "{}", said.err);
+    assert_eq!(entries(&mcap).len(), 200);
+}
+
+#[test]
+fn a_second_recorder_of_a_file_is_refused_and_the_first_goes_on() {
+    for (name, first, second) in [
+        ("a.mcap", &[][..], &["--force"][..]),
+        ("a.lcmlog", &["-a"], &["-a"]),
+        (
+            "r.mcap",
+            &["--rotate", "3", "--split-mb", "100"],
+            &["--rotate", "3", "--split-mb", "100"],
+        ),
+    ] {
+        let folder = folder();
+        let out = folder.path().join(name);
+        let child = recorder(&out, first);
+        let bus = url(&golden("events.lcmlog"), "speed=0");
+        let arguments = ["log", "record", &bus, "--out", text(&out)];
+        let said = run(&[&arguments[..], second].concat());
+        assert_eq!(said.code, 2, "{name}: {}", said.err);
+        assert!(said.err.contains("another program"), "{name}: {}", said.err);
+        signal(&child, "INT");
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 0, "{name}: {}", said.err);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_exit_code_2_with_the_remedy() {
+    let folder = folder();
+    let there = folder.path().join("no/such/folder.mcap");
+    let out = folder.path().join("log.mcap");
+    let (there, out) = (text(&there), text(&out));
+    for (arguments, word) in [
+        (&["--out", there][..], "folder is not there"),
+        (&["--out", out, "--rotate", "3"], "--split-every"),
+        (&["--out", out, "--split-mb", "0"], "above 0"),
+        (&["--out", out, "--split-mb", "x"], "0.5"),
+        (
+            &["--out", out, "--split-every", "0s"],
+            "longer than nothing",
+        ),
+        (&["--out", out, "--split-every", "10"], "unit"),
+        (&["--out", out, "-v"], "--channel"),
+        (&["--out", out, "-c", "("], "regular expression"),
+        (&["--out", out, "-a", "-f"], "cannot be used with"),
+        (&["--out", out, "--queue", "9000TB"], "memory"),
+        (&["--out", out, "-m", "many"], "MB"),
+        (&["--out", out, "--compression", "rar"], "zstd"),
+        (&["tcpq://127.0.0.1:99999", "--out", out], "port"),
+        (&["warp://", "--out", out], "udpm"),
+        (&[], "--out"),
+    ] {
+        let said = run(&[&["log", "record"], arguments].concat());
+        assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
+        assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
+        assert!(!Path::new(out).exists(), "{arguments:?}");
+    }
+}
+
 #[test]
 fn play_steps_at_each_line_and_loses_what_it_is_told_to() {
     let folder = folder();

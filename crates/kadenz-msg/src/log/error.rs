@@ -46,6 +46,14 @@ pub enum LogError {
         /// What can be done.
         remedy: &'static str,
     },
+    /// What is there cannot be written on.
+    #[error(
+        "{format} cannot be appended to: write a new file, and put both together by `kadenz log merge`"
+    )]
+    NoAppending {
+        /// What is there.
+        format: Format,
+    },
     /// The format cannot hold the message.
     #[error("{format} cannot hold a message of {channel:?}: {what}")]
     Unfit {

@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod append;
 mod chunks;
 pub mod compression;
 mod dictionary;
@@ -42,6 +43,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
+pub use append::append;
 pub use dictionary::{Dictionary, NoJson};
 pub use entry::{Entry, LCM_ENCODING, LoggedChannel, Schema};
 pub use error::LogError;

@@ -15,7 +15,6 @@ mod inlet;
 mod outlet;
 
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ use super::{
     ProviderError,
 };
 use crate::log::play::{PlayOptions, Player};
-use crate::log::{self, Format, LogError, LogWriter, event};
+use crate::log::{self, Format, LogError, LogWriter};
 
 /// A log as a bus.
 #[derive(Debug)]
@@ -118,27 +117,7 @@ fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
     if length == 0 {
         return create(path);
     }
-    let mut reader = log::open(path)?;
-    let info = log::survey(reader.as_mut())?;
-    if info.format != Format::EventLog {
-        return Err(LogError::Unsupported {
-            what: format!("a {} to append to", info.format),
-            remedy: "write a new file, and put them together by `kadenz log merge`",
-        });
-    }
-    let file = File::options()
-        .append(true)
-        .open(path)
-        .map_err(|source| LogError::File {
-            path: path.to_owned(),
-            source,
-        })?;
-    let events = i64::try_from(info.messages).unwrap_or(i64::MAX);
-    Ok(Box::new(event::EventWriter::behind(
-        Box::new(file),
-        events,
-        length,
-    )))
+    log::append(path)
 }
 
 impl Provider for FileProvider {

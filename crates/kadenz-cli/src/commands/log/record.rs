@@ -1,16 +1,16 @@
 //! `kadenz log record`.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use clap::Args;
 use kadenz_lab::stop::Stop;
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::log::LogError;
 use kadenz_msg::log::compression::Compression;
 use kadenz_msg::log::play::PlayOptions;
-use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder};
+use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder, Split};
 use kadenz_msg::provider::{self, Inlet, More, Received, Wait};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
@@ -34,6 +34,7 @@ Examples:
   kadenz log record --out drive.mcap --types msgs/           a log that decodes itself
   kadenz log record 'udpm://239.255.76.67:7667?ttl=1' --out drive.lcmlog --channel 'ARM_.*'
   kadenz log record --out black-box.mcap --split-mb 1000 --rotate 10
+  kadenz log record --out drive-%F.mcap --strftime --split-every 1h
   kadenz log record --out drive.mcap --disk-quota 10GB       stops writing while less is free
 
 Exit code 1 says that messages were dropped.")]
@@ -71,13 +72,21 @@ pub(crate) struct Options {
     #[arg(short, long, conflicts_with_all = ["force", "rotate"], help_heading = "Files")]
     increment: bool,
 
+    /// Go on behind the end of an event log that is there
+    #[arg(short, long, conflicts_with_all = ["force", "increment", "rotate"], help_heading = "Files")]
+    append: bool,
+
     /// Format FILE by strftime, as drive-%Y-%m-%d.mcap
     #[arg(short, long, help_heading = "Files")]
     strftime: bool,
 
     /// Begin the next file once this one has so many MB
-    #[arg(long, value_name = "MB", help_heading = "Files")]
-    split_mb: Option<f64>,
+    #[arg(long, value_name = "MB", value_parser = megabytes, help_heading = "Files")]
+    split_mb: Option<u64>,
+
+    /// Begin the next file once this one is so old, as 1h
+    #[arg(long, value_name = "SPAN", value_parser = lasting, help_heading = "Files")]
+    split_every: Option<Span>,
 
     /// Keep so many files: number 0 is written, older ones are renamed upwards
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Files")]
@@ -108,6 +117,14 @@ pub(crate) struct Options {
     /// How much may wait for the disk, in memory that is taken at the start
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     queue: Size,
+
+    /// The same in MB, as lcm-logger takes it
+    #[arg(short, long, value_name = "MB", value_parser = megabytes, conflicts_with = "queue")]
+    max_unwritten_mb: Option<u64>,
+
+    /// Say nothing but errors and what was lost
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    quiet: bool,
 
     /// Print what was recorded as JSON
     #[arg(long, help_heading = "Output")]
@@ -151,10 +168,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         dictionary.describe(channel.as_str(), fingerprint)
     });
     let mut recorder = options.start(describe)?;
-    output::note(&format!("recording {url}; Ctrl-C ends it"));
+    if !options.quiet {
+        output::note(&format!("recording {url}; Ctrl-C ends it"));
+    }
     receive(options, inlet.as_mut(), &mut recorder, &stop);
     let recorded = recorder.finish();
-    tell(&recorded, options.json)?;
+    tell(&recorded, options)?;
     Ok(if recorded.dropped() > 0 || recorded.trouble.is_some() {
         Outcome::Missed
     } else {
@@ -198,33 +217,81 @@ impl Options {
 
     fn start(&self, describe: kadenz_msg::log::record::Describe) -> anyhow::Result<Recorder> {
         let path = self.path();
-        let split_bytes = self.split_mb.map(|mb| (mb * 1e6) as u64);
+        let split = Split {
+            bytes: self.split_mb,
+            every: self.split_every.map(|span| span.0),
+        };
         anyhow::ensure!(
-            self.rotate.is_none() || split_bytes.is_some(),
-            "--rotate keeps files that were split; say --split-mb as well"
+            self.rotate.is_none() || split.is_asked_for(),
+            "--rotate keeps files that were split; say --split-mb or --split-every as well"
         );
+        let queue = match self.max_unwritten_mb {
+            Some(bytes) => Size(bytes),
+            None => self.queue,
+        };
         let record = RecordOptions {
             format: output_file::format_of(&path),
             compression: self.compression,
-            queue_bytes: usize::try_from(self.queue.0).context("the queue is too large")?,
+            queue_bytes: queue.in_memory("--queue")?,
             flush_interval: self.flush_interval.0,
-            split_bytes,
+            split,
             naming: self.rotate.map_or(Naming::Numbered, Naming::Rotating),
             overwrite: self.force,
+            append: self.append,
             keep_free_bytes: self.disk_quota.map_or(0, |size| size.0),
             facts: host_facts(),
             ..RecordOptions::default()
         };
-        Recorder::start(&path, &record, describe).map_err(|error| match error {
-            LogError::File { path, source }
-                if source.kind() == std::io::ErrorKind::AlreadyExists =>
-            {
-                let remedy = "--force overwrites it, --increment takes the next free number";
-                anyhow::anyhow!("{} is there already; {remedy}", path.display())
-            }
-            other => other.into(),
-        })
+        Recorder::start(&path, &record, describe).map_err(with_remedy)
     }
+}
+
+/// Says of a file that cannot be made what helps.
+fn with_remedy(error: LogError) -> anyhow::Error {
+    let LogError::File { path, source } = error else {
+        return error.into();
+    };
+    let path = path.display();
+    match source.kind() {
+        ErrorKind::AlreadyExists => {
+            let remedy = "--force overwrites it, --increment takes the next free number";
+            anyhow::anyhow!("{path} is there already; {remedy}")
+        }
+        ErrorKind::ResourceBusy => {
+            let remedy = "wait for its end, or give this recording another --out";
+            anyhow::anyhow!("{path}: {source}; {remedy}")
+        }
+        ErrorKind::NotFound => {
+            anyhow::anyhow!("{path} cannot be made: its folder is not there")
+        }
+        ErrorKind::PermissionDenied => {
+            anyhow::anyhow!(
+                "{path} cannot be made: this user may not write there; choose another --out"
+            )
+        }
+        _ => anyhow::anyhow!("{path} cannot be made: {source}"),
+    }
+}
+
+/// Megabytes, also broken ones, as a number of bytes.
+fn megabytes(text: &str) -> Result<u64, String> {
+    let number: Option<f64> = text.parse().ok();
+    let bytes = number.map(|mb| mb * 1e6);
+    match bytes.filter(|it| (1.0..1e15).contains(it)) {
+        Some(bytes) => Ok(bytes as u64),
+        None => Err(format!(
+            "`{text}` is no number of MB; write one above 0, as 500 or 0.5"
+        )),
+    }
+}
+
+/// A span that is none of nothing.
+fn lasting(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse()?;
+    if span.0.is_zero() {
+        return Err("it must be longer than nothing, for example 1h".to_owned());
+    }
+    Ok(span)
 }
 
 /// What is known of this machine, for whoever reads the log later.
@@ -288,8 +355,8 @@ fn say_once(known: &mut Option<String>, now: Option<String>) {
     }
 }
 
-fn tell(recorded: &Recorded, json: bool) -> anyhow::Result<()> {
-    if json {
+fn tell(recorded: &Recorded, options: &Options) -> anyhow::Result<()> {
+    if options.json {
         let channels = recorded.channels.iter().map(|it| ToldChannel {
             channel: it.channel.to_string(),
             written: it.written,
@@ -315,7 +382,9 @@ fn tell(recorded: &Recorded, json: bool) -> anyhow::Result<()> {
     for file in &recorded.files {
         text.push_str(&format!("\n  {}", file.display()));
     }
-    output::say(&text);
+    if !options.quiet {
+        output::say(&text);
+    }
     for it in recorded
         .channels
         .iter()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::RecordOptions;
 use crate::log::mcap::{self, McapWriter};
-use crate::log::{Format, LogError, LogFile, LogWriter, event};
+use crate::log::{Format, LogError, LogFile, LogWriter, append, event};
 
 /// Which files, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +27,17 @@ pub(super) fn make_file(path: &Path, overwrite: bool) -> io::Result<Box<dyn LogF
     let mut open = File::options();
     // An MCAP file's index is read back from it at its end.
     open.read(true).write(true);
-    let file = if overwrite {
-        open.create(true).truncate(true).open(path)
+    if overwrite {
+        open.create(true).truncate(false);
     } else {
-        open.create_new(true).open(path)
-    };
-    Ok(Box::new(file?))
+        open.create_new(true);
+    }
+    let file = append::alone(open.open(path)?)?;
+    // What was there goes only once it is certain that nobody else is writing it.
+    if overwrite && file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(Box::new(file))
 }
 
 /// Makes the files.
@@ -59,6 +64,11 @@ impl Files {
                 numbered(&self.path, "-0")
             }
         };
+        if options.append && self.made == 0 && path.exists() {
+            let writer = append::append(&path)?;
+            self.made += 1;
+            return Ok(Opened { path, writer });
+        }
         let file = (self.make)(&path, options.overwrite).map_err(LogError::at(&path))?;
         let writer: Box<dyn LogWriter> = match options.format {
             Format::EventLog => Box::new(event::EventWriter::new(file)),
@@ -95,6 +105,12 @@ fn mcap_writer(file: Box<dyn LogFile>, options: &RecordOptions) -> Result<McapWr
 
 /// Moves each file one number up; the last one goes.
 fn rotate(path: &Path, keep: u32) -> Result<(), LogError> {
+    let newest = numbered(path, "-0");
+    if newest.exists() {
+        let file = File::options().append(true).open(&newest);
+        file.and_then(append::alone)
+            .map_err(LogError::at(&newest))?;
+    }
     for number in (0..keep).rev() {
         let old = numbered(path, &format!("-{number}"));
         if !old.exists() {

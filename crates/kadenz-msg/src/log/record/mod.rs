@@ -9,6 +9,7 @@ mod files;
 #[cfg(all(test, loom))]
 mod loom;
 mod ring;
+mod split;
 #[cfg(test)]
 mod tests;
 mod writing;
@@ -26,6 +27,7 @@ pub use books::ChannelCounts;
 use files::Files;
 pub use files::{MakeFile, Naming};
 use ring::{Head, Producer};
+pub use split::Split;
 
 use super::compression::Compression;
 use super::{Format, LogError, LoggedChannel};
@@ -50,12 +52,14 @@ pub struct RecordOptions {
     pub most_channels: usize,
     /// After how long what was taken is in the file, as the kernel sees it.
     pub flush_interval: Duration,
-    /// From which length on the next file is begun.
-    pub split_bytes: Option<u64>,
+    /// When the next file is begun.
+    pub split: Split,
     /// Which files.
     pub naming: Naming,
     /// Whether files that are there may be overwritten.
     pub overwrite: bool,
+    /// Whether the first file, where it is there and an event log, is written on.
+    pub append: bool,
     /// How much of the disk must stay free; below, nothing is written until there is more.
     pub keep_free_bytes: u64,
     /// Named facts for the file, such as the host's.
@@ -71,9 +75,10 @@ impl Default for RecordOptions {
             queue_bytes: 64 << 20,
             most_channels: 4096,
             flush_interval: Duration::from_secs(1),
-            split_bytes: None,
+            split: Split::default(),
             naming: Naming::Numbered,
             overwrite: false,
+            append: false,
             keep_free_bytes: 0,
             facts: Vec::new(),
         }

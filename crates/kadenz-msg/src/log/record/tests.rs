@@ -111,7 +111,7 @@ fn a_long_recording_is_split_and_no_message_is_missing_between() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.mcap");
     let options = RecordOptions {
-        split_bytes: Some(100_000),
+        split: Split::at_bytes(100_000),
         compression: Compression::None,
         ..RecordOptions::default()
     };

@@ -33,6 +33,7 @@ pub(super) struct Writing {
     describe: Describe,
     files: Files,
     open: Option<Opened>,
+    opened_at: MonotonicTime,
     channels: HashMap<(u32, Option<Fingerprint>), Arc<LoggedChannel>>,
     entry: Entry,
     flush_at: MonotonicTime,
@@ -58,6 +59,7 @@ impl Writing {
             describe,
             files,
             open: None,
+            opened_at: now,
             channels: HashMap::new(),
             entry: Entry::default(),
             flush_at: now + options.flush_interval,
@@ -72,6 +74,7 @@ impl Writing {
         let opened = self.files.next(&self.options)?;
         lock(&self.shared.files).push(opened.path.clone());
         self.open = Some(opened);
+        self.opened_at = clock::now();
         Ok(())
     }
 
@@ -142,7 +145,7 @@ impl Writing {
 
     fn write_or_say_why(&mut self, now: MonotonicTime) -> Result<(), LogError> {
         self.look_at_the_disk(now)?;
-        self.split_when_long()?;
+        self.split_when_due(now)?;
         if self.open.is_none() {
             self.open_next()?;
         }
@@ -176,15 +179,10 @@ impl Writing {
         Err(LogError::NoRoom(std::io::Error::new(kind, text)))
     }
 
-    fn split_when_long(&mut self) -> Result<(), LogError> {
-        let Some(limit) = self.options.split_bytes else {
-            return Ok(());
-        };
-        if self
-            .open
-            .as_ref()
-            .is_some_and(|it| it.writer.length() >= limit)
-        {
+    fn split_when_due(&mut self, now: MonotonicTime) -> Result<(), LogError> {
+        let age = now.remaining(self.opened_at);
+        let is_due = |it: &Opened| self.options.split.is_due(it.writer.length(), age);
+        if self.open.as_ref().is_some_and(is_due) {
             self.close();
             self.open_next()?;
         }
