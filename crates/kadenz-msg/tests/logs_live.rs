@@ -106,3 +106,99 @@ fn liblcm_reads_our_event_log_as_pypi_s_mcap_our_mcap() {
     assert!(event.contains("\"messages\": 5000"), "{event}");
     assert_eq!(event, told(&python, "mcap", &paths[1]));
 }
+
+/// Bytes of an MCAP file whose chunks are of so many bytes.
+fn chunked(path: &Path, compression: Compression, chunk_bytes: usize) {
+    let mut open = std::fs::File::options();
+    let file = open.read(true).write(true).create_new(true).open(path);
+    let options = Options {
+        compression,
+        chunk_bytes,
+        longest_chunk_bytes: chunk_bytes,
+        profile: "lcm".to_owned(),
+    };
+    let mut writer = Box::new(McapWriter::new(Box::new(file.unwrap()), &options).unwrap());
+    let facts = [("kernel".to_owned(), "6.1".to_owned())];
+    writer.describe("kadenz.host", &facts).unwrap();
+    writer
+        .attach("robot.urdf", "application/xml", b"<robot/>")
+        .unwrap();
+    for _ in 0..3 {
+        for message in messages() {
+            writer.write(&message).unwrap();
+        }
+    }
+    assert_eq!(writer.finish().unwrap(), 0);
+}
+
+/// A long log has parts of its index between its chunks.
+#[test]
+fn pypi_s_mcap_passes_over_what_a_long_index_left_between_chunks() {
+    let test = "pypi_s_mcap_passes_over_what_a_long_index_left_between_chunks";
+    let Some(python) = python(test, "mcap") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.mcap");
+    chunked(&path, Compression::None, 1);
+    let bytes = std::fs::read(&path).unwrap();
+    let (whole, cut) = (told(&python, "mcap", &path), bytes.len() / 3 * 2);
+    assert!(whole.contains("\"messages\": 15000"), "{whole}");
+    // One whose writer was killed, read by its records alone.
+    std::fs::write(&path, &bytes[..cut]).unwrap();
+    let mut reader = log::open(&path).unwrap();
+    let (mut count, mut entry) = (0, Entry::default());
+    while reader.read(&mut entry).unwrap() {
+        count += 1;
+    }
+    assert!(count > 9000, "{count}");
+}
+
+/// The doctor of the `mcap` command line tool, built from <https://github.com/foxglove/mcap>. It is in
+/// no registry, so a machine may lack it even where nothing may be skipped.
+#[test]
+fn the_doctor_of_mcap_finds_nothing() {
+    let doctor = |path: &Path| Command::new("mcap").arg("doctor").arg(path).output();
+    if Command::new("mcap").arg("--help").output().is_err() {
+        eprintln!("not asked, as it is not on the path: mcap doctor");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cases = [
+        (Compression::None, 20_000),
+        (Compression::Lz4, 20_000),
+        (Compression::Zstd, 20_000),
+        (Compression::None, 1),
+    ];
+    for (number, (compression, chunk_bytes)) in cases.into_iter().enumerate() {
+        let path = folder.path().join(format!("{number}.mcap"));
+        chunked(&path, compression, chunk_bytes);
+        let bytes = std::fs::read(&path).unwrap();
+        let recovered = folder.path().join(format!("{number}-recovered.mcap"));
+        std::fs::write(&recovered, &bytes[..bytes.len() / 3 * 2]).unwrap();
+        let torn = doctor(&recovered).unwrap();
+        assert!(!torn.status.success(), "it finds that an end is missing");
+        rewrite(&recovered);
+        for path in [path, recovered] {
+            let said = doctor(&path).unwrap();
+            let text = String::from_utf8_lossy(&said.stderr);
+            assert!(said.status.success(), "{path:?}: {text}");
+            // Messages whose times go back, as three rounds of the same ones do, are a warning.
+            let grave = text.lines().filter(|line| line.contains("rror"));
+            assert_eq!(grave.count(), 0, "{path:?}: {text}");
+        }
+    }
+}
+
+/// As `kadenz log recover`: what can be read, with an end.
+fn rewrite(path: &Path) {
+    let mut reader = log::open(path).unwrap();
+    let whole = path.with_extension("whole");
+    let mut writer = log::create(&whole, Format::Mcap).unwrap();
+    let mut entry = Entry::default();
+    while reader.read(&mut entry).unwrap() {
+        writer.write(&entry).unwrap();
+    }
+    writer.finish().unwrap();
+    std::fs::rename(whole, path).unwrap();
+}
