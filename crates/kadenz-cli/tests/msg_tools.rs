@@ -469,6 +469,10 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
         (&["delay", "A", "--url", "memq://"][..], "--types"),
         (&["bridge", "memq://", "memq://"][..], "two buses"),
         (
+            &["bridge", "memq://", "tcpq://127.0.0.1:1"][..],
+            "kadenz msg server",
+        ),
+        (
             &["echo", "A", "--url", "udpm://10.0.0.1:7667"][..],
             "kadenz msg doctor",
         ),

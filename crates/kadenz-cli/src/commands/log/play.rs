@@ -292,6 +292,11 @@ impl Stage {
             format!("; lateness {shown}")
         };
         output::say(&format!("{count} played{shown}"));
+        if self.messages + self.refused + left_out == 0 {
+            output::note(
+                "the log, or the part of it that was asked for, holds no message; `kadenz log info` shows what there is",
+            );
+        }
         if left_out > 0 {
             output::note(&format!("{left_out} left out on purpose"));
         }

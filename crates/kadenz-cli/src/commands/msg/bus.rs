@@ -195,6 +195,7 @@ impl Ears {
 fn advice_for_silence(url: &str) -> &'static str {
     match url.split_once("://") {
         Some(("udpm", _)) => "`kadenz msg doctor` explains a multicast that fails",
+        Some(("tcpq", _)) => "and is its server there? `kadenz msg server` is one",
         _ => "`kadenz msg list` shows what there is",
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Shore {
     discovery: Discovery,
     /// By which messages are carried here; `None` where nothing is.
     pub(super) outlet: Option<Arc<Mutex<Box<dyn Outlet>>>>,
+    /// Why nothing can be.
+    pub(super) trouble: Option<String>,
     /// Who the bridge itself is on this bus, where that is known.
     pub(super) own: Option<SenderId>,
     /// What it sent here.
@@ -34,10 +36,14 @@ pub(super) struct Shore {
 impl Shore {
     pub(super) fn open(url: &str) -> anyhow::Result<Self> {
         let (bus, provider) = open(url)?;
-        let outlet = provider.outlet().ok();
+        let (outlet, trouble) = match provider.outlet() {
+            Ok(outlet) => (Some(outlet), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         Ok(Self {
             discovery: bus.guarantees().discovery,
             outlet: outlet.map(|outlet| Arc::new(Mutex::new(outlet))),
+            trouble,
             own: None,
             sent: Arc::new(Mutex::new(TurnedBack::new(REMEMBERED, MOST_REMEMBERED))),
             bus,

@@ -119,7 +119,11 @@ impl Options {
         )?;
         let outlet = match &to.outlet {
             Some(outlet) => std::sync::Arc::clone(outlet),
-            None => anyhow::bail!("{} cannot be published to", to.bus.url()),
+            None => anyhow::bail!(
+                "nothing can be carried to {}: {}",
+                to.bus.url(),
+                to.trouble.as_deref().unwrap_or("it takes no messages")
+            ),
         };
         let interval = self.rate_limit.map(|rate| rate.interval().as_duration());
         Ok(Way::new(ears, from, to, outlet, interval, self.both))
