@@ -41,7 +41,7 @@ eval "$last"
 const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 /// Erlang's register of names, which started by itself, ends once it knows that the server is gone.
 const END_OF_NAMES: &str = r#"
-for again in 1 2 3 4 5; do
+for again in $(seq 25); do
     epmd -port "$ERL_EPMD_PORT" -kill >>"$log" 2>&1 && break
     sleep 0.2
 done
