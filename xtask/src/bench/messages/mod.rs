@@ -31,7 +31,7 @@ const SECONDS: u32 = 5;
 const ROUNDS: u32 = 5;
 
 /// The features that our program is built with.
-const FEATURES: [&str; 2] = ["shm", "zenoh"];
+const FEATURES: [&str; 3] = ["shm", "zenoh", "dds"];
 
 /// How all of them are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
