@@ -1,0 +1,37 @@
+//! What the tests of `kadenz log` share.
+
+use std::path::{Path, PathBuf};
+
+use kadenz_msg::log::{self, Entry};
+
+use crate::common::*;
+
+/// A log of software that we did not write.
+pub(crate) fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../conformance/logs")
+        .join(name)
+}
+
+/// All that a log holds.
+pub(crate) fn entries(path: &Path) -> Vec<Entry> {
+    let mut reader = log::open(path).unwrap();
+    let mut all = Vec::new();
+    let mut entry = Entry::default();
+    while reader.read(&mut entry).unwrap() {
+        all.push(entry.clone());
+    }
+    all
+}
+
+/// What a command says that ends well.
+pub(crate) fn said_well(arguments: &[&str]) -> Said {
+    let said = run(arguments);
+    assert_eq!(said.code, 0, "{}", said.err);
+    said
+}
+
+/// A log as a bus.
+pub(crate) fn url(path: &Path, parameters: &str) -> String {
+    format!("file://{}?{parameters}", path.display())
+}
