@@ -1,0 +1,6 @@
+//! The field bus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
+//!
+//! - [`wire`]: every byte of EtherCAT that the rest speaks; sans-IO, safe against hostile bytes.
+#![forbid(unsafe_code)]
+
+pub mod wire;

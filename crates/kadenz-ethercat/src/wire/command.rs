@@ -1,0 +1,146 @@
+//! The fourteen commands of a datagram.
+
+/// What a datagram asks of the SubDevices that it passes (ETG.1000.4, table 12 and following).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Command {
+    /// Ignored by every SubDevice.
+    Nop = 0,
+    /// Auto increment read: of the SubDevice at a position.
+    Aprd = 1,
+    /// Auto increment write.
+    Apwr = 2,
+    /// Auto increment read and write.
+    Aprw = 3,
+    /// Configured address read.
+    Fprd = 4,
+    /// Configured address write.
+    Fpwr = 5,
+    /// Configured address read and write.
+    Fprw = 6,
+    /// Broadcast read: all SubDevices OR their bytes in.
+    Brd = 7,
+    /// Broadcast write.
+    Bwr = 8,
+    /// Broadcast read and write.
+    Brw = 9,
+    /// Logical memory read, by the SubDevices' FMMUs.
+    Lrd = 10,
+    /// Logical memory write.
+    Lwr = 11,
+    /// Logical memory read and write.
+    Lrw = 12,
+    /// Auto increment read, multiple write: one reads, all behind and before it write.
+    Armw = 13,
+    /// Configured address read, multiple write.
+    Frmw = 14,
+}
+
+/// How a command finds the SubDevices that it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addressing {
+    /// Nobody.
+    None,
+    /// By position: the one that finds zero; each adds one.
+    Position,
+    /// By the configured station address or alias.
+    Configured,
+    /// All; each adds one to the position.
+    Broadcast,
+    /// By 32 bits of the logical memory.
+    Logical,
+}
+
+impl Command {
+    /// Every command, in the order of its number.
+    pub const ALL: [Self; 15] = [
+        Self::Nop,
+        Self::Aprd,
+        Self::Apwr,
+        Self::Aprw,
+        Self::Fprd,
+        Self::Fpwr,
+        Self::Fprw,
+        Self::Brd,
+        Self::Bwr,
+        Self::Brw,
+        Self::Lrd,
+        Self::Lwr,
+        Self::Lrw,
+        Self::Armw,
+        Self::Frmw,
+    ];
+
+    /// The command of that number, if there is one.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Its number on the wire.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// How it finds its SubDevices.
+    #[must_use]
+    pub const fn addressing(self) -> Addressing {
+        match self {
+            Self::Nop => Addressing::None,
+            Self::Aprd | Self::Apwr | Self::Aprw | Self::Armw => Addressing::Position,
+            Self::Fprd | Self::Fpwr | Self::Fprw | Self::Frmw => Addressing::Configured,
+            Self::Brd | Self::Bwr | Self::Brw => Addressing::Broadcast,
+            Self::Lrd | Self::Lwr | Self::Lrw => Addressing::Logical,
+        }
+    }
+
+    /// Whether the SubDevice that it is for puts its bytes into the datagram.
+    #[must_use]
+    pub const fn reads(self) -> bool {
+        !matches!(
+            self,
+            Self::Nop | Self::Apwr | Self::Fpwr | Self::Bwr | Self::Lwr
+        )
+    }
+
+    /// Whether the SubDevice that it is for takes bytes from the datagram. The multiple writes count as
+    /// reads: it is the others that write.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(
+            self,
+            Self::Apwr
+                | Self::Aprw
+                | Self::Fpwr
+                | Self::Fprw
+                | Self::Bwr
+                | Self::Brw
+                | Self::Lwr
+                | Self::Lrw
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_names_its_command_and_no_other() {
+        for (number, command) in (0_u8..).zip(Command::ALL) {
+            assert_eq!(command.number(), number);
+            assert_eq!(Command::from_number(number), Some(command));
+        }
+        assert_eq!(Command::from_number(15), None);
+        assert_eq!(Command::from_number(255), None);
+    }
+
+    #[test]
+    fn all_but_nop_read_or_write() {
+        for command in &Command::ALL[1..] {
+            assert!(command.reads() || command.writes(), "{command:?}");
+        }
+        assert!(!Command::Nop.reads() && !Command::Nop.writes());
+    }
+}

@@ -1,0 +1,20 @@
+//! What stands on EtherCAT's wire, and nowhere else in Kadenz: frames, datagrams, registers, states.
+//!
+//! All of it is sans-IO, works in the caller's memory, allocates nothing and treats what it reads as
+//! hostile. Numbers are those of ETG.1000.4 (data link layer), ETG.1000.6 (application layer and SII)
+//! and ETG.6010 (CiA 402); integers are little-endian throughout.
+
+mod address;
+mod command;
+mod frame;
+pub mod register;
+mod state;
+
+pub use address::{Address, Configured, Logical, Position};
+pub use command::{Addressing, Command};
+pub use frame::{
+    DATAGRAM_OVERHEAD, Datagram, DatagramMut, Datagrams, DatagramsMut, ETHERNET_HEADER, ETHERTYPE,
+    FrameError, FrameWriter, LONGEST_FRAME, Mac, OverflowError, SHORTEST_FRAME, Slot,
+    mark_as_returned,
+};
+pub use state::{AlControl, AlStatus, AlStatusCode, State};

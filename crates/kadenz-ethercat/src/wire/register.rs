@@ -1,0 +1,122 @@
+//! Registers of an EtherCAT SubDevice controller (ETG.1000.4, tables 31 to 61; Beckhoff's ESC datasheet).
+//!
+//! A register is its address in bytes; its width is said beside it.
+
+/// Kind of controller, u8.
+pub const TYPE: u16 = 0x0000;
+/// Its revision, u8.
+pub const REVISION: u16 = 0x0001;
+/// Its build, u16.
+pub const BUILD: u16 = 0x0002;
+/// How many FMMUs it has, u8.
+pub const FMMUS: u16 = 0x0004;
+/// How many SyncManagers it has, u8.
+pub const SYNC_MANAGERS: u16 = 0x0005;
+/// Process memory in KiB, u8.
+pub const RAM_KIB: u16 = 0x0006;
+/// What each port is, two bits a port, u8.
+pub const PORTS: u16 = 0x0007;
+/// What it can, u16; bits in [`features`].
+pub const FEATURES: u16 = 0x0008;
+/// Configured station address, u16.
+pub const STATION_ADDRESS: u16 = 0x0010;
+/// Station alias, u16, loaded from the SII.
+pub const STATION_ALIAS: u16 = 0x0012;
+/// Forwarding, ports, alias: u32.
+pub const DL_CONTROL: u16 = 0x0100;
+/// Links, loops and whether anything is received: u16.
+pub const DL_STATUS: u16 = 0x0110;
+/// State asked for, u16.
+pub const AL_CONTROL: u16 = 0x0120;
+/// State that stands, u16.
+pub const AL_STATUS: u16 = 0x0130;
+/// Why a state was refused, u16.
+pub const AL_STATUS_CODE: u16 = 0x0134;
+/// How the application is wired, u8.
+pub const PDI_CONTROL: u16 = 0x0140;
+/// Which events show in a datagram's event field, u16.
+pub const ECAT_EVENT_MASK: u16 = 0x0200;
+/// Events that stand, u16.
+pub const ECAT_EVENT: u16 = 0x0210;
+/// Frames received in error, two bytes a port: invalid frames, then physical errors.
+pub const RX_ERRORS: u16 = 0x0300;
+/// Errors that somebody before found, a byte a port.
+pub const FORWARDED_ERRORS: u16 = 0x0308;
+/// Datagrams that made no sense, u8.
+pub const PROCESSING_UNIT_ERRORS: u16 = 0x030C;
+/// Lost links, a byte a port.
+pub const LOST_LINKS: u16 = 0x0310;
+/// Divider of both watchdogs, u16; 25 MHz / (divider + 2).
+pub const WATCHDOG_DIVIDER: u16 = 0x0400;
+/// Application watchdog in ticks, u16.
+pub const WATCHDOG_PDI: u16 = 0x0410;
+/// Process data watchdog in ticks, u16.
+pub const WATCHDOG_PROCESS_DATA: u16 = 0x0420;
+/// Bit 0: process data came in time, u16.
+pub const WATCHDOG_STATUS: u16 = 0x0440;
+/// How often process data came too late, u8.
+pub const WATCHDOG_PROCESS_DATA_COUNT: u16 = 0x0442;
+/// Who may use the SII, u8.
+pub const SII_CONFIGURATION: u16 = 0x0500;
+/// Command and status of the SII, u16.
+pub const SII_CONTROL: u16 = 0x0502;
+/// Word address of the SII, u32.
+pub const SII_ADDRESS: u16 = 0x0504;
+/// Data of the SII, 4 or 8 bytes.
+pub const SII_DATA: u16 = 0x0508;
+/// First FMMU; each takes [`FMMU_SIZE`].
+pub const FMMU: u16 = 0x0600;
+/// Bytes of an FMMU.
+pub const FMMU_SIZE: u16 = 16;
+/// First SyncManager; each takes [`SYNC_MANAGER_SIZE`].
+pub const SYNC_MANAGER: u16 = 0x0800;
+/// Bytes of a SyncManager.
+pub const SYNC_MANAGER_SIZE: u16 = 8;
+/// Receive time of port 0, u32; of ports 1 to 3 behind it. A write latches all.
+pub const DC_RECEIVE_TIME: u16 = 0x0900;
+/// System time, u64; by write, the control loop is fed.
+pub const DC_SYSTEM_TIME: u16 = 0x0910;
+/// Receive time of the processing unit, u64.
+pub const DC_RECEIVE_TIME_UNIT: u16 = 0x0918;
+/// Offset between local and system time, u64.
+pub const DC_OFFSET: u16 = 0x0920;
+/// Delay between the reference clock and here in ns, u32.
+pub const DC_DELAY: u16 = 0x0928;
+/// Mean difference to the system time in ns, sign and magnitude, u32.
+pub const DC_DIFFERENCE: u16 = 0x092C;
+/// Start of the speed counter, u16; a write resets the control loop.
+pub const DC_SPEED_START: u16 = 0x0930;
+/// Filter depths of the control loop, two u8.
+pub const DC_FILTER: u16 = 0x0934;
+/// Who may use the sync unit, u8.
+pub const DC_CYCLIC_CONTROL: u16 = 0x0980;
+/// Activation of SYNC0 and SYNC1, u8.
+pub const DC_ACTIVATION: u16 = 0x0981;
+/// Time of the first SYNC0, u64.
+pub const DC_START_TIME: u16 = 0x0990;
+/// Cycle of SYNC0 in ns, u32.
+pub const DC_SYNC0_CYCLE: u16 = 0x09A0;
+/// Cycle of SYNC1 in ns, u32.
+pub const DC_SYNC1_CYCLE: u16 = 0x09A4;
+/// Process memory.
+pub const RAM: u16 = 0x1000;
+
+/// Bits of [`FEATURES`].
+pub mod features {
+    /// FMMUs map bits, not bytes alone.
+    pub const FMMU_BITS: u16 = 1 << 0;
+    /// Distributed clocks.
+    pub const DC: u16 = 1 << 2;
+    /// Their times have 64 bits.
+    pub const DC_64: u16 = 1 << 3;
+    /// Enhanced link detection.
+    pub const ENHANCED_LINK: u16 = 1 << 5;
+    /// Sync unit as in newer controllers.
+    pub const ENHANCED_SYNC: u16 = 1 << 8;
+    /// No LRW.
+    pub const NO_LRW: u16 = 1 << 9;
+    /// No BRW, APRW and FPRW.
+    pub const NO_READ_WRITE: u16 = 1 << 10;
+    /// FMMUs and SyncManagers are fixed.
+    pub const FIXED: u16 = 1 << 11;
+}
