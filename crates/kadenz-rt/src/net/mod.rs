@@ -1,7 +1,9 @@
 //! The network as a real-time loop meets it: a UDP port whose datagrams carry the kernel's time
-//! stamps, the interface behind an address, and the kernel's counters of what was lost; and the
-//! namespaces and taps of which testbeds are made.
+//! stamps, a port of raw Ethernet frames, the interface behind an address, and the kernel's counters of
+//! what was lost; and the namespaces, taps and cables of which testbeds are made.
 
+#[cfg(target_os = "linux")]
+pub mod cable;
 #[cfg(target_os = "linux")]
 pub mod claim;
 pub mod counters;
@@ -9,6 +11,8 @@ pub mod interface;
 pub mod multicast;
 #[cfg(target_os = "linux")]
 pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod packet;
 pub mod port;
 #[cfg(target_os = "linux")]
 pub mod tap;

@@ -79,3 +79,26 @@ pub(crate) fn number_of(interface: &str) -> Option<u32> {
     let number = unsafe { libc::if_nametoindex(name.as_ptr()) };
     (number > 0).then_some(number)
 }
+
+/// The names of all interfaces in the network of this thread; empty when the system does not tell.
+pub(crate) fn names() -> Vec<String> {
+    // SAFETY: the call takes nothing.
+    let first = unsafe { libc::if_nameindex() };
+    if first.is_null() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for place in 0.. {
+        // SAFETY: the list ends with an entry of number 0, which ends the loop.
+        let entry = unsafe { &*first.add(place) };
+        if entry.if_index == 0 || entry.if_name.is_null() {
+            break;
+        }
+        // SAFETY: the C library gives each entry a name that ends with a zero.
+        let name = unsafe { CStr::from_ptr(entry.if_name) };
+        found.push(name.to_string_lossy().into_owned());
+    }
+    // SAFETY: this is the list that the call above gave, and nothing of it is kept.
+    unsafe { libc::if_freenameindex(first) };
+    found
+}

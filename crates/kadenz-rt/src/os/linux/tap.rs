@@ -108,6 +108,12 @@ impl Changer {
         self.change(libc::SIOCSIFFLAGS as u32, request)
     }
 
+    pub(crate) fn take_down(&self, name: &str) -> io::Result<()> {
+        let mut request = request(name)?;
+        request.ifr_ifru.ifru_flags = 0;
+        self.change(libc::SIOCSIFFLAGS as u32, request)
+    }
+
     /// Lets the address be known, and never be asked for.
     pub(crate) fn add_neighbour(
         &self,

@@ -1,0 +1,125 @@
+//! Sockets of raw Ethernet frames, with a ring of received frames that the kernel fills and the process
+//! reads without a system call: packet(7), and the kernel's packet_mmap.rst.
+
+mod ring;
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+pub(crate) use ring::Ring;
+
+/// A socket that receives the frames of one interface and one Ethernet type.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    // The ring is unmapped before the descriptor is closed.
+    pub(crate) ring: Ring,
+    descriptor: OwnedFd,
+}
+
+impl Socket {
+    /// Opens it for an interface by its number. `frames` is how many may wait to be read.
+    pub(crate) fn open(interface: u32, ethertype: u16, frames: usize) -> io::Result<Self> {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: the call takes numbers only. Protocol 0 receives nothing until the socket is bound.
+        let number = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+        set(
+            &descriptor,
+            libc::PACKET_VERSION,
+            &(libc::tpacket_versions::TPACKET_V2 as i32),
+        )?;
+        let ring = Ring::map(&descriptor, frames)?;
+        // An older kernel knows neither: it sends by its queue, and a bound type is no echo anyway.
+        let _ = set(&descriptor, libc::PACKET_IGNORE_OUTGOING, &1_i32);
+        let _ = set(&descriptor, libc::PACKET_QDISC_BYPASS, &1_i32);
+        bind(&descriptor, interface, ethertype)?;
+        Ok(Self { ring, descriptor })
+    }
+
+    pub(crate) fn number(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+
+    /// Hands a frame to the interface.
+    pub(crate) fn send(&self, frame: &[u8]) -> io::Result<()> {
+        // SAFETY: the frame is live and as long as told; the socket is open.
+        let sent = unsafe {
+            libc::send(
+                self.number(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                libc::MSG_DONTWAIT,
+            )
+        };
+        if sent < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Frames that found the ring full since the last question.
+    pub(crate) fn take_dropped(&self) -> io::Result<u32> {
+        let mut counts = libc::tpacket_stats {
+            tp_packets: 0,
+            tp_drops: 0,
+        };
+        let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        // SAFETY: the structure is live and as large as `length` tells; the kernel writes numbers.
+        let outcome = unsafe {
+            libc::getsockopt(
+                self.number(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut counts).cast(),
+                &raw mut length,
+            )
+        };
+        if outcome == 0 {
+            Ok(counts.tp_drops)
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+}
+
+fn set<T>(descriptor: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the value is live and as large as told; the kernel reads it alone.
+    let outcome = unsafe {
+        libc::setsockopt(
+            descriptor.as_raw_fd(),
+            libc::SOL_PACKET,
+            option,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    };
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn bind(descriptor: &OwnedFd, interface: u32, ethertype: u16) -> io::Result<()> {
+    // SAFETY: the structure holds numbers alone; all zero is a value of it.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = ethertype.to_be();
+    address.sll_ifindex = i32::try_from(interface).unwrap_or(i32::MAX);
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the address is live and as large as told.
+    let outcome =
+        unsafe { libc::bind(descriptor.as_raw_fd(), (&raw const address).cast(), length) };
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
