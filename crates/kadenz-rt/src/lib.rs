@@ -19,6 +19,8 @@ pub mod memory;
 pub mod net;
 mod os;
 pub mod pi_mutex;
+#[cfg(target_os = "linux")]
+pub mod shared;
 pub mod shield;
 pub mod sleep;
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub(crate) mod disk;
 pub(crate) mod ethtool;
 pub(crate) mod launch;
 pub(crate) mod link;
+pub(crate) mod mapping;
 pub(crate) mod memory;
 pub(crate) mod namespace;
 pub(crate) mod packet;

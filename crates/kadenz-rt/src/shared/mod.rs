@@ -1,0 +1,210 @@
+//! Words of memory that one process writes and any number of others read.
+//!
+//! The memory is a file of `/dev/shm`. Its owner writes it without a system call; a viewer maps it for
+//! reading alone, so that it can neither change nor lock anything: killing one in the middle of a read
+//! leaves nothing behind. How words become values that belong together is the user's protocol, for
+//! example a sequence that is checked before and after.
+//!
+//! ```
+//! use std::sync::atomic::Ordering;
+//! use kadenz_rt::shared::{Owner, Viewer};
+//!
+//! # let name = format!("kadenz-doc-{}", std::process::id());
+//! let owner = Owner::create(&name, 4)?;
+//! owner.words()[2].store(42, Ordering::Release);
+//!
+//! let viewer = Viewer::open(&name)?;
+//! assert_eq!(viewer.load(2, Ordering::Acquire), 42);
+//! assert!(viewer.owner_lives());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::os::linux::mapping::Mapping;
+use crate::os::try_lock;
+
+/// Where shared memory is on Linux.
+const FOLDER: &str = "/dev/shm";
+/// More than this is a mistake: 1 GiB.
+const MOST_WORDS: usize = 1 << 27;
+
+/// Why memory cannot be shared.
+#[derive(Debug, thiserror::Error)]
+pub enum SharedError {
+    /// The name is no file name.
+    #[error("`{0}` names no shared memory; take letters, digits, `-`, `_` and `.`")]
+    Name(String),
+    /// None or too many words.
+    #[error("shared memory has 1 to {MOST_WORDS} words, not {0}")]
+    Size(usize),
+    /// Another process has it.
+    #[error("the shared memory `{0}` is in use by another process; end it, or take another name")]
+    InUse(String),
+    /// There is none of that name.
+    #[error("there is no shared memory `{0}`; its owner is not running, or has another name")]
+    Absent(String),
+    /// The operating system refused.
+    #[error("cannot {what} the shared memory `{name}`: {source}")]
+    Refused {
+        /// What was tried.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The one process that writes. The memory's name goes when this is dropped; after `kill -9` the next
+/// owner of the name takes it over.
+#[derive(Debug)]
+pub struct Owner {
+    mapping: Mapping,
+    path: PathBuf,
+    /// Holds the lock that says that the owner lives.
+    file: File,
+}
+
+impl Owner {
+    /// Makes memory of so many words, all zero, that this user's processes and others may read. Its pages
+    /// are in memory from then on. Allocates and calls the system; not for a real-time path.
+    ///
+    /// # Errors
+    /// [`SharedError`], for one when another process that lives has the name.
+    pub fn create(name: &str, words: usize) -> Result<Self, SharedError> {
+        let path = path_of(name)?;
+        if words == 0 || words > MOST_WORDS {
+            return Err(SharedError::Size(words));
+        }
+        let refused = |what| {
+            let name = name.to_owned();
+            move |source| SharedError::Refused { what, name, source }
+        };
+        remove_abandoned(&path, name)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o644);
+        let file = options.open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => SharedError::InUse(name.to_owned()),
+            _ => refused("make")(error),
+        })?;
+        // Another that found it without a lock, just now, has taken it for abandoned.
+        if !try_lock(&file).map_err(refused("lock"))? {
+            return Err(SharedError::InUse(name.to_owned()));
+        }
+        file.set_len(words as u64 * 8).map_err(refused("make"))?;
+        let mapping = Mapping::of(&file, words, true).map_err(refused("map"))?;
+        Ok(Self {
+            mapping,
+            path,
+            file,
+        })
+    }
+
+    /// The words. Neither allocates, locks nor calls the system.
+    #[must_use]
+    pub fn words(&self) -> &[AtomicU64] {
+        self.mapping.words()
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // Somebody may have removed it and made another: that one is not ours to take away.
+        let ours = self.file.metadata().map(|it| it.ino()).ok();
+        if std::fs::metadata(&self.path).map(|it| it.ino()).ok() == ours {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// One that reads.
+#[derive(Debug)]
+pub struct Viewer {
+    mapping: Mapping,
+    file: File,
+}
+
+impl Viewer {
+    /// Maps the memory of that name for reading. Allocates and calls the system.
+    ///
+    /// # Errors
+    /// [`SharedError`], for one when there is none.
+    pub fn open(name: &str) -> Result<Self, SharedError> {
+        let path = path_of(name)?;
+        let refused = |what| {
+            let name = name.to_owned();
+            move |source| SharedError::Refused { what, name, source }
+        };
+        let file = File::open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => SharedError::Absent(name.to_owned()),
+            _ => refused("open")(error),
+        })?;
+        let length = file.metadata().map_err(refused("open"))?.len();
+        let words = usize::try_from(length / 8).unwrap_or(usize::MAX);
+        if words == 0 || words > MOST_WORDS {
+            return Err(SharedError::Size(words));
+        }
+        let mapping = Mapping::of(&file, words, false).map_err(refused("map"))?;
+        Ok(Self { mapping, file })
+    }
+
+    /// How many words there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.mapping.count()
+    }
+
+    /// A word's value. Neither allocates, locks nor calls the system.
+    ///
+    /// # Panics
+    /// Beyond [`count`](Self::count).
+    #[inline]
+    #[must_use]
+    pub fn load(&self, place: usize, order: Ordering) -> u64 {
+        self.mapping.load(place, order)
+    }
+
+    /// Whether the owner's process is there. One or two system calls.
+    #[must_use]
+    pub fn owner_lives(&self) -> bool {
+        // The lock that is got here goes with this viewer's descriptor, so a new one is asked.
+        File::open(format!("/proc/self/fd/{}", number(&self.file)))
+            .and_then(|file| try_lock(&file))
+            .is_ok_and(|free| !free)
+    }
+}
+
+fn number(file: &File) -> i32 {
+    use std::os::fd::AsRawFd as _;
+    file.as_raw_fd()
+}
+
+fn path_of(name: &str) -> Result<PathBuf, SharedError> {
+    let allowed = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    let fits =
+        (1..=200).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.');
+    fits.then(|| Path::new(FOLDER).join(name))
+        .ok_or_else(|| SharedError::Name(name.to_owned()))
+}
+
+/// What a killed owner left behind is removed, not used again: a viewer may still look at it.
+fn remove_abandoned(path: &Path, name: &str) -> Result<(), SharedError> {
+    let Ok(file) = File::open(path) else {
+        return Ok(());
+    };
+    match try_lock(&file) {
+        Ok(true) => {
+            let _ = std::fs::remove_file(path);
+            Ok(())
+        }
+        _ => Err(SharedError::InUse(name.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

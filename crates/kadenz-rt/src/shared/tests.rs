@@ -1,0 +1,77 @@
+use super::*;
+
+fn name(of: &str) -> String {
+    format!("kadenz-test-{of}-{}", std::process::id())
+}
+
+#[test]
+fn viewers_see_what_the_owner_writes_and_that_it_is_gone() {
+    let name = name("sees");
+    let owner = Owner::create(&name, 100).unwrap();
+    let viewer = Viewer::open(&name).unwrap();
+    assert_eq!(
+        (viewer.count(), viewer.load(99, Ordering::Acquire)),
+        (100, 0)
+    );
+    owner.words()[99].store(7, Ordering::Release);
+    assert_eq!(viewer.load(99, Ordering::Acquire), 7);
+    assert!(viewer.owner_lives() && viewer.owner_lives());
+    drop(owner);
+    assert!(!viewer.owner_lives());
+    assert_eq!(
+        viewer.load(99, Ordering::Acquire),
+        7,
+        "the memory stays as long as one looks"
+    );
+    assert!(matches!(Viewer::open(&name), Err(SharedError::Absent(_))));
+}
+
+#[test]
+fn a_name_has_one_owner() {
+    let name = name("one");
+    let first = Owner::create(&name, 1).unwrap();
+    assert!(matches!(
+        Owner::create(&name, 1),
+        Err(SharedError::InUse(_))
+    ));
+    drop(first);
+    Owner::create(&name, 1).unwrap();
+}
+
+#[test]
+fn what_a_killed_owner_left_is_taken_over_and_its_viewers_keep_what_they_have() {
+    let name = name("left");
+    let path = path_of(&name).unwrap();
+    std::fs::write(&path, [1_u8; 16]).unwrap();
+    let old = Viewer::open(&name).unwrap();
+    assert!(!old.owner_lives());
+    let owner = Owner::create(&name, 4).unwrap();
+    assert_eq!(owner.words()[0].load(Ordering::Relaxed), 0);
+    assert_eq!(old.load(1, Ordering::Relaxed), u64::from_ne_bytes([1; 8]));
+}
+
+#[test]
+fn names_and_sizes_that_make_no_sense_are_refused() {
+    for bad in ["", ".hidden", "a/b", "../x", "x y"] {
+        assert!(
+            matches!(Owner::create(bad, 1), Err(SharedError::Name(_))),
+            "{bad}"
+        );
+    }
+    assert!(matches!(
+        Owner::create("kadenz-size", 0),
+        Err(SharedError::Size(0))
+    ));
+    assert!(matches!(
+        Owner::create("kadenz-size", usize::MAX),
+        Err(SharedError::Size(_))
+    ));
+}
+
+#[test]
+#[should_panic(expected = "word 3 of 2")]
+fn a_word_that_is_not_there_is_a_panic_and_no_foreign_memory() {
+    let name = name("beyond");
+    let _owner = Owner::create(&name, 2).unwrap();
+    let _ = Viewer::open(&name).unwrap().load(3, Ordering::Relaxed);
+}
