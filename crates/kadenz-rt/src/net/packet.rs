@@ -111,6 +111,13 @@ impl PacketPort {
         Some(Received { length, at })
     }
 
+    /// Whether there is a frame. No system call.
+    #[inline]
+    #[must_use]
+    pub fn has_frame(&self) -> bool {
+        self.socket.ring.is_ready()
+    }
+
     /// Waits until there is a frame, or so long; whether there is one. A signal ends the wait. One system
     /// call.
     ///

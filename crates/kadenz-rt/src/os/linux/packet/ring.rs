@@ -61,19 +61,30 @@ impl Ring {
         })
     }
 
+    /// Whether there is a frame.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
+    }
+
+    /// The word of the next slot that says whose it is.
+    #[inline]
+    fn status(&self) -> &AtomicU32 {
+        let at = self.next * SLOT + offset_of!(libc::tpacket2_hdr, tp_status);
+        // SAFETY: `next` is below `slots`, so the word is inside the mapping, which lives as long as the
+        // ring; it is four bytes, aligned as the slot is, and is accessed by both sides as one.
+        unsafe { AtomicU32::from_ptr(self.memory.add(at).cast().as_ptr()) }
+    }
+
     /// Copies the next frame and gives its slot back; `None` when there is none. What does not fit into
     /// `frame` is cut. Besides the length, the kernel's stamp of the wall clock in ns.
     #[inline]
     pub(crate) fn take(&mut self, frame: &mut [u8]) -> Option<(usize, u64)> {
-        // SAFETY: `next` is below `slots`, so the slot is inside the mapping.
-        let slot = unsafe { self.memory.add(self.next * SLOT) };
-        let status_at = offset_of!(libc::tpacket2_hdr, tp_status);
-        // SAFETY: the kernel's word is inside the slot, is four bytes, aligned as the slot is, and is
-        // accessed by both sides as one.
-        let status = unsafe { AtomicU32::from_ptr(slot.add(status_at).cast().as_ptr()) };
-        if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+        if !self.is_ready() {
             return None;
         }
+        // SAFETY: `next` is below `slots`, so the slot is inside the mapping.
+        let slot = unsafe { self.memory.add(self.next * SLOT) };
         // SAFETY: the kernel has given the slot to us, with its header filled in; it does not write there
         // until the status says otherwise.
         let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
@@ -86,7 +97,8 @@ impl Ring {
         unsafe {
             std::ptr::copy_nonoverlapping(slot.add(start).as_ptr(), frame.as_mut_ptr(), length);
         }
-        status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.status()
+            .store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
         let stamp = u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec);
         Some((length, stamp))

@@ -1,0 +1,57 @@
+//! What frames cross between a MainDevice and a segment.
+//!
+//! A [`Port`] also keeps the time, so that one whose time is virtual lets everything above it be tested
+//! without waiting.
+
+#[cfg(target_os = "linux")]
+mod packet;
+
+use std::io;
+
+use kadenz_rt::clock::MonotonicTime;
+
+#[cfg(target_os = "linux")]
+pub use packet::{InterfacePort, Waiting};
+
+/// Sends and receives whole Ethernet frames, from their header on.
+///
+/// Real-time safety of every implementation: no method allocates or locks, and none but
+/// [`wait`](Port::wait) waits.
+pub trait Port {
+    /// The time by this port's clock.
+    fn now(&self) -> MonotonicTime;
+
+    /// Hands a frame to the wire.
+    ///
+    /// # Errors
+    /// When the wire is down or gone, or takes no more now: the frame is not sent then.
+    fn send(&mut self, frame: &[u8]) -> io::Result<()>;
+
+    /// The next frame that has come, copied into `frame`, by its length; `None` when there is none now.
+    /// What does not fit is cut.
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize>;
+
+    /// Waits until there is a frame or the time has come; whether there is a frame. May end early.
+    ///
+    /// # Errors
+    /// When it cannot wait.
+    fn wait(&mut self, until: MonotonicTime) -> io::Result<bool>;
+}
+
+impl<P: Port + ?Sized> Port for Box<P> {
+    fn now(&self) -> MonotonicTime {
+        (**self).now()
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        (**self).send(frame)
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+        (**self).receive(frame)
+    }
+
+    fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+        (**self).wait(until)
+    }
+}

@@ -1,0 +1,81 @@
+//! A network interface, by raw frames.
+
+use std::io;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::packet::{PacketError, PacketPlan, PacketPort};
+
+use super::Port;
+use crate::wire::ETHERTYPE;
+
+/// Frames that may wait: more than a segment at 4 kHz sends while its reader is off the CPU for 20 ms.
+const WAITING: usize = 256;
+
+/// How a port waits for a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Waiting {
+    /// In the kernel, which takes a wake-up.
+    #[default]
+    Blocking,
+    /// Looking all the time: as fast as it gets, and it takes a CPU.
+    Spinning,
+}
+
+/// EtherCAT frames on a network interface. Needs `CAP_NET_RAW`.
+#[derive(Debug)]
+pub struct InterfacePort {
+    port: PacketPort,
+    waiting: Waiting,
+}
+
+impl InterfacePort {
+    /// Opens the interface of that name. Allocates.
+    ///
+    /// # Errors
+    /// [`PacketError`]: no such interface, or no right.
+    pub fn open(interface: &str, waiting: Waiting) -> Result<Self, PacketError> {
+        let port = PacketPort::open(&PacketPlan {
+            interface: interface.to_owned(),
+            ethertype: ETHERTYPE,
+            frames: WAITING,
+        })?;
+        Ok(Self { port, waiting })
+    }
+
+    /// Frames that found no room, since the port was opened.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn dropped(&mut self) -> io::Result<u64> {
+        self.port.dropped()
+    }
+}
+
+impl Port for InterfacePort {
+    fn now(&self) -> MonotonicTime {
+        clock::now()
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.port.send(frame)
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+        self.port.receive(frame).map(|it| it.length)
+    }
+
+    fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+        match self.waiting {
+            Waiting::Blocking => self.port.wait(until.remaining(clock::now())),
+            Waiting::Spinning => {
+                while !self.port.has_frame() {
+                    if clock::now() >= until {
+                        return Ok(false);
+                    }
+                    std::hint::spin_loop();
+                }
+                Ok(true)
+            }
+        }
+    }
+}
