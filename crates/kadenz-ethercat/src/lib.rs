@@ -1,8 +1,10 @@
 //! The field bus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
 //!
+//! - [`main_device`]: what asks, configures and drives the SubDevices.
 //! - [`port`]: what frames cross: a network interface, or the segment in this process.
 //! - [`wire`]: every byte of EtherCAT that the rest speaks; sans-IO, safe against hostile bytes.
 #![forbid(unsafe_code)]
 
+pub mod main_device;
 pub mod port;
 pub mod wire;

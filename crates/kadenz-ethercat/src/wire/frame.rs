@@ -204,6 +204,11 @@ impl DatagramMut<'_> {
         ]))
     }
 
+    /// Lets the MainDevice know it by another index.
+    pub fn set_index(&mut self, index: u8) {
+        self.header[1] = index;
+    }
+
     /// Leaves another address behind.
     pub fn set_address(&mut self, address: Address) {
         self.header[2..6].copy_from_slice(&address.raw().to_le_bytes());

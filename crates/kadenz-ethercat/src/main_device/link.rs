@@ -1,0 +1,253 @@
+//! Frames on their way: which are out, which came back, and what became of all others.
+//!
+//! Every frame carries a sequence number in its source address, which SubDevices and cables leave as it
+//! is, and its index in every datagram. A frame that comes back is taken for the answer to what is out
+//! under that index only if the sequence is that of it too: a late one, a second one, and those of
+//! another MainDevice on the same cable are counted and dropped.
+
+use std::io;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use crate::port::Port;
+use crate::wire::{Datagrams, FrameError, LONGEST_FRAME, Mac};
+
+/// Frames that may be out at once: as many as there are indices.
+pub const MOST_IN_FLIGHT: usize = 256;
+
+/// What became of frames that were no answer, and of those that had none. All since the link was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkCounts {
+    /// Frames handed to the wire.
+    pub sent: u64,
+    /// Frames that the wire did not take.
+    pub refused: u64,
+    /// Frames that came back in time.
+    pub answered: u64,
+    /// Frames given up: nothing came back in time.
+    pub lost: u64,
+    /// Frames that came back after they were given up, or a second time.
+    pub late: u64,
+    /// Frames of somebody else.
+    pub foreign: u64,
+    /// Frames of ours that came back cut short or changed where nothing may change.
+    pub damaged: u64,
+}
+
+/// A frame that is out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ticket {
+    index: u8,
+    sequence: u32,
+}
+
+/// Which of the frames came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    /// Its index.
+    pub index: u8,
+    /// Bytes of it.
+    pub length: usize,
+}
+
+/// What is known of a frame that is out.
+#[derive(Debug, Clone, Copy)]
+struct Out {
+    sequence: u32,
+    /// Bytes that its headers promise.
+    length: u16,
+}
+
+/// Sends frames and finds their answers. Neither allocates, locks nor waits, but for what its name says.
+#[derive(Debug)]
+pub struct Link<P> {
+    port: P,
+    who: u8,
+    sequence: u32,
+    next: u8,
+    out: [Option<Out>; MOST_IN_FLIGHT],
+    counts: LinkCounts,
+}
+
+/// Why a frame was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// As many are out as there are indices.
+    #[error("256 frames are out and none came back; the wire is broken or far too slow")]
+    AllOut,
+    /// The bytes are no frame of datagrams.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The wire did not take it.
+    #[error("the wire took no frame: {0}; is the interface up, and the cable plugged in?")]
+    Refused(#[from] io::Error),
+}
+
+/// Bytes of a source address before the sequence.
+const SEQUENCE_AT: usize = 8;
+
+impl<P: Port> Link<P> {
+    /// A link over a port. `who` tells several MainDevices on one cable apart.
+    pub fn new(port: P, who: u8) -> Self {
+        Self {
+            port,
+            who,
+            sequence: 0,
+            next: 0,
+            out: [None; MOST_IN_FLIGHT],
+            counts: LinkCounts::default(),
+        }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counts(&self) -> LinkCounts {
+        self.counts
+    }
+
+    /// The time by the port's clock.
+    #[must_use]
+    pub fn now(&self) -> MonotonicTime {
+        self.port.now()
+    }
+
+    /// The port.
+    pub fn port_mut(&mut self) -> &mut P {
+        &mut self.port
+    }
+
+    /// Sends a frame that a [`FrameWriter`](crate::wire::FrameWriter) made. Its source address and the
+    /// indices of its datagrams are the link's: they are written here.
+    ///
+    /// # Errors
+    /// [`SendError`]; the frame is not out then.
+    pub fn send(&mut self, frame: &mut [u8]) -> Result<Ticket, SendError> {
+        let index = self.free_index().ok_or(SendError::AllOut)?;
+        let length = address_datagrams(frame, index)?;
+        self.sequence = self.sequence.wrapping_add(1);
+        frame[6..12].copy_from_slice(&self.source(self.sequence));
+        if let Err(error) = self.port.send(frame) {
+            self.counts.refused += 1;
+            return Err(error.into());
+        }
+        let sequence = self.sequence;
+        self.out[usize::from(index)] = Some(Out { sequence, length });
+        self.next = index.wrapping_add(1);
+        self.counts.sent += 1;
+        Ok(Ticket { index, sequence })
+    }
+
+    /// The next answer that has come, copied into `frame`; `None` when there is none now. Whatever else
+    /// came is counted and dropped.
+    pub fn receive(&mut self, frame: &mut [u8; LONGEST_FRAME]) -> Option<Arrived> {
+        while let Some(length) = self.port.receive(frame) {
+            if let Some(arrived) = self.recognise(&frame[..length]) {
+                self.out[usize::from(arrived.index)] = None;
+                self.counts.answered += 1;
+                return Some(arrived);
+            }
+        }
+        None
+    }
+
+    /// Waits for frames; whether there is one. See [`Port::wait`].
+    ///
+    /// # Errors
+    /// As of the port.
+    pub fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+        self.port.wait(until)
+    }
+
+    /// Whether an answer is the one to this ticket.
+    #[must_use]
+    pub fn is_answer(ticket: &Ticket, arrived: Arrived) -> bool {
+        ticket.index == arrived.index
+    }
+
+    /// Whether it is still out.
+    #[must_use]
+    pub fn is_out(&self, ticket: &Ticket) -> bool {
+        self.out[usize::from(ticket.index)].is_some_and(|it| it.sequence == ticket.sequence)
+    }
+
+    /// Gives a frame up: should it come after all, it is late.
+    pub fn give_up(&mut self, ticket: &Ticket) {
+        let Ticket { index, sequence } = *ticket;
+        let out = &mut self.out[usize::from(index)];
+        if out.is_some_and(|it| it.sequence == sequence) {
+            *out = None;
+            self.counts.lost += 1;
+        }
+    }
+
+    /// The next index under which nothing is out. Indices are used in turn, so that one that was given up
+    /// is used again as late as possible.
+    fn free_index(&self) -> Option<u8> {
+        (0..=u8::MAX)
+            .map(|ahead| self.next.wrapping_add(ahead))
+            .find(|index| self.out[usize::from(*index)].is_none())
+    }
+
+    /// The source address of a frame. Its first byte is one that SubDevices change
+    /// ([`mark_as_returned`](crate::wire::mark_as_returned)), so ours is known from its echo.
+    fn source(&self, sequence: u32) -> Mac {
+        let [a, b, c, d] = sequence.to_be_bytes();
+        [0x10, self.who, a, b, c, d]
+    }
+
+    /// Whether a frame is the answer to one that is out; if not, it is counted.
+    fn recognise(&mut self, frame: &[u8]) -> Option<Arrived> {
+        let ours = frame.len() >= 12 && frame[6] | 0x02 == 0x12 && frame[7] == self.who;
+        if !ours {
+            self.counts.foreign += 1;
+            return None;
+        }
+        let sequence = u32::from_be_bytes([
+            frame[SEQUENCE_AT],
+            frame[SEQUENCE_AT + 1],
+            frame[SEQUENCE_AT + 2],
+            frame[SEQUENCE_AT + 3],
+        ]);
+        let first = Datagrams::of(frame)
+            .ok()
+            .and_then(|mut it| it.next())
+            .and_then(Result::ok);
+        let Some(index) = first.map(|it| it.index) else {
+            self.counts.damaged += 1;
+            return None;
+        };
+        match self.out[usize::from(index)] {
+            Some(out) if out.sequence == sequence => {
+                let whole = promised(frame) == Some(out.length);
+                if !whole {
+                    self.counts.damaged += 1;
+                }
+                whole.then_some(Arrived {
+                    index,
+                    length: frame.len(),
+                })
+            }
+            _ => {
+                self.counts.late += 1;
+                None
+            }
+        }
+    }
+}
+
+/// Bytes of datagrams that the EtherCAT header promises.
+fn promised(frame: &[u8]) -> Option<u16> {
+    let field = frame.get(14..16)?;
+    Some(u16::from_le_bytes([field[0], field[1]]) & 0x07FF)
+}
+
+/// Writes the index into every datagram; gives how many bytes they have.
+fn address_datagrams(frame: &mut [u8], index: u8) -> Result<u16, FrameError> {
+    for datagram in crate::wire::DatagramsMut::of(frame)? {
+        datagram?.set_index(index);
+    }
+    Ok(promised(frame).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests;
