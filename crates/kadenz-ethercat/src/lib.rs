@@ -1,10 +1,13 @@
 //! The field bus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
 //!
+//! - [`control`]: what the loop shares with everybody else, the paper's ECCI.
 //! - [`main_device`]: what asks, configures and drives the SubDevices.
 //! - [`port`]: what frames cross: a network interface, or the segment in this process.
 //! - [`wire`]: every byte of EtherCAT that the rest speaks; sans-IO, safe against hostile bytes.
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod main_device;
 pub mod port;
+mod sync;
 pub mod wire;
