@@ -3,3 +3,5 @@
 
 pub mod exchange;
 pub mod link;
+pub mod sii;
+pub mod states;
