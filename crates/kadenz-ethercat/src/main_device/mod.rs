@@ -2,6 +2,8 @@
 //! them once a cycle.
 
 pub mod exchange;
+pub mod layout;
 pub mod link;
+pub mod postbox;
 pub mod sii;
 pub mod states;
