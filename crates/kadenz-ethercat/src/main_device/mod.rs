@@ -1,6 +1,7 @@
 //! The MainDevice: what asks a segment's SubDevices, configures them and exchanges process data with
 //! them once a cycle.
 
+pub mod cycle;
 pub mod exchange;
 pub mod layout;
 pub mod link;

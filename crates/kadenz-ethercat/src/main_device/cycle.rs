@@ -1,0 +1,245 @@
+//! The process data of a cycle: out with the outputs, back with the inputs.
+//!
+//! Neither allocates, locks nor waits, but for [`Cycle::exchange`], which waits for the answers.
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::layout::Layout;
+use super::link::{Arrived, Link, Ticket};
+use super::postbox::Postbox;
+use crate::port::Port;
+use crate::wire::register::{AL_STATUS, DC_SYSTEM_TIME};
+use crate::wire::{
+    Address, AlStatus, Command, Configured, FrameWriter, LONGEST_FRAME, OverflowError, Slot,
+};
+
+/// Bytes that the first frame carries besides process data: the state of all, and the reference clock.
+pub const BESIDES: usize = 12 + 2 + 12 + 8;
+
+/// What became of a cycle's frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Frames that were sent.
+    pub sent: u16,
+    /// Frames that came back.
+    pub answered: u16,
+    /// Frames that came back with the working counter that they should have.
+    pub whole: u16,
+    /// The working counters of all process data that came back.
+    pub working_counter: u32,
+    /// What they should be.
+    pub expected: u32,
+    /// The states of all SubDevices by OR, and how many there are; `None` when that did not come back.
+    pub states: Option<(AlStatus, u16)>,
+    /// The reference clock, ns; `None` without one, or when it did not come back.
+    pub system_time_ns: Option<u64>,
+}
+
+impl Outcome {
+    /// Whether every SubDevice took part.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole == self.sent && self.sent > 0
+    }
+}
+
+/// A frame of the cycle, made before the loop.
+#[derive(Debug)]
+struct Carrier {
+    bytes: Vec<u8>,
+    data: Option<Slot>,
+    states: Option<Slot>,
+    clock: Option<Slot>,
+    out: Option<Ticket>,
+}
+
+/// Process data, cycle by cycle.
+#[derive(Debug)]
+pub struct Cycle {
+    layout: Layout,
+    carriers: Vec<Carrier>,
+    outputs: Vec<u8>,
+    inputs: Vec<u8>,
+    outcome: Outcome,
+    buffer: Box<[u8; LONGEST_FRAME]>,
+}
+
+impl Cycle {
+    /// Makes the frames. `reference` is the SubDevice whose clock all others follow. Allocates.
+    ///
+    /// # Errors
+    /// [`OverflowError`] for a layout whose frames have no room for [`BESIDES`].
+    pub fn new(layout: Layout, reference: Option<Configured>) -> Result<Self, OverflowError> {
+        let frames = layout.frames.len().max(1);
+        let carriers = (0..frames).map(|frame| Carrier::new(&layout, frame, reference));
+        let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            outputs: vec![0; layout.outputs],
+            inputs: vec![0; layout.inputs],
+            layout,
+            carriers,
+            outcome: Outcome::default(),
+            buffer: Box::new([0; LONGEST_FRAME]),
+        })
+    }
+
+    /// Where everybody's data lies.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The outputs that go out with the next [`send`](Self::send).
+    pub fn outputs_mut(&mut self) -> &mut [u8] {
+        &mut self.outputs
+    }
+
+    /// The inputs that came last, frame by frame: those of a frame that did not come back whole stay.
+    #[must_use]
+    pub fn inputs(&self) -> &[u8] {
+        &self.inputs
+    }
+
+    /// Inputs to read and outputs to write.
+    pub fn images(&mut self) -> (&[u8], &mut [u8]) {
+        (&self.inputs, &mut self.outputs)
+    }
+
+    /// Sends the outputs. A frame that the wire does not take counts as sent and not answered.
+    pub fn send<P: Port>(&mut self, link: &mut Link<P>) {
+        self.outcome = Outcome::default();
+        for (frame, carrier) in self.carriers.iter_mut().enumerate() {
+            if let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) {
+                let outputs = &self.outputs[plan.outputs.clone()];
+                carrier.bytes[slot.range()][..outputs.len()].copy_from_slice(outputs);
+                self.outcome.expected += u32::from(plan.expected);
+            }
+            self.outcome.sent += 1;
+            carrier.out = link.send(&mut carrier.bytes).ok();
+        }
+    }
+
+    /// Takes in what has come. Answers to others' questions go to the postbox.
+    pub fn receive<P: Port>(&mut self, link: &mut Link<P>, postbox: &Postbox) {
+        while let Some(arrived) = link.receive(&mut self.buffer) {
+            let is_it = |it: &Carrier| {
+                it.out
+                    .as_ref()
+                    .is_some_and(|it| Link::<P>::is_answer(it, arrived))
+            };
+            match self.carriers.iter().position(is_it) {
+                Some(frame) => self.take_in(frame, arrived),
+                None => postbox.deliver::<P>(arrived, &self.buffer[..arrived.length]),
+            }
+        }
+    }
+
+    /// Whether every frame came back.
+    #[must_use]
+    pub fn is_back(&self) -> bool {
+        self.carriers.iter().all(|it| it.out.is_none())
+    }
+
+    /// Ends the cycle: gives up what is still out, and tells what became of it.
+    pub fn finish<P: Port>(&mut self, link: &mut Link<P>) -> Outcome {
+        for carrier in &mut self.carriers {
+            if let Some(ticket) = carrier.out.take() {
+                link.give_up(&ticket);
+            }
+        }
+        self.outcome
+    }
+
+    /// Sends the outputs and waits for the inputs, until the latest.
+    pub fn exchange<P: Port>(
+        &mut self,
+        link: &mut Link<P>,
+        postbox: &Postbox,
+        latest: MonotonicTime,
+    ) -> Outcome {
+        self.send(link);
+        self.receive(link, postbox);
+        while !self.is_back() && link.now() < latest {
+            if link.wait(latest).is_err() {
+                break;
+            }
+            self.receive(link, postbox);
+        }
+        self.finish(link)
+    }
+
+    fn take_in(&mut self, frame: usize, arrived: Arrived) {
+        let carrier = &mut self.carriers[frame];
+        carrier.out = None;
+        let bytes = &self.buffer[..arrived.length];
+        self.outcome.answered += 1;
+        if let Some(slot) = carrier.states {
+            self.outcome.states = states(slot, bytes);
+        }
+        if let Some(slot) = carrier.clock {
+            self.outcome.system_time_ns = system_time(slot, bytes);
+        }
+        let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) else {
+            self.outcome.whole += 1;
+            return;
+        };
+        let got = slot.working_counter(bytes).unwrap_or(0);
+        self.outcome.working_counter += u32::from(got);
+        if got == plan.expected {
+            self.outcome.whole += 1;
+            let inputs = slot.range().start + plan.outputs.len()..slot.range().end;
+            self.inputs[plan.inputs.clone()].copy_from_slice(&bytes[inputs]);
+        }
+    }
+}
+
+impl Carrier {
+    fn new(
+        layout: &Layout,
+        frame: usize,
+        reference: Option<Configured>,
+    ) -> Result<Self, OverflowError> {
+        let mut bytes = vec![0; LONGEST_FRAME];
+        let mut writer = FrameWriter::new(&mut bytes, [0; 6])?;
+        let (mut states, mut clock) = (None, None);
+        if frame == 0 {
+            if let Some(reference) = reference {
+                let address = Address::configured(reference, DC_SYSTEM_TIME);
+                clock = Some(writer.push(Command::Frmw, 0, address, 8)?);
+            }
+            states = Some(writer.push(Command::Brd, 0, Address::broadcast(AL_STATUS), 2)?);
+        }
+        let data = match layout.frames.get(frame) {
+            Some(plan) => Some(writer.push(
+                Command::Lrw,
+                0,
+                Address::logical(plan.logical),
+                plan.length(),
+            )?),
+            None => None,
+        };
+        let length = writer.finish();
+        bytes.truncate(length);
+        Ok(Self {
+            bytes,
+            data,
+            states,
+            clock,
+            out: None,
+        })
+    }
+}
+
+fn states(slot: Slot, bytes: &[u8]) -> Option<(AlStatus, u16)> {
+    let data = bytes.get(slot.range())?;
+    let status = AlStatus(u16::from_le_bytes([data[0], data[1]]));
+    Some((status, slot.working_counter(bytes)?))
+}
+
+fn system_time(slot: Slot, bytes: &[u8]) -> Option<u64> {
+    let data = bytes.get(slot.range())?;
+    let time = u64::from_le_bytes(data.try_into().ok()?);
+    slot.working_counter(bytes)
+        .filter(|it| *it > 0)
+        .map(|_| time)
+}
