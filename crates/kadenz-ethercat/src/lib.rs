@@ -3,11 +3,13 @@
 //! - [`control`]: what the loop shares with everybody else, the paper's ECCI.
 //! - [`main_device`]: what asks, configures and drives the SubDevices.
 //! - [`port`]: what frames cross: a network interface, or the segment in this process.
+//! - [`sim`]: a virtual segment of SubDevices, for tests without any.
 //! - [`wire`]: every byte of EtherCAT that the rest speaks; sans-IO, safe against hostile bytes.
 #![forbid(unsafe_code)]
 
 pub mod control;
 pub mod main_device;
 pub mod port;
+pub mod sim;
 mod sync;
 pub mod wire;

@@ -6,15 +6,21 @@
 
 mod address;
 mod command;
+mod data_link;
+mod fmmu;
 mod frame;
 pub mod register;
 mod state;
+pub mod sync_manager;
 
 pub use address::{Address, Configured, Logical, Position};
 pub use command::{Addressing, Command};
+pub use data_link::{DlControl, DlStatus, LoopControl, PortStatus};
+pub use fmmu::Fmmu;
 pub use frame::{
     DATAGRAM_OVERHEAD, Datagram, DatagramMut, Datagrams, DatagramsMut, ETHERNET_HEADER, ETHERTYPE,
     FrameError, FrameWriter, LONGEST_FRAME, Mac, OverflowError, SHORTEST_FRAME, Slot,
     mark_as_returned,
 };
 pub use state::{AlControl, AlStatus, AlStatusCode, State};
+pub use sync_manager::SyncManager;

@@ -1,0 +1,267 @@
+//! What sits behind a SubDevice's controller: the microcontroller and whatever it governs.
+//!
+//! A controller knows registers, memory and states, but not what they are for. An [`Application`] does:
+//! it accepts or refuses states, answers mailbox messages, takes outputs and gives inputs. It reaches the
+//! controller only through its [`Pdi`], as real firmware does.
+
+use std::any::Any;
+
+use super::{Hardware, Time};
+use crate::wire::{AlStatusCode, State, SyncManager};
+
+/// A device to be put on a segment.
+pub struct Model {
+    /// Its controller.
+    pub hardware: Hardware,
+    /// The content of its SII; words count from 0, at most 512 KiB.
+    pub sii: Vec<u8>,
+    /// What it does.
+    pub application: Box<dyn Application>,
+}
+
+/// A change of state that a MainDevice asks for. It is legal: the controller has refused the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// The state that stands.
+    pub from: State,
+    /// The one that is asked for.
+    pub to: State,
+}
+
+impl Change {
+    /// Whether it goes up: something new is to work.
+    #[must_use]
+    pub fn goes_up(self) -> bool {
+        let rank = |state| match state {
+            State::Init => 0,
+            State::PreOp | State::Bootstrap => 1,
+            State::SafeOp => 2,
+            State::Op => 3,
+        };
+        rank(self.to) > rank(self.from)
+    }
+}
+
+/// What an application says to a [`Change`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The new state stands at once.
+    Accept,
+    /// The old state stays, with the error bit and this code.
+    Refuse(AlStatusCode),
+    /// It takes time: the application calls [`Pdi::settle`] from a later [`Application::run`].
+    Later,
+}
+
+/// A pulse of the sync unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Signal {
+    /// SYNC0.
+    Sync0,
+    /// SYNC1.
+    Sync1,
+}
+
+/// Why an application may not touch a SyncManager's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AccessError {
+    /// The controller has no such SyncManager.
+    #[error("there is no SyncManager {0}")]
+    Absent(u8),
+    /// The MainDevice has not activated it, or it reaches over the memory.
+    #[error("SyncManager {0} is not active")]
+    Inactive(u8),
+    /// It goes the other way: outputs cannot be written, nor inputs read.
+    #[error("SyncManager {0} goes the other way")]
+    Direction(u8),
+    /// It is a mailbox: messages come by [`Application::mailbox`] and go by [`Pdi::send`].
+    #[error("SyncManager {0} is a mailbox")]
+    Mailbox(u8),
+}
+
+/// Why a mailbox message is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// As many as fit are waiting for the MainDevice to read them; the message is lost.
+    #[error("{0} messages wait already")]
+    Full(usize),
+    /// It does not fit into the mailbox, or there is none.
+    #[error("a message of {length} bytes does not fit into a mailbox of {room}")]
+    TooLong {
+        /// Bytes of the message, its header included.
+        length: usize,
+        /// Bytes of the mailbox; 0 where none is active.
+        room: usize,
+    },
+}
+
+/// The process data interface: what an application sees of its controller.
+///
+/// Numbers of SyncManagers are those of the registers: by custom 0 is the mailbox of requests, 1 that of
+/// answers, 2 are the outputs and 3 the inputs; without a mailbox, others. Nothing here blocks.
+pub trait Pdi {
+    /// The segment's time. For models of what is outside: motors, temperatures.
+    fn now(&self) -> Time;
+
+    /// The device's system time, which the distributed clocks keep equal everywhere; its own uncorrected
+    /// time where it has no clock. Nanoseconds, wraps after 584 years.
+    fn system_time(&self) -> u64;
+
+    /// The state that stands.
+    fn state(&self) -> State;
+
+    /// Ends a [`Decision::Later`]: the state asked for stands, or is refused. Ignored where nothing is
+    /// open.
+    fn settle(&mut self, result: Result<(), AlStatusCode>);
+
+    /// Leaves a state unasked, with the error bit and a code: a watchdog, a lost clock, a fault. Ignored
+    /// where `to` is not below the state that stands.
+    fn leave(&mut self, to: State, code: AlStatusCode);
+
+    /// A SyncManager's registers; `None` where the controller does not have it.
+    fn sync_manager(&self, number: u8) -> Option<SyncManager>;
+
+    /// Copies the newest outputs whole, as much as `into` has room for, and gives their length.
+    ///
+    /// # Errors
+    /// [`AccessError`]; `into` stays as it was.
+    fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, AccessError>;
+
+    /// Makes inputs stand from now on. A shorter slice leaves the bytes behind it as they were in that
+    /// buffer; what is longer is cut.
+    ///
+    /// # Errors
+    /// [`AccessError`].
+    fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), AccessError>;
+
+    /// Queues a mailbox message, its six bytes of header included, to be read by the MainDevice not
+    /// before `after` nanoseconds from now. Messages stay in order; a bounded number waits.
+    ///
+    /// # Errors
+    /// [`SendError`]; then the message is gone.
+    fn send(&mut self, message: &[u8], after: u64) -> Result<(), SendError>;
+
+    /// How many more messages [`send`](Self::send) takes.
+    fn room(&self) -> usize;
+
+    /// Reads registers or memory as they stand, past SyncManagers; zero beyond what there is.
+    fn peek(&self, address: u16, into: &mut [u8]);
+
+    /// Writes registers or memory as they stand, past SyncManagers: for what a model needs and this trait
+    /// lacks. No event comes of it.
+    fn poke(&mut self, address: u16, from: &[u8]);
+
+    /// The cycles of SYNC0 and SYNC1 in nanoseconds as the MainDevice activated them; `None` for one that
+    /// is not active, 0 for one that pulses once.
+    fn sync_cycles(&self) -> (Option<u32>, Option<u32>);
+
+    /// Whether outputs come in time; true where the watchdog is off.
+    fn outputs_in_time(&self) -> bool;
+}
+
+/// What a device does.
+///
+/// The segment calls it in the order of the segment's time, never twice at once. All methods but
+/// [`change`](Self::change) have defaults that do nothing. To reach a model's own type, upcast:
+///
+/// ```
+/// use std::any::Any;
+/// use kadenz_ethercat::sim::{Application, Passive};
+///
+/// let mut device: Box<dyn Application> = Box::new(Passive);
+/// let any: &mut dyn Any = &mut *device;
+/// assert!(any.downcast_mut::<Passive>().is_some());
+/// ```
+pub trait Application: Any + Send {
+    /// The device got power, or its controller was reset: forget all that does not survive that. The
+    /// state is INIT, the registers are as after power on.
+    fn power_on(&mut self, pdi: &mut dyn Pdi) {
+        let _ = pdi;
+    }
+
+    /// A MainDevice asks for another state. To check: mailboxes before PREOP, process data before SAFEOP,
+    /// outputs before OP. A change downwards should be accepted.
+    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision;
+
+    /// A state stands: asked for and accepted, or left unasked. `from` and `to` are never equal.
+    fn changed(&mut self, from: State, to: State, pdi: &mut dyn Pdi) {
+        let _ = (from, to, pdi);
+    }
+
+    /// A message came, as long as the mailbox is, with its header. It is handed over only while
+    /// [`Pdi::room`] is at least 1; until then the mailbox stays full and the MainDevice waits.
+    fn mailbox(&mut self, message: &[u8], pdi: &mut dyn Pdi) {
+        let _ = (message, pdi);
+    }
+
+    /// A MainDevice has written a buffer of outputs whole.
+    fn outputs_written(&mut self, sync_manager: u8, pdi: &mut dyn Pdi) {
+        let _ = (sync_manager, pdi);
+    }
+
+    /// A MainDevice has read a buffer of inputs whole.
+    fn inputs_read(&mut self, sync_manager: u8, pdi: &mut dyn Pdi) {
+        let _ = (sync_manager, pdi);
+    }
+
+    /// The sync unit pulsed.
+    fn sync(&mut self, signal: Signal, pdi: &mut dyn Pdi) {
+        let _ = (signal, pdi);
+    }
+
+    /// Outputs did not come in time. What most devices do: in OP, fall back to SAFEOP.
+    fn watchdog_expired(&mut self, pdi: &mut dyn Pdi) {
+        if pdi.state() == State::Op {
+            pdi.leave(State::SafeOp, AlStatusCode::WATCHDOG);
+        }
+    }
+
+    /// When [`run`](Self::run) wants to be called next; asked after every other call. A time that is past
+    /// means as soon as possible, but never twice at one time.
+    fn next_run(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time that [`next_run`](Self::next_run) gave has come. [`Pdi::now`] may be later, where nobody
+    /// looked in between, and never is earlier.
+    fn run(&mut self, pdi: &mut dyn Pdi) {
+        let _ = pdi;
+    }
+
+    /// Something inside fails, by a script or a user's command: emit an emergency with that code, go to
+    /// the state of fault, whatever the device does. Codes are CiA 402's and CiA 301's; 0 is the end of
+    /// the failure.
+    fn fail(&mut self, code: u16, pdi: &mut dyn Pdi) {
+        let _ = (code, pdi);
+    }
+
+    /// What the device tells when its identification is asked for by AL control, as by its switches;
+    /// `None` where it does not.
+    fn identification(&self) -> Option<u16> {
+        None
+    }
+}
+
+/// A device without process data, mailbox or wishes: a coupler.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passive;
+
+impl Application for Passive {
+    fn change(&mut self, _change: Change, _pdi: &mut dyn Pdi) -> Decision {
+        Decision::Accept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_is_where_something_new_works() {
+        let change = |from, to| Change { from, to };
+        assert!(change(State::Init, State::Bootstrap).goes_up());
+        assert!(change(State::SafeOp, State::Op).goes_up());
+        assert!(!change(State::Op, State::PreOp).goes_up());
+        assert!(!change(State::Bootstrap, State::Init).goes_up());
+    }
+}

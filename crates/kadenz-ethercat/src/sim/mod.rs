@@ -1,0 +1,18 @@
+//! A virtual segment: SubDevices on a wire that is memory.
+//!
+//! - [`Application`] is what a device does behind its controller, [`Pdi`] what it sees of the controller.
+//! - [`Hardware`] says what kind of controller it has.
+//! - [`Time`] is the segment's own clock; the caller says what time it is.
+//!
+//! All of it is sans-IO and deterministic: the same frames at the same times with the same seeds give
+//! the same answers.
+
+mod application;
+mod hardware;
+mod time;
+
+pub use application::{
+    AccessError, Application, Change, Decision, Model, Passive, Pdi, SendError, Signal,
+};
+pub use hardware::{Hardware, PortKind};
+pub use time::Time;

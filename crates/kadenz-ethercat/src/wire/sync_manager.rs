@@ -1,0 +1,240 @@
+//! SyncManagers: who may use which part of the process memory, and when (ETG.1000.4, table 58).
+
+/// Offset of the control byte in a SyncManager's registers.
+pub const CONTROL: u16 = 4;
+/// Offset of the status byte.
+pub const STATUS: u16 = 5;
+/// Offset of the byte that the MainDevice activates it by.
+pub const ACTIVATE: u16 = 6;
+/// Offset of the byte that the application governs it by.
+pub const PDI_CONTROL: u16 = 7;
+
+/// How a SyncManager guards its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Three buffers: either side always has one; the newest value wins.
+    Buffered,
+    /// One buffer: written, then read, then written.
+    Mailbox,
+}
+
+/// Who writes and who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The MainDevice reads: inputs, and mailboxes of answers.
+    Read,
+    /// The MainDevice writes: outputs, and mailboxes of requests.
+    Write,
+}
+
+/// A SyncManager's control byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Control(pub u8);
+
+impl Control {
+    /// A mailbox that the MainDevice writes, as SubDevices propose it.
+    pub const MAILBOX_OUT: Self = Self(0x26);
+    /// A mailbox that the MainDevice reads.
+    pub const MAILBOX_IN: Self = Self(0x22);
+    /// Outputs, with the watchdog.
+    pub const OUTPUTS: Self = Self(0x64);
+    /// Inputs.
+    pub const INPUTS: Self = Self(0x20);
+
+    /// The mode; `None` for the two numbers that are none.
+    #[must_use]
+    pub const fn mode(self) -> Option<Mode> {
+        match self.0 & 0x03 {
+            0 => Some(Mode::Buffered),
+            2 => Some(Mode::Mailbox),
+            _ => None,
+        }
+    }
+
+    /// The direction; `None` for the two numbers that are none.
+    #[must_use]
+    pub const fn direction(self) -> Option<Direction> {
+        match self.0 >> 2 & 0x03 {
+            0 => Some(Direction::Read),
+            1 => Some(Direction::Write),
+            _ => None,
+        }
+    }
+
+    /// Whether an access of the MainDevice raises the MainDevice's event.
+    #[must_use]
+    pub const fn raises_main_event(self) -> bool {
+        self.0 & 0x10 != 0
+    }
+
+    /// Whether an access raises the application's event.
+    #[must_use]
+    pub const fn raises_application_event(self) -> bool {
+        self.0 & 0x20 != 0
+    }
+
+    /// Whether a write feeds the process data watchdog.
+    #[must_use]
+    pub const fn feeds_watchdog(self) -> bool {
+        self.0 & 0x40 != 0
+    }
+}
+
+/// A SyncManager's status byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Status(pub u8);
+
+impl Status {
+    /// Set when the buffer was written whole, until its first byte is read.
+    pub const WRITTEN: u8 = 1 << 0;
+    /// Set when the buffer was read whole, until its first byte is written.
+    pub const READ: u8 = 1 << 1;
+    /// The mailbox is full.
+    pub const FULL: u8 = 1 << 3;
+    /// Bits 4 and 5: which buffer was written last; 3 for none yet.
+    pub const NOTHING_WRITTEN: u8 = 3 << 4;
+
+    /// Whether the mailbox holds a message.
+    #[must_use]
+    pub const fn full(self) -> bool {
+        self.0 & Self::FULL != 0
+    }
+
+    /// Which of three buffers was written last.
+    #[must_use]
+    pub const fn last_buffer(self) -> Option<u8> {
+        match self.0 >> 4 & 3 {
+            3 => None,
+            it => Some(it),
+        }
+    }
+}
+
+/// A SyncManager as it stands in eight bytes of registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SyncManager {
+    /// Where its memory begins.
+    pub start: u16,
+    /// Bytes of one buffer. Buffered, two more lie behind the first.
+    pub length: u16,
+    /// Mode, direction, events.
+    pub control: Control,
+    /// What happened; read only.
+    pub status: Status,
+    /// Bit 0 activates; bit 1 asks for the last message again by its change.
+    pub activate: u8,
+    /// Bit 0: the application has deactivated it; bit 1 answers the repeat request.
+    pub pdi_control: u8,
+}
+
+impl SyncManager {
+    /// Bit of `activate`: it works.
+    pub const ACTIVE: u8 = 1 << 0;
+    /// Bit of `activate`: its change asks for the last message again.
+    pub const REPEAT: u8 = 1 << 1;
+    /// Bit of `pdi_control`: the application keeps it from working.
+    pub const DEACTIVATED: u8 = 1 << 0;
+    /// Bit of `pdi_control`: equals the repeat bit when the message lies there again.
+    pub const REPEATED: u8 = 1 << 1;
+
+    /// An active one.
+    #[must_use]
+    pub const fn new(start: u16, length: u16, control: Control) -> Self {
+        Self {
+            start,
+            length,
+            control,
+            status: Status(0),
+            activate: Self::ACTIVE,
+            pdi_control: 0,
+        }
+    }
+
+    /// Reads the registers.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 8]) -> Self {
+        Self {
+            start: u16::from_le_bytes([bytes[0], bytes[1]]),
+            length: u16::from_le_bytes([bytes[2], bytes[3]]),
+            control: Control(bytes[4]),
+            status: Status(bytes[5]),
+            activate: bytes[6],
+            pdi_control: bytes[7],
+        }
+    }
+
+    /// What stands in the registers.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 8] {
+        let [start_low, start_high] = self.start.to_le_bytes();
+        let [length_low, length_high] = self.length.to_le_bytes();
+        [
+            start_low,
+            start_high,
+            length_low,
+            length_high,
+            self.control.0,
+            self.status.0,
+            self.activate,
+            self.pdi_control,
+        ]
+    }
+
+    /// Whether it works.
+    #[must_use]
+    pub const fn active(self) -> bool {
+        self.activate & Self::ACTIVE != 0 && self.pdi_control & Self::DEACTIVATED == 0
+    }
+
+    /// The byte behind its first buffer; more than 16 bits where it reaches over the memory's end.
+    #[must_use]
+    pub const fn end(self) -> u32 {
+        self.start as u32 + self.length as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_usual_four_say_what_they_are() {
+        let of = |control: Control| (control.mode(), control.direction());
+        assert_eq!(
+            of(Control::MAILBOX_OUT),
+            (Some(Mode::Mailbox), Some(Direction::Write))
+        );
+        assert_eq!(
+            of(Control::MAILBOX_IN),
+            (Some(Mode::Mailbox), Some(Direction::Read))
+        );
+        assert_eq!(
+            of(Control::OUTPUTS),
+            (Some(Mode::Buffered), Some(Direction::Write))
+        );
+        assert_eq!(
+            of(Control::INPUTS),
+            (Some(Mode::Buffered), Some(Direction::Read))
+        );
+        assert!(Control::OUTPUTS.feeds_watchdog() && !Control::INPUTS.feeds_watchdog());
+        assert_eq!(of(Control(0x0F)), (None, None));
+    }
+
+    #[test]
+    fn registers_lie_where_the_standard_says() {
+        let mailbox = SyncManager::new(0x1000, 0x80, Control::MAILBOX_OUT);
+        assert_eq!(
+            mailbox.to_bytes(),
+            [0x00, 0x10, 0x80, 0x00, 0x26, 0x00, 0x01, 0x00]
+        );
+        assert_eq!(mailbox.end(), 0x1080);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written_the_same(bytes: [u8; 8]) {
+            prop_assert_eq!(SyncManager::from_bytes(bytes).to_bytes(), bytes);
+        }
+    }
+}
