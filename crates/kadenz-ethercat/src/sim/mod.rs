@@ -1,6 +1,7 @@
 //! A virtual segment: SubDevices on a wire that is memory.
 //!
 //! - [`Application`] is what a device does behind its controller, [`Pdi`] what it sees of the controller.
+//! - [`Controller`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
 //! - [`Hardware`] says what kind of controller it has.
 //! - [`Time`] is the segment's own clock; the caller says what time it is.
 //!
@@ -8,11 +9,15 @@
 //! the same answers.
 
 mod application;
+mod controller;
 mod hardware;
+mod random;
 mod time;
 
 pub use application::{
     AccessError, Application, Change, Decision, Model, Passive, Pdi, SendError, Signal,
 };
+pub use controller::{Arrival, Controller, Settings};
 pub use hardware::{Hardware, PortKind};
+pub use random::Random;
 pub use time::Time;

@@ -1,0 +1,196 @@
+//! The controller without its application: registers, memory, and what they set going.
+
+use super::clock::Clock;
+use super::guard::Guards;
+use super::mapping::Mapping;
+use super::memory::Memory;
+use super::outbox::Outbox;
+use super::settings::Settings;
+use super::sii::Sii;
+use super::sync::SyncUnit;
+use super::watchdog::Watchdog;
+use crate::sim::{Hardware, Time};
+use crate::wire::{AlStatus, AlStatusCode, DlControl, State, register};
+
+/// What a frame changed that others must look at when it has passed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Marks {
+    /// AL control was written.
+    pub(super) al_control: bool,
+    /// The device is found otherwise now: its addresses or its FMMUs changed.
+    pub(super) index: bool,
+    /// DL control was written: ports may open or close.
+    pub(super) ports: bool,
+    /// A reset is asked for.
+    pub(super) reset: bool,
+}
+
+/// When a frame came to the processing unit, and when to each port; [`Time::NEVER`] where it did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// At the processing unit: when its first bit came.
+    pub unit: Time,
+    /// From outside into each port.
+    pub ports: [Time; 4],
+}
+
+impl Arrival {
+    /// At port 0 alone, as of a lone device.
+    #[must_use]
+    pub const fn at(time: Time) -> Self {
+        Self {
+            unit: time,
+            ports: [time, Time::NEVER, Time::NEVER, Time::NEVER],
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Chip {
+    pub(super) hardware: Hardware,
+    pub(super) settings: Settings,
+    pub(super) memory: Memory,
+    pub(super) guards: Guards,
+    pub(super) mapping: Mapping,
+    pub(super) clock: Clock,
+    pub(super) sync: SyncUnit,
+    pub(super) sii: Sii,
+    pub(super) watchdog: Watchdog,
+    pub(super) outbox: Outbox,
+    pub(super) marks: Marks,
+    pub(super) now: Time,
+    pub(super) state: State,
+    pub(super) error: bool,
+    /// A change that the application has not decided yet.
+    pub(super) asked: Option<State>,
+    pub(super) settled: Option<Result<(), AlStatusCode>>,
+    /// States that the application left unasked and has not been told of.
+    pub(super) left: Option<(State, State)>,
+    /// How much of the word RES has been written to the reset register.
+    pub(super) reset_word: usize,
+}
+
+impl Chip {
+    pub(super) fn new(hardware: Hardware, sii: Vec<u8>, settings: Settings, now: Time) -> Self {
+        Self {
+            memory: Memory::new(hardware.ram_kib),
+            guards: Guards::new(&hardware),
+            mapping: Mapping::new(&hardware),
+            clock: Clock::new(0, 0, now),
+            sync: SyncUnit::new(),
+            sii: Sii::new(sii, hardware.sii_read >= 8, &settings),
+            watchdog: Watchdog::new(),
+            outbox: Outbox::default(),
+            marks: Marks::default(),
+            now,
+            state: State::Init,
+            error: false,
+            asked: None,
+            settled: None,
+            left: None,
+            reset_word: 0,
+            hardware,
+            settings,
+        }
+    }
+
+    /// As after power on.
+    pub(super) fn reset(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.memory.clear();
+        self.guards.reset();
+        self.mapping.reset();
+        self.outbox.clear();
+        self.sync = SyncUnit::new();
+        let drift = (self.settings.drift_ppm * 1_000.0) as i64;
+        self.clock = Clock::new(drift, self.settings.clock_start, self.now);
+        self.sii.reset();
+        self.memory
+            .set(register::TYPE, &self.hardware.information());
+        self.memory
+            .set(register::DL_CONTROL, &DlControl::POWER_ON.0.to_le_bytes());
+        self.watchdog.reset(&mut self.memory);
+        self.memory.set_u16(register::DC_SPEED_START, 0x1000);
+        self.memory.set_u16(register::DC_FILTER, 0x0C04);
+        self.sii.load(&mut self.memory);
+        (self.asked, self.settled, self.left) = (None, None, None);
+        self.reset_word = 0;
+        self.marks = Marks {
+            index: true,
+            ports: true,
+            ..Marks::default()
+        };
+        self.state = State::Init;
+        self.show(None);
+    }
+
+    /// Shows the state, with the error bit and a code where there is one.
+    pub(super) fn show(&mut self, error: Option<AlStatusCode>) {
+        self.error = error.is_some();
+        let status = AlStatus::new(self.state, self.error).0;
+        if self.memory.u16(register::AL_STATUS) != status {
+            let events = self.memory.u16(register::ECAT_EVENT) | AL_EVENT;
+            self.memory.set_u16(register::ECAT_EVENT, events);
+        }
+        self.memory.set_u16(register::AL_STATUS, status);
+        self.memory
+            .set_u16(register::AL_STATUS_CODE, error.map_or(0, |it| it.0));
+    }
+
+    /// Whether the controller copies the state asked for, because there is no firmware.
+    pub(super) fn emulates(&self) -> bool {
+        self.memory.u16(register::PDI_CONTROL) & 1 << 8 != 0
+    }
+
+    /// Events that a passing datagram takes along.
+    pub(super) fn events(&self) -> u16 {
+        self.memory.u16(register::ECAT_EVENT) & self.memory.u16(register::ECAT_EVENT_MASK)
+    }
+
+    /// When something happens of its own.
+    pub(super) fn due(&self) -> Time {
+        self.sii
+            .due()
+            .min(self.watchdog.due())
+            .min(self.sync.due())
+            .min(self.delivery_due())
+    }
+
+    fn delivery_due(&self) -> Time {
+        match self.guards.answers() {
+            Some((number, _)) if !Guards::full(&self.memory, number) => self.outbox.due(),
+            _ => Time::NEVER,
+        }
+    }
+
+    /// Puts the next message into an empty mailbox.
+    pub(super) fn deliver(&mut self) {
+        if self.delivery_due() > self.now {
+            return;
+        }
+        if let Some((number, _)) = self.guards.answers()
+            && let Some(message) = self.outbox.pop(self.now)
+        {
+            self.guards.fill(&mut self.memory, number, message);
+        }
+    }
+
+    /// The MainDevice lost a message and asks for it again; answers by its own bit.
+    pub(super) fn repeat(&mut self, number: usize) {
+        let asked = Guards::settings(&self.memory, number);
+        let answers = self.guards.answers().is_some_and(|it| it.0 == number);
+        if answers
+            && !asked.status.full()
+            && let Some(last) = self.outbox.last()
+        {
+            self.guards.fill(&mut self.memory, number, last);
+        }
+        let control = asked.pdi_control & !2 | asked.activate & 2;
+        self.guards
+            .set_pdi_control(&mut self.memory, number, control);
+    }
+}
+
+/// Bits of the MainDevice's event register.
+pub(super) const DL_EVENT: u16 = 1 << 2;
+pub(super) const AL_EVENT: u16 = 1 << 3;

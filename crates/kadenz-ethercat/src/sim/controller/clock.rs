@@ -1,0 +1,185 @@
+//! Distributed clocks: the local clock, its drift, and the loop that makes it follow the reference.
+//!
+//! The controller's clock counts local time. System time is local time plus the offset of register
+//! 0x0920. A write of the reference's time to 0x0910 is compared with the own system time less the delay
+//! of register 0x0928, and the clock runs slower or faster by what it finds. The loop is a proportional
+//! and an integral part; real controllers differ in numbers, not in kind.
+
+use super::memory::Memory;
+use crate::sim::Time;
+use crate::wire::register;
+
+/// Most that the loop makes the clock faster or slower, in parts per billion.
+const MOST_SLEW: i64 = 500_000;
+
+/// A part of the difference that is taken away until the next write is expected.
+const PROPORTIONAL: i64 = 8;
+
+/// A part of the difference by which the rate is corrected for good.
+const INTEGRAL: i64 = 64;
+
+const BILLION: i128 = 1_000_000_000;
+
+/// A clock that runs wrongly, and is corrected.
+#[derive(Debug)]
+pub(super) struct Clock {
+    /// How much faster than the segment's time the oscillator runs, in parts per billion.
+    drift: i64,
+    /// The loop's correction, in parts per billion: the part that stays.
+    rate: i64,
+    /// The part that takes away the present difference, and for how many nanoseconds.
+    slew: i64,
+    slew_span: u64,
+    /// From here `local` is counted on.
+    anchor: Time,
+    local: u64,
+    /// When the reference's time was last written.
+    fed: Option<Time>,
+    /// Mean difference to the reference, in ns times 16; positive where this clock is ahead.
+    difference: i64,
+}
+
+impl Clock {
+    pub(super) fn new(drift: i64, start: u64, now: Time) -> Self {
+        Self {
+            drift: drift.clamp(-MOST_SLEW, MOST_SLEW),
+            rate: 0,
+            slew: 0,
+            slew_span: 0,
+            anchor: now,
+            local: start,
+            fed: None,
+            difference: 0,
+        }
+    }
+
+    /// Local time at a time of the segment that is not before the last write.
+    pub(super) fn local(&self, at: Time) -> u64 {
+        let elapsed = at.since(self.anchor);
+        let gained = (i128::from(elapsed) * i128::from(self.drift + self.rate)
+            + i128::from(elapsed.min(self.slew_span)) * i128::from(self.slew))
+            / BILLION;
+        self.local
+            .wrapping_add(elapsed)
+            .wrapping_add(gained as i64 as u64)
+    }
+
+    /// When the segment's time is, by what is known now, that the local time is `local`; `None` where
+    /// that is past.
+    pub(super) fn when(&self, local: u64, now: Time) -> Option<Time> {
+        let ahead = local.wrapping_sub(self.local(now)) as i64;
+        let ahead = u64::try_from(ahead).ok()?;
+        let span = i128::from(ahead) * BILLION / (BILLION + i128::from(self.drift + self.rate));
+        let about = now.after(u64::try_from(span).unwrap_or(u64::MAX));
+        // The slew, which may end in between, is left over.
+        let short = local.wrapping_sub(self.local(about)) as i64;
+        Some(Time(about.0.saturating_add_signed(short)).max(now))
+    }
+
+    fn anchor_at(&mut self, now: Time) {
+        self.local = self.local(now);
+        self.slew_span = self.slew_span.saturating_sub(now.since(self.anchor));
+        self.anchor = self.anchor.max(now);
+    }
+
+    /// The reference's time came; `ahead` is how far this clock is before it, in ns.
+    pub(super) fn feed(&mut self, ahead: i64, filter: u8, now: Time) {
+        self.anchor_at(now);
+        let bounded = ahead.clamp(-(1 << 40), 1 << 40);
+        self.difference += (bounded * 16 - self.difference) >> filter.min(8);
+        let since = self.fed.replace(now).map_or(0, |fed| now.since(fed));
+        if since == 0 {
+            return;
+        }
+        let error = (i128::from(bounded) * BILLION / i128::from(since)) as i64;
+        let limited = |value: i64| value.clamp(-MOST_SLEW, MOST_SLEW);
+        self.slew = limited(-error / PROPORTIONAL);
+        self.slew_span = since;
+        self.rate = limited(self.rate - limited(error) / INTEGRAL);
+    }
+
+    /// The loop begins anew, as by a write to register 0x0930.
+    pub(super) fn reset_loop(&mut self, now: Time) {
+        self.anchor_at(now);
+        self.slew = 0;
+        self.fed = None;
+        self.difference = 0;
+    }
+
+    /// Register 0x092C: sign and magnitude; the sign is set where this clock is behind.
+    pub(super) fn difference(&self) -> u32 {
+        let mean = self.difference / 16;
+        let magnitude = mean.unsigned_abs().min(0x7FFF_FFFF) as u32;
+        magnitude | u32::from(mean < 0) << 31
+    }
+
+    /// Another drift from now on, in parts per billion: a cold or a warm oscillator.
+    pub(super) fn set_drift(&mut self, drift: i64, now: Time) {
+        self.anchor_at(now);
+        self.drift = drift.clamp(-MOST_SLEW, MOST_SLEW);
+    }
+
+    /// System time: local time and the offset in the registers.
+    pub(super) fn system(&self, memory: &Memory, at: Time) -> u64 {
+        self.local(at).wrapping_add(memory.u64(register::DC_OFFSET))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_drifts_by_what_it_is_told() {
+        let fast = Clock::new(50_000, 1_000, Time::ZERO);
+        assert_eq!(fast.local(Time(1_000_000_000)), 1_000_050_000 + 1_000);
+        let slow = Clock::new(-50_000, 0, Time::ZERO);
+        assert_eq!(slow.local(Time(1_000_000_000)), 999_950_000);
+    }
+
+    #[test]
+    fn a_time_ahead_is_met_within_a_nanosecond_and_the_past_never() {
+        let clock = Clock::new(123_456, 77, Time(500));
+        let target = clock.local(Time(1_000_000_500));
+        let when = clock.when(target, Time(1_000)).unwrap();
+        assert!(clock.local(when).abs_diff(target) <= 1);
+        assert_eq!(clock.when(76, Time(1_000)), None);
+    }
+
+    /// Fed each millisecond, it is within 20 ns of the reference after a second, with any drift that the
+    /// loop can hold and a wrong start of some microseconds.
+    #[test]
+    fn the_loop_takes_drift_and_difference_away() {
+        for (drift, start) in [(100_000, 0), (-100_000, 3_000), (20_000, -5_000_i64 as u64)] {
+            let mut clock = Clock::new(drift, start, Time::ZERO);
+            let mut worst = 0;
+            for step in 1..2_000 {
+                let now = Time(step * 1_000_000);
+                let ahead = clock.local(now).wrapping_sub(now.0) as i64;
+                if step > 1_000 {
+                    worst = worst.max(ahead.abs());
+                }
+                clock.feed(ahead, 4, now);
+            }
+            assert!(worst <= 20, "{drift} ppb: {worst} ns");
+        }
+    }
+
+    #[test]
+    fn hostile_times_do_not_break_the_loop() {
+        let mut clock = Clock::new(0, u64::MAX - 5, Time::ZERO);
+        for (step, ahead) in [i64::MAX, i64::MIN, 0, i64::MIN, 1].into_iter().enumerate() {
+            clock.feed(ahead, 255, Time(step as u64));
+            let _ = (clock.difference(), clock.local(Time(u64::MAX)));
+        }
+    }
+
+    #[test]
+    fn the_register_has_a_sign_and_a_magnitude() {
+        let mut clock = Clock::new(0, 0, Time::ZERO);
+        clock.feed(-160, 0, Time(10));
+        assert_eq!(clock.difference(), 0x8000_0000 | 160);
+        clock.feed(160, 0, Time(20));
+        assert_eq!(clock.difference(), 160);
+    }
+}

@@ -1,0 +1,166 @@
+//! Registers and process memory as bytes, and which of them a MainDevice may write.
+
+use crate::wire::register;
+
+/// First address that a SyncManager may guard: digital outputs live in registers.
+pub(super) const GUARDED: u16 = 0x0F00;
+
+/// 4 KiB of registers, and the process memory behind them.
+#[derive(Debug)]
+pub(super) struct Memory {
+    bytes: Box<[u8]>,
+}
+
+impl Memory {
+    pub(super) fn new(ram_kib: u8) -> Self {
+        let ram = usize::from(ram_kib.min(60)) * 1024;
+        Self {
+            bytes: vec![0; usize::from(register::RAM) + ram].into_boxed_slice(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.fill(0);
+    }
+
+    /// The byte behind the last.
+    pub(super) fn end(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    /// The caller has checked that `start` and `length` are inside.
+    pub(super) fn at(&self, start: u32, length: usize) -> &[u8] {
+        &self.bytes[start as usize..start as usize + length]
+    }
+
+    /// The caller has checked that `start` and `length` are inside.
+    pub(super) fn at_mut(&mut self, start: u32, length: usize) -> &mut [u8] {
+        &mut self.bytes[start as usize..start as usize + length]
+    }
+
+    pub(super) fn array<const N: usize>(&self, register: u16) -> [u8; N] {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(self.at(register.into(), N));
+        bytes
+    }
+
+    pub(super) fn u8(&self, register: u16) -> u8 {
+        self.bytes[usize::from(register)]
+    }
+
+    pub(super) fn u16(&self, register: u16) -> u16 {
+        u16::from_le_bytes(self.array(register))
+    }
+
+    pub(super) fn u32(&self, register: u16) -> u32 {
+        u32::from_le_bytes(self.array(register))
+    }
+
+    pub(super) fn u64(&self, register: u16) -> u64 {
+        u64::from_le_bytes(self.array(register))
+    }
+
+    pub(super) fn set(&mut self, register: u16, bytes: &[u8]) {
+        self.at_mut(register.into(), bytes.len())
+            .copy_from_slice(bytes);
+    }
+
+    pub(super) fn set_u8(&mut self, register: u16, value: u8) {
+        self.bytes[usize::from(register)] = value;
+    }
+
+    pub(super) fn set_u16(&mut self, register: u16, value: u16) {
+        self.set(register, &value.to_le_bytes());
+    }
+
+    /// A counter of events that stays at its end.
+    pub(super) fn count(&mut self, register: u16) {
+        let value = &mut self.bytes[usize::from(register)];
+        *value = value.saturating_add(1);
+    }
+}
+
+/// Registers that a MainDevice writes, as first and last byte.
+const WRITABLE: [(u16, u16); 24] = [
+    (0x0010, 0x0011),
+    (0x0020, 0x0021),
+    (0x0030, 0x0031),
+    (0x0040, 0x0041),
+    (0x0100, 0x0103),
+    (0x0108, 0x0109),
+    (0x0120, 0x0121),
+    (0x0200, 0x0201),
+    (0x0300, 0x030D),
+    (0x0310, 0x0313),
+    (0x0400, 0x0401),
+    (0x0410, 0x0411),
+    (0x0420, 0x0421),
+    (0x0442, 0x0443),
+    (0x0500, 0x0500),
+    (0x0502, 0x050F),
+    (0x0600, 0x06FF),
+    (0x0800, 0x087F),
+    (0x0900, 0x0903),
+    (0x0910, 0x0917),
+    (0x0920, 0x092B),
+    (0x0930, 0x0935),
+    (0x0980, 0x09AF),
+    (0x0F00, 0x0FFF),
+];
+
+/// Bits of one register that hold [`WRITABLE`], for a look-up of a constant time.
+const MAP: [u64; 64] = {
+    let mut map = [0; 64];
+    let mut at = 0;
+    while at < WRITABLE.len() {
+        let (mut register, last) = WRITABLE[at];
+        while register <= last {
+            map[register as usize / 64] |= 1 << (register % 64);
+            register += 1;
+        }
+        at += 1;
+    }
+    map
+};
+
+/// Whether a MainDevice may write a register.
+pub(super) fn writable(register: u16) -> bool {
+    if (0x0982..0x0990).contains(&register) {
+        return false;
+    }
+    let managers = register::SYNC_MANAGER..register::SYNC_MANAGER + 0x80;
+    if managers.contains(&register) && matches!(register % 8, 5 | 7) {
+        return false;
+    }
+    MAP.get(usize::from(register) / 64)
+        .is_some_and(|word| word & 1 << (register % 64) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_tells_is_not_written() {
+        for tells in [
+            0x0000, 0x0008, 0x0012, 0x0110, 0x0130, 0x0210, 0x0805, 0x0807, 0x092C, 0x0982, 0x1000,
+        ] {
+            assert!(!writable(tells), "{tells:04X}");
+        }
+        for obeys in [
+            0x0010, 0x0103, 0x0120, 0x0502, 0x060C, 0x0806, 0x0910, 0x0981, 0x09A4,
+        ] {
+            assert!(writable(obeys), "{obeys:04X}");
+        }
+    }
+
+    #[test]
+    fn a_counter_stops_at_its_end() {
+        let mut memory = Memory::new(1);
+        for _ in 0..300 {
+            memory.count(register::LOST_LINKS);
+        }
+        assert_eq!(memory.u8(register::LOST_LINKS), 255);
+        assert_eq!(memory.end(), 0x1400);
+    }
+}

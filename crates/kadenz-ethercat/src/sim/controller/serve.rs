@@ -1,0 +1,143 @@
+//! A datagram at one controller.
+
+use std::ops::Range;
+
+use super::{Arrival, Controller};
+use crate::wire::{Address, Command, DatagramMut, LONGEST_FRAME, register};
+
+/// What a datagram is to a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sim) enum Role {
+    /// It is the one that is meant.
+    Meant,
+    /// It is one of many: all of a broadcast, or those that a multiple write passes.
+    OneOfMany,
+}
+
+impl Controller {
+    /// Passes a datagram as a lone device on a wire does, and lets nothing else happen: neither what is
+    /// due nor what the application does with it. A segment does the same, faster.
+    pub fn pass(&mut self, datagram: &mut DatagramMut<'_>, arrival: &Arrival) {
+        use crate::wire::Addressing;
+        let Some(command) = datagram.command() else {
+            return;
+        };
+        let address = datagram.address();
+        datagram.add_events(self.events());
+        let multiple = matches!(command, Command::Armw | Command::Frmw);
+        let role = match command.addressing() {
+            Addressing::None => None,
+            Addressing::Logical => {
+                let grown = self.serve_logical(command, address.raw(), datagram.data);
+                return datagram.count(grown);
+            }
+            Addressing::Broadcast => Some(Role::OneOfMany),
+            Addressing::Position if address.device() == 0 => Some(Role::Meant),
+            Addressing::Configured if self.is(address.device()) => Some(Role::Meant),
+            _ => multiple.then_some(Role::OneOfMany),
+        };
+        if matches!(
+            command.addressing(),
+            Addressing::Position | Addressing::Broadcast
+        ) {
+            datagram.set_address(address.passed());
+        }
+        if let Some(role) = role {
+            let grown = self.serve(command, role, address, datagram.data, arrival);
+            datagram.count(grown);
+        }
+    }
+
+    /// Does what a datagram asks by registers; gives what the working counter grows by.
+    pub(in crate::sim) fn serve(
+        &mut self,
+        command: Command,
+        role: Role,
+        address: Address,
+        data: &mut [u8],
+        arrival: &Arrival,
+    ) -> u16 {
+        use Command::{Armw, Brd, Brw, Bwr, Frmw};
+        let at = address.register();
+        let chip = &mut self.chip;
+        let grown = match (command, role) {
+            (Armw | Frmw, Role::OneOfMany) | (Bwr, _) => u16::from(chip.write(at, data, arrival)),
+            (Armw | Frmw, Role::Meant) => u16::from(chip.read(at, data, false, arrival)),
+            (Brd, _) => u16::from(chip.read(at, data, true, arrival)),
+            (Brw, _) => self.exchange(at, data, true, arrival),
+            _ => match (command.reads(), command.writes()) {
+                (true, true) => self.exchange(at, data, false, arrival),
+                (true, false) => u16::from(chip.read(at, data, false, arrival)),
+                (false, true) => u16::from(chip.write(at, data, arrival)),
+                (false, false) => 0,
+            },
+        };
+        if command != Brd && self.chip.marks.index {
+            self.note_addresses();
+        }
+        grown
+    }
+
+    /// Reads and writes at once: what was there goes out, what came goes in.
+    fn exchange(&mut self, at: u16, data: &mut [u8], or: bool, arrival: &Arrival) -> u16 {
+        let mut copy = [0; LONGEST_FRAME];
+        let Some(came) = copy.get_mut(..data.len()) else {
+            return 0;
+        };
+        came.copy_from_slice(data);
+        let read = self.chip.read(at, data, or, arrival);
+        let written = self.chip.write(at, came, arrival);
+        u16::from(read) + 2 * u16::from(written)
+    }
+
+    /// Does what a logical datagram asks; gives what the working counter grows by.
+    pub(in crate::sim) fn serve_logical(
+        &mut self,
+        command: Command,
+        logical: u32,
+        data: &mut [u8],
+    ) -> u16 {
+        let chip = &mut self.chip;
+        chip.mapping
+            .serve(command, logical, data, &mut chip.memory, &mut chip.guards)
+    }
+
+    /// Whether a datagram by configured address means it.
+    pub(in crate::sim) fn is(&self, station: u16) -> bool {
+        self.addresses.contains(&Some(station))
+    }
+
+    /// Station address and, where it counts, alias.
+    pub(in crate::sim) fn addresses(&self) -> [Option<u16>; 2] {
+        self.addresses
+    }
+
+    pub(super) fn note_addresses(&mut self) {
+        let memory = &self.chip.memory;
+        let alias = memory.u16(register::STATION_ALIAS);
+        self.addresses = [
+            Some(memory.u16(register::STATION_ADDRESS)),
+            self.dl_control().alias().then_some(alias),
+        ];
+    }
+
+    /// The logical bytes among which all of its own are.
+    pub(in crate::sim) fn logical_hull(&self) -> Range<u64> {
+        self.chip.mapping.hull()
+    }
+
+    /// Events that a passing datagram takes along.
+    pub(in crate::sim) fn events(&self) -> u16 {
+        self.chip.events()
+    }
+
+    /// Whether it is found otherwise since the last call, by address or by FMMU; and whether its ports
+    /// are governed otherwise.
+    pub(in crate::sim) fn take_changes(&mut self) -> (bool, bool) {
+        let marks = &mut self.chip.marks;
+        (
+            std::mem::take(&mut marks.index),
+            std::mem::take(&mut marks.ports),
+        )
+    }
+}

@@ -1,0 +1,25 @@
+//! What differs between two devices of one model.
+
+/// How one device's controller is out of the ordinary. The default is a good device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// How much faster than true its oscillator runs, in parts per million; quartzes are within 100.
+    pub drift_ppm: f64,
+    /// Its clock's local time when it gets power, in ns.
+    pub clock_start: u64,
+    /// How long a read of the SII takes, in ns.
+    pub sii_read_ns: u64,
+    /// How long a write of the SII takes, in ns.
+    pub sii_write_ns: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            drift_ppm: 0.0,
+            clock_start: 0,
+            sii_read_ns: 50_000,
+            sii_write_ns: 2_000_000,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The SII: a memory behind the controller that the MainDevice reaches by four registers, slowly.
+
+use super::memory::Memory;
+use super::settings::Settings;
+use crate::sim::Time;
+use crate::wire::register::{SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA};
+
+/// Bits of register 0x0502.
+mod bits {
+    pub(super) const WRITE_ENABLE: u16 = 1 << 0;
+    pub(super) const READS_EIGHT: u16 = 1 << 6;
+    pub(super) const TWO_ADDRESS_BYTES: u16 = 1 << 7;
+    pub(super) const COMMAND: u16 = 7 << 8;
+    pub(super) const READ: u16 = 1 << 8;
+    pub(super) const WRITE: u16 = 2 << 8;
+    pub(super) const RELOAD: u16 = 4 << 8;
+    pub(super) const CHECKSUM_ERROR: u16 = 1 << 11;
+    pub(super) const NOT_LOADED: u16 = 1 << 12;
+    pub(super) const COMMAND_ERROR: u16 = 1 << 13;
+    pub(super) const WRITE_ERROR: u16 = 1 << 14;
+    pub(super) const BUSY: u16 = 1 << 15;
+}
+
+/// Words whose checksum tells whether the SII is sound.
+const CHECKED: usize = 14;
+
+/// The SII's memory and what is going on with it.
+#[derive(Debug)]
+pub(super) struct Sii {
+    image: Vec<u8>,
+    reads_eight: bool,
+    read_ns: u64,
+    write_ns: u64,
+    /// Until when it is busy.
+    done: Time,
+    sound: bool,
+}
+
+impl Sii {
+    pub(super) fn new(mut image: Vec<u8>, reads_eight: bool, settings: &Settings) -> Self {
+        image.truncate(512 * 1024);
+        Self {
+            image,
+            reads_eight,
+            read_ns: settings.sii_read_ns,
+            write_ns: settings.sii_write_ns,
+            done: Time::NEVER,
+            sound: false,
+        }
+    }
+
+    /// The bytes that are in it.
+    pub(super) fn image(&self) -> &[u8] {
+        &self.image
+    }
+
+    /// The same, for a user who spoils them.
+    pub(super) fn image_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.image
+    }
+
+    /// Whether the checksum was right when it was last loaded.
+    pub(super) fn sound(&self) -> bool {
+        self.sound
+    }
+
+    fn word(&self, at: usize) -> u16 {
+        let byte = |at| self.image.get(at).copied().unwrap_or(0xFF);
+        u16::from_le_bytes([byte(2 * at), byte(2 * at + 1)])
+    }
+
+    /// Loads what the controller itself is set up by: how the application is wired, the alias.
+    pub(super) fn load(&mut self, memory: &mut Memory) {
+        let head = self.image.get(..CHECKED);
+        self.sound = head.is_some_and(|it| checksum(it) == self.word(7) as u8);
+        if self.sound {
+            memory.set_u16(0x0140, self.word(0));
+            memory.set_u16(0x0150, self.word(1));
+            memory.set_u16(0x0982, self.word(2));
+            memory.set_u16(0x0152, self.word(3));
+            memory.set_u16(0x0012, self.word(4));
+        }
+        self.show(memory, 0);
+    }
+
+    fn show(&self, memory: &mut Memory, more: u16) {
+        let kind = bits::TWO_ADDRESS_BYTES
+            | if self.reads_eight {
+                bits::READS_EIGHT
+            } else {
+                0
+            };
+        let errors = if self.sound {
+            0
+        } else {
+            bits::CHECKSUM_ERROR | bits::NOT_LOADED
+        };
+        memory.set_u16(SII_CONTROL, kind | errors | more);
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.done = Time::NEVER;
+    }
+
+    /// When it is ready again; never where it is.
+    pub(super) fn due(&self) -> Time {
+        self.done
+    }
+
+    pub(super) fn advance(&mut self, memory: &mut Memory, now: Time) {
+        if now >= self.done {
+            self.done = Time::NEVER;
+            let control = memory.u16(SII_CONTROL) & !bits::BUSY;
+            memory.set_u16(SII_CONTROL, control);
+        }
+    }
+
+    /// Whether a MainDevice's write to 0x0502 and behind is taken: it owns the SII, which is not busy.
+    pub(super) fn accessible(&self, memory: &Memory) -> bool {
+        let ours =
+            memory.u8(SII_CONFIGURATION) & 1 == 0 && memory.u8(SII_CONFIGURATION + 1) & 1 == 0;
+        ours && self.done == Time::NEVER
+    }
+
+    /// A MainDevice wrote the control register, and perhaps address and data with it. The registers hold
+    /// what it wrote.
+    pub(super) fn obey(&mut self, memory: &mut Memory, now: Time) {
+        let wrote = memory.u16(SII_CONTROL);
+        let at = memory.u32(SII_ADDRESS) as usize;
+        let inside = at < self.image.len() / 2;
+        let (error, span) = match wrote & bits::COMMAND {
+            0 => return self.show(memory, 0),
+            bits::READ if inside => (0, self.read_ns),
+            bits::WRITE if wrote & bits::WRITE_ENABLE == 0 => (bits::WRITE_ERROR, 0),
+            bits::WRITE if inside => (0, self.write_ns),
+            bits::RELOAD => (0, self.read_ns),
+            _ => (bits::COMMAND_ERROR, self.read_ns),
+        };
+        match wrote & bits::COMMAND {
+            bits::READ if error == 0 => self.read(memory, at),
+            bits::WRITE if error == 0 => {
+                self.image[2 * at..2 * at + 2].copy_from_slice(&memory.array::<2>(SII_DATA));
+            }
+            bits::RELOAD => self.load(memory),
+            _ => {}
+        }
+        // The command stays to be seen after an error.
+        let command = if error == 0 { 0 } else { wrote & bits::COMMAND };
+        self.show(
+            memory,
+            command | error | if span > 0 { bits::BUSY } else { 0 },
+        );
+        self.done = if span > 0 {
+            now.after(span)
+        } else {
+            Time::NEVER
+        };
+    }
+
+    fn read(&self, memory: &mut Memory, at: usize) {
+        let words = if self.reads_eight { 4 } else { 2 };
+        for word in 0..words {
+            memory.set_u16(SII_DATA + 2 * word, self.word(at + usize::from(word)));
+        }
+    }
+}
+
+/// CRC-8 of polynomial 0x07 and start 0xFF, over the first seven words.
+fn checksum(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0xFF, |crc, byte| {
+        (0..8).fold(crc ^ byte, |crc: u8, _| {
+            crc << 1 ^ if crc & 0x80 != 0 { 0x07 } else { 0 }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sii(image: Vec<u8>) -> (Sii, Memory) {
+        let (mut sii, mut memory) = (Sii::new(image, true, &Settings::default()), Memory::new(1));
+        sii.load(&mut memory);
+        (sii, memory)
+    }
+
+    /// An SII with an alias and a vendor.
+    fn image() -> Vec<u8> {
+        let mut image = vec![0; 128];
+        image[8..10].copy_from_slice(&0x1234_u16.to_le_bytes());
+        image[14] = checksum(&image[..14]);
+        image[16..20].copy_from_slice(&2_u32.to_le_bytes());
+        image
+    }
+
+    fn order(sii: &mut Sii, memory: &mut Memory, control: u16, at: u32) {
+        memory.set_u16(SII_CONTROL, control);
+        memory.set(SII_ADDRESS, &at.to_le_bytes());
+        sii.obey(memory, Time::ZERO);
+    }
+
+    #[test]
+    fn a_read_takes_its_time_and_gives_eight_bytes() {
+        let (mut sii, mut memory) = sii(image());
+        assert!(sii.accessible(&memory));
+        order(&mut sii, &mut memory, bits::READ, 8);
+        assert!(!sii.accessible(&memory));
+        assert_ne!(memory.u16(SII_CONTROL) & bits::BUSY, 0);
+        let done = sii.due();
+        sii.advance(&mut memory, done);
+        assert_eq!(memory.u16(SII_CONTROL) & (bits::BUSY | bits::COMMAND), 0);
+        assert_eq!(memory.u64(SII_DATA), 2);
+    }
+
+    #[test]
+    fn a_write_needs_its_permission_and_an_address_inside() {
+        let (mut sii, mut memory) = sii(image());
+        memory.set_u16(SII_DATA, 0xBEEF);
+        order(&mut sii, &mut memory, bits::WRITE, 4);
+        assert_ne!(memory.u16(SII_CONTROL) & bits::WRITE_ERROR, 0);
+        assert_eq!(sii.word(4), 0x1234);
+        order(&mut sii, &mut memory, bits::WRITE | bits::WRITE_ENABLE, 4);
+        assert_eq!(sii.word(4), 0xBEEF);
+        order(&mut sii, &mut memory, bits::READ, 64);
+        assert_ne!(memory.u16(SII_CONTROL) & bits::COMMAND_ERROR, 0);
+    }
+
+    #[test]
+    fn the_alias_is_loaded_only_where_the_checksum_is_right() {
+        let (_, memory) = sii(image());
+        assert_eq!(memory.u16(0x0012), 0x1234);
+        let mut spoiled = image();
+        spoiled[9] ^= 1;
+        let (_, memory) = sii(spoiled);
+        assert_eq!(memory.u16(0x0012), 0);
+        assert_ne!(memory.u16(SII_CONTROL) & bits::CHECKSUM_ERROR, 0);
+    }
+}
