@@ -5,11 +5,15 @@
 //! and ETG.6010 (CiA 402); integers are little-endian throughout.
 
 mod address;
+pub mod cia402;
+pub mod coe;
 mod command;
 mod data_link;
 mod fmmu;
 mod frame;
+pub mod mailbox;
 pub mod register;
+pub mod sii;
 mod state;
 pub mod sync_manager;
 

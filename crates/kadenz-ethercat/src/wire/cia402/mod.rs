@@ -1,0 +1,102 @@
+//! Drives: CiA 402 over CoE (ETG.6010, IEC 61800-7-201): objects, the words that steer and tell, the
+//! state machine, modes of operation.
+
+mod machine;
+pub mod object;
+mod words;
+
+pub use machine::{Goal, Machine, Outcome};
+pub use words::{Controlword, DriveState, Statusword};
+
+/// What a drive controls (object 0x6060).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i8)]
+pub enum Mode {
+    /// Nothing chosen.
+    None = 0,
+    /// The drive plans the way to a position.
+    ProfilePosition = 1,
+    /// The drive plans the way to a velocity.
+    ProfileVelocity = 3,
+    /// The drive plans the way to a torque.
+    ProfileTorque = 4,
+    /// The drive looks for its home.
+    Homing = 6,
+    /// A position every cycle.
+    CyclicPosition = 8,
+    /// A velocity every cycle.
+    CyclicVelocity = 9,
+    /// A torque every cycle.
+    CyclicTorque = 10,
+}
+
+impl Mode {
+    /// Every mode, `None` with them.
+    pub const ALL: [Self; 8] = [
+        Self::None,
+        Self::ProfilePosition,
+        Self::ProfileVelocity,
+        Self::ProfileTorque,
+        Self::Homing,
+        Self::CyclicPosition,
+        Self::CyclicVelocity,
+        Self::CyclicTorque,
+    ];
+
+    /// The mode of that number, if there is one.
+    #[must_use]
+    pub fn from_number(number: i8) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.number() == number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> i8 {
+        self as i8
+    }
+
+    /// Its bit in object 0x6502, supported drive modes.
+    #[must_use]
+    pub const fn supported_bit(self) -> u32 {
+        match self {
+            Self::None => 0,
+            other => 1 << (other as i8 - 1),
+        }
+    }
+
+    /// Its short name, as in PP, CSP.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ProfilePosition => "PP",
+            Self::ProfileVelocity => "PV",
+            Self::ProfileTorque => "PT",
+            Self::Homing => "HM",
+            Self::CyclicPosition => "CSP",
+            Self::CyclicVelocity => "CSV",
+            Self::CyclicTorque => "CST",
+        }
+    }
+}
+
+/// Error codes (object 0x603F, and of emergencies).
+pub mod error_code {
+    /// Nothing is wrong.
+    pub const NONE: u16 = 0x0000;
+    /// Too much current for too long.
+    pub const OVERLOAD: u16 = 0x3230;
+    /// Too hot.
+    pub const TEMPERATURE: u16 = 0x4310;
+    /// The bus is silent.
+    pub const COMMUNICATION: u16 = 0x7500;
+    /// The axis is too far from where it should be.
+    pub const FOLLOWING_ERROR: u16 = 0x8611;
+    /// Too fast.
+    pub const OVERSPEED: u16 = 0x8400;
+    /// Somebody asked for a fault.
+    pub const EXTERNAL: u16 = 0x9000;
+}
+
+#[cfg(test)]
+mod tests;

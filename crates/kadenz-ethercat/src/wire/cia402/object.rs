@@ -1,0 +1,80 @@
+//! Indices of a drive's objects. Type and unit stand beside each.
+
+/// Last error, u16.
+pub const ERROR_CODE: u16 = 0x603F;
+/// What steers, u16; [`Controlword`](super::Controlword).
+pub const CONTROLWORD: u16 = 0x6040;
+/// What tells, u16; [`Statusword`](super::Statusword).
+pub const STATUSWORD: u16 = 0x6041;
+/// What a quick stop does, i16.
+pub const QUICK_STOP_OPTION: u16 = 0x605A;
+/// What a fault does, i16.
+pub const FAULT_REACTION_OPTION: u16 = 0x605E;
+/// Mode asked for, i8.
+pub const MODE: u16 = 0x6060;
+/// Mode that stands, i8.
+pub const MODE_DISPLAY: u16 = 0x6061;
+/// Position asked of the loop in increments, i32.
+pub const POSITION_DEMAND: u16 = 0x6062;
+/// Position in increments, i32.
+pub const POSITION: u16 = 0x6064;
+/// Following error that is a fault, in increments, u32.
+pub const FOLLOWING_ERROR_WINDOW: u16 = 0x6065;
+/// How long it must last in ms, u16.
+pub const FOLLOWING_ERROR_TIMEOUT: u16 = 0x6066;
+/// Distance that counts as reached, in increments, u32.
+pub const POSITION_WINDOW: u16 = 0x6067;
+/// Velocity asked of the loop in increments/s, i32.
+pub const VELOCITY_DEMAND: u16 = 0x606B;
+/// Velocity in increments/s, i32.
+pub const VELOCITY: u16 = 0x606C;
+/// Difference that counts as reached, in increments/s, u16.
+pub const VELOCITY_WINDOW: u16 = 0x606D;
+/// Torque wanted, in thousandths of the rated, i16.
+pub const TARGET_TORQUE: u16 = 0x6071;
+/// Limit of torque in thousandths of the rated, u16.
+pub const TORQUE_LIMIT: u16 = 0x6072;
+/// Rated torque in mNm, u32.
+pub const RATED_TORQUE: u16 = 0x6076;
+/// Torque in thousandths of the rated, i16.
+pub const TORQUE: u16 = 0x6077;
+/// Position wanted in increments, i32.
+pub const TARGET_POSITION: u16 = 0x607A;
+/// Where home is, in increments, i32.
+pub const HOME_OFFSET: u16 = 0x607C;
+/// Least (1) and greatest (2) position in increments, i32; both 0 for no limits.
+pub const SOFTWARE_POSITION_LIMITS: u16 = 0x607D;
+/// Greatest velocity of profiles in increments/s, u32.
+pub const MAX_PROFILE_VELOCITY: u16 = 0x607F;
+/// Velocity of a profile in increments/s, u32.
+pub const PROFILE_VELOCITY: u16 = 0x6081;
+/// Acceleration of a profile in increments/s2, u32.
+pub const PROFILE_ACCELERATION: u16 = 0x6083;
+/// Deceleration of a profile in increments/s2, u32.
+pub const PROFILE_DECELERATION: u16 = 0x6084;
+/// Deceleration of a quick stop in increments/s2, u32.
+pub const QUICK_STOP_DECELERATION: u16 = 0x6085;
+/// Increments of the encoder (1) a number of turns (2), u32.
+pub const ENCODER_RESOLUTION: u16 = 0x608F;
+/// How home is found, i8.
+pub const HOMING_METHOD: u16 = 0x6098;
+/// Velocities of homing in increments/s, u32.
+pub const HOMING_SPEEDS: u16 = 0x6099;
+/// Acceleration of homing in increments/s2, u32.
+pub const HOMING_ACCELERATION: u16 = 0x609A;
+/// Position added in the loop, in increments, i32.
+pub const POSITION_OFFSET: u16 = 0x60B0;
+/// Velocity added in the loop, in increments/s, i32.
+pub const VELOCITY_OFFSET: u16 = 0x60B1;
+/// Torque added in the loop, in thousandths of the rated, i16.
+pub const TORQUE_OFFSET: u16 = 0x60B2;
+/// The MainDevice's cycle: value (1, u8) and power of ten of a second (2, i8).
+pub const INTERPOLATION_TIME: u16 = 0x60C2;
+/// Following error in increments, i32.
+pub const FOLLOWING_ERROR: u16 = 0x60F4;
+/// Inputs of the drive, u32.
+pub const DIGITAL_INPUTS: u16 = 0x60FD;
+/// Velocity wanted in increments/s, i32.
+pub const TARGET_VELOCITY: u16 = 0x60FF;
+/// Modes that it has, a bit each, u32.
+pub const SUPPORTED_MODES: u16 = 0x6502;

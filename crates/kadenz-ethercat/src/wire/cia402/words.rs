@@ -1,0 +1,162 @@
+//! Controlword and statusword.
+
+/// State of a drive's power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DriveState {
+    /// It starts.
+    NotReadyToSwitchOn,
+    /// Started; no power may be switched on.
+    SwitchOnDisabled,
+    /// Power may be switched on.
+    ReadyToSwitchOn,
+    /// Power is on; nothing moves.
+    SwitchedOn,
+    /// It follows what is asked.
+    OperationEnabled,
+    /// It stops as fast as it may.
+    QuickStopActive,
+    /// Something is wrong, it stops.
+    FaultReactionActive,
+    /// Something is wrong, power is off.
+    Fault,
+}
+
+impl DriveState {
+    /// All eight.
+    pub const ALL: [Self; 8] = [
+        Self::NotReadyToSwitchOn,
+        Self::SwitchOnDisabled,
+        Self::ReadyToSwitchOn,
+        Self::SwitchedOn,
+        Self::OperationEnabled,
+        Self::QuickStopActive,
+        Self::FaultReactionActive,
+        Self::Fault,
+    ];
+
+    /// Whether torque acts.
+    #[must_use]
+    pub const fn has_torque(self) -> bool {
+        matches!(
+            self,
+            Self::OperationEnabled | Self::QuickStopActive | Self::FaultReactionActive
+        )
+    }
+
+    /// Bits 0 to 3, 5 and 6 of the statusword.
+    #[must_use]
+    pub const fn bits(self) -> u16 {
+        match self {
+            Self::NotReadyToSwitchOn => 0x00,
+            Self::SwitchOnDisabled => 0x40,
+            Self::ReadyToSwitchOn => 0x21,
+            Self::SwitchedOn => 0x23,
+            Self::OperationEnabled => 0x27,
+            Self::QuickStopActive => 0x07,
+            Self::FaultReactionActive => 0x0F,
+            Self::Fault => 0x08,
+        }
+    }
+}
+
+impl std::fmt::Display for DriveState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::NotReadyToSwitchOn => "not ready to switch on",
+            Self::SwitchOnDisabled => "switch on disabled",
+            Self::ReadyToSwitchOn => "ready to switch on",
+            Self::SwitchedOn => "switched on",
+            Self::OperationEnabled => "operation enabled",
+            Self::QuickStopActive => "quick stop active",
+            Self::FaultReactionActive => "fault reaction active",
+            Self::Fault => "fault",
+        })
+    }
+}
+
+/// What a drive tells (object 0x6041).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Statusword(pub u16);
+
+impl Statusword {
+    /// Power is there.
+    pub const VOLTAGE: u16 = 1 << 4;
+    /// Something is to be heeded.
+    pub const WARNING: u16 = 1 << 7;
+    /// It heeds the controlword.
+    pub const REMOTE: u16 = 1 << 9;
+    /// What was asked for is reached.
+    pub const TARGET_REACHED: u16 = 1 << 10;
+    /// A limit acts.
+    pub const LIMIT: u16 = 1 << 11;
+    /// Of the mode: PP set-point acknowledged, cyclic modes follow the target, homing attained.
+    pub const MODE_12: u16 = 1 << 12;
+    /// Of the mode: following error, homing error.
+    pub const MODE_13: u16 = 1 << 13;
+
+    /// Of a state, with further bits.
+    #[must_use]
+    pub const fn new(state: DriveState, bits: u16) -> Self {
+        Self(state.bits() | bits)
+    }
+
+    /// The state; by the standard's masks, whatever the other bits are.
+    #[must_use]
+    pub const fn state(self) -> DriveState {
+        match (self.0 & 0x4F, self.0 & 0x20 != 0) {
+            (0x40, _) => DriveState::SwitchOnDisabled,
+            (0x0F, _) => DriveState::FaultReactionActive,
+            (0x08, _) => DriveState::Fault,
+            (0x01, true) => DriveState::ReadyToSwitchOn,
+            (0x03, true) => DriveState::SwitchedOn,
+            (0x07, true) => DriveState::OperationEnabled,
+            (0x07, false) => DriveState::QuickStopActive,
+            _ => DriveState::NotReadyToSwitchOn,
+        }
+    }
+
+    /// Whether all of those bits are set.
+    #[must_use]
+    pub const fn has(self, bits: u16) -> bool {
+        self.0 & bits == bits
+    }
+}
+
+/// What steers a drive (object 0x6040).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Controlword(pub u16);
+
+impl Controlword {
+    /// To ready to switch on.
+    pub const SHUTDOWN: Self = Self(0x06);
+    /// To switched on; from operation enabled, too.
+    pub const SWITCH_ON: Self = Self(0x07);
+    /// To operation enabled.
+    pub const ENABLE_OPERATION: Self = Self(0x0F);
+    /// To switch on disabled.
+    pub const DISABLE_VOLTAGE: Self = Self(0x00);
+    /// To quick stop active.
+    pub const QUICK_STOP: Self = Self(0x02);
+    /// Out of a fault, by its rising edge.
+    pub const FAULT_RESET: Self = Self(0x80);
+    /// Profile position: takes the new set-point by its rising edge. Homing: begins.
+    pub const NEW_SET_POINT: u16 = 1 << 4;
+    /// Profile position: at once, not after the one before.
+    pub const AT_ONCE: u16 = 1 << 5;
+    /// Profile position: the target is relative.
+    pub const RELATIVE: u16 = 1 << 6;
+    /// Stands still.
+    pub const HALT: u16 = 1 << 8;
+
+    /// Whether all of those bits are set.
+    #[must_use]
+    pub const fn has(self, bits: u16) -> bool {
+        self.0 & bits == bits
+    }
+
+    /// With further bits.
+    #[must_use]
+    pub const fn with(self, bits: u16) -> Self {
+        Self(self.0 | bits)
+    }
+}

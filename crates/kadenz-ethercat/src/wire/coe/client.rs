@@ -1,0 +1,290 @@
+//! Whole transfers from the MainDevice's side: what to send next, and what the answer brought.
+//!
+//! Sans-IO: whoever uses them moves mailbox messages and counts time. Buffers are the caller's; nothing
+//! is allocated, so a transfer may be driven from a real-time thread.
+
+use super::{
+    Abort, Address, CoeError, Message, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD,
+};
+use crate::wire::mailbox::{self, MailboxError};
+
+/// Why a transfer ended without its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TransferError {
+    /// The SubDevice broke it off.
+    #[error("{address}: {code}")]
+    Aborted {
+        /// Of which entry.
+        address: Address,
+        /// Why.
+        code: Abort,
+    },
+    /// The answer made no sense.
+    #[error("{0}")]
+    Damaged(#[from] CoeError),
+    /// An answer to something else.
+    #[error(
+        "{address}: the SubDevice answered another request; is somebody else using its mailbox?"
+    )]
+    Unexpected {
+        /// Of which entry.
+        address: Address,
+    },
+    /// The value is longer than the buffer, or pieces are longer than what was said.
+    #[error("{address}: the value has {size} bytes, the buffer {room}")]
+    TooLong {
+        /// Of which entry.
+        address: Address,
+        /// Bytes of the value.
+        size: usize,
+        /// Bytes of the buffer.
+        room: usize,
+    },
+}
+
+/// What an answer brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Send the next request.
+    Continue,
+    /// The transfer is complete; bytes of the value.
+    Done(usize),
+    /// No answer to an SDO, for example an emergency: wait on.
+    NotMine,
+}
+
+/// Whether an answer belongs to the transfer of that entry.
+fn response(data: &[u8], address: Address) -> Result<Option<Response<'_>>, TransferError> {
+    match Message::read(data)? {
+        Message::Response(Response::Abort { code, .. })
+        | Message::Request(Request::Abort { code, .. }) => {
+            Err(TransferError::Aborted { address, code })
+        }
+        Message::Response(response) => Ok(Some(response)),
+        _ => Ok(None),
+    }
+}
+
+/// Reads a value.
+///
+/// ```
+/// use kadenz_ethercat::wire::coe::{Address, Response, client::{Progress, Upload}};
+///
+/// let mut value = [0; 4];
+/// let mut upload = Upload::new(Address::new(0x1018, 1), false, &mut value);
+/// let mut message = [0; 64];
+/// let length = upload.request(&mut message)?;      // goes to the SubDevice
+/// # assert_eq!(length, 10);
+///
+/// let answer = Response::Upload { address: Address::new(0x1018, 1), complete: false, size: 4, data: &[2, 0, 0, 0] };
+/// let length = answer.write(&mut message)?;        // comes back
+/// assert_eq!(upload.answer(&message[..length])?, Progress::Done(4));
+/// assert_eq!(value, [2, 0, 0, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Upload<'b> {
+    address: Address,
+    complete: bool,
+    buffer: &'b mut [u8],
+    have: usize,
+    size: usize,
+    /// Of the segment that is asked for; `None` before the first answer.
+    toggle: Option<bool>,
+}
+
+impl<'b> Upload<'b> {
+    /// Of an entry into a buffer; with `complete`, of all entries from there.
+    #[must_use]
+    pub fn new(address: Address, complete: bool, buffer: &'b mut [u8]) -> Self {
+        Self {
+            address,
+            complete,
+            buffer,
+            have: 0,
+            size: 0,
+            toggle: None,
+        }
+    }
+
+    /// Writes the request that is due into a mailbox message's data. Again the same until answered.
+    ///
+    /// # Errors
+    /// [`MailboxError::NoRoom`].
+    pub fn request(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+        match self.toggle {
+            None => Request::Upload {
+                address: self.address,
+                complete: self.complete,
+            },
+            Some(toggle) => Request::UploadSegment { toggle },
+        }
+        .write(data)
+    }
+
+    fn take(&mut self, piece: &[u8]) -> Result<(), TransferError> {
+        let end = self.have + piece.len();
+        let room = self.buffer.len();
+        let Some(target) = self.buffer.get_mut(self.have..end) else {
+            return Err(TransferError::TooLong {
+                address: self.address,
+                size: end.max(self.size),
+                room,
+            });
+        };
+        target.copy_from_slice(piece);
+        self.have = end;
+        Ok(())
+    }
+
+    /// Takes the data of a mailbox message that came.
+    ///
+    /// # Errors
+    /// [`TransferError`]; the transfer is over then.
+    pub fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
+        let unexpected = TransferError::Unexpected {
+            address: self.address,
+        };
+        let Some(response) = response(data, self.address)? else {
+            return Ok(Progress::NotMine);
+        };
+        let done = match (response, self.toggle) {
+            (
+                Response::Upload {
+                    address,
+                    size,
+                    data,
+                    ..
+                },
+                None,
+            ) if address.index == self.address.index => {
+                self.size = size as usize;
+                self.take(data)?;
+                self.toggle = Some(false);
+                self.have >= self.size
+            }
+            (Response::UploadSegment { toggle, last, data }, Some(expected))
+                if toggle == expected =>
+            {
+                self.take(data)?;
+                self.toggle = Some(!expected);
+                last
+            }
+            _ => return Err(unexpected),
+        };
+        Ok(if done {
+            Progress::Done(self.have)
+        } else {
+            Progress::Continue
+        })
+    }
+}
+
+/// Writes a value.
+#[derive(Debug)]
+pub struct Download<'d> {
+    address: Address,
+    complete: bool,
+    value: &'d [u8],
+    mailbox: usize,
+    /// Bytes that the SubDevice took.
+    taken: usize,
+    toggle: Option<bool>,
+}
+
+impl<'d> Download<'d> {
+    /// For an entry, by a mailbox of that many bytes, its header with them.
+    #[must_use]
+    pub fn new(address: Address, complete: bool, value: &'d [u8], mailbox: usize) -> Self {
+        Self {
+            address,
+            complete,
+            value,
+            mailbox,
+            taken: 0,
+            toggle: None,
+        }
+    }
+
+    /// The piece that is due.
+    fn piece(&self) -> &'d [u8] {
+        let overhead = match self.toggle {
+            None => TRANSFER_OVERHEAD,
+            Some(_) => SEGMENT_OVERHEAD,
+        };
+        let rest = &self.value[self.taken..];
+        let expedited = self.toggle.is_none() && rest.len() <= 4;
+        let limit = self.mailbox.saturating_sub(overhead);
+        &rest[..if expedited {
+            rest.len()
+        } else {
+            rest.len().min(limit)
+        }]
+    }
+
+    /// Writes the request that is due into a mailbox message's data. Again the same until answered.
+    ///
+    /// # Errors
+    /// [`MailboxError::NoRoom`].
+    pub fn request(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+        let piece = self.piece();
+        match self.toggle {
+            None => Request::Download {
+                address: self.address,
+                complete: self.complete,
+                size: u32::try_from(self.value.len()).map_err(|_| MailboxError::NoRoom {
+                    need: self.value.len(),
+                    room: self.mailbox,
+                })?,
+                data: piece,
+            },
+            Some(toggle) => {
+                if piece.is_empty() {
+                    return Err(MailboxError::NoRoom {
+                        need: SEGMENT_OVERHEAD + 1,
+                        room: self.mailbox,
+                    });
+                }
+                Request::DownloadSegment {
+                    toggle,
+                    last: self.taken + piece.len() == self.value.len(),
+                    data: piece,
+                }
+            }
+        }
+        .write(&mut data[..])
+    }
+
+    /// Bytes that the mailbox's header and these messages take; for whoever sizes buffers.
+    pub const LEAST_MAILBOX: usize = mailbox::HEADER + super::HEADER + 8;
+
+    /// Takes the data of a mailbox message that came.
+    ///
+    /// # Errors
+    /// [`TransferError`]; the transfer is over then.
+    pub fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
+        let Some(response) = response(data, self.address)? else {
+            return Ok(Progress::NotMine);
+        };
+        let next = match (response, self.toggle) {
+            (Response::Download { address, .. }, None) if address.index == self.address.index => {
+                false
+            }
+            (Response::DownloadSegment { toggle }, Some(expected)) if toggle == expected => {
+                !expected
+            }
+            _ => {
+                return Err(TransferError::Unexpected {
+                    address: self.address,
+                });
+            }
+        };
+        self.taken += self.piece().len();
+        self.toggle = Some(next);
+        Ok(if self.taken == self.value.len() {
+            Progress::Done(self.taken)
+        } else {
+            Progress::Continue
+        })
+    }
+}

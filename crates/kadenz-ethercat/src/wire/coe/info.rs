@@ -1,0 +1,266 @@
+//! SDO information: what objects there are, and what they are (ETG.1000.6, chapter 5.6.3).
+
+use super::{Abort, CoeError, DataType, Service, split, write};
+use crate::wire::mailbox::{MailboxError, put};
+
+const INCOMPLETE: u8 = 0x80;
+
+/// Which objects a list is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ListType(pub u16);
+
+impl ListType {
+    /// How many each of the five lists has.
+    pub const LENGTHS: Self = Self(0);
+    /// All objects.
+    pub const ALL: Self = Self(1);
+    /// Objects that go into RxPDOs.
+    pub const RX_MAPPABLE: Self = Self(2);
+    /// Objects that go into TxPDOs.
+    pub const TX_MAPPABLE: Self = Self(3);
+    /// Objects to be stored when a device is replaced.
+    pub const BACKUP: Self = Self(4);
+    /// Objects that are settings.
+    pub const SETTINGS: Self = Self(5);
+}
+
+/// Kind of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ObjectCode {
+    /// One value.
+    Variable,
+    /// Values of one type.
+    Array,
+    /// Values of several types.
+    Record,
+    /// Another number.
+    Other(u8),
+}
+
+impl ObjectCode {
+    /// By its number.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Self {
+        match number {
+            7 => Self::Variable,
+            8 => Self::Array,
+            9 => Self::Record,
+            other => Self::Other(other),
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Variable => 7,
+            Self::Array => 8,
+            Self::Record => 9,
+            Self::Other(other) => other,
+        }
+    }
+}
+
+/// Who may do what with an entry, when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Access(pub u16);
+
+impl Access {
+    /// Read in PREOP, SAFEOP and OP.
+    pub const READ: Self = Self(0x0007);
+    /// Written in all three.
+    pub const WRITE: Self = Self(0x0038);
+    /// Written in PREOP alone.
+    pub const WRITE_PREOP: Self = Self(0x0008);
+    /// Goes into RxPDOs.
+    pub const RX_MAPPABLE: Self = Self(0x0040);
+    /// Goes into TxPDOs.
+    pub const TX_MAPPABLE: Self = Self(0x0080);
+    /// Stored when a device is replaced.
+    pub const BACKUP: Self = Self(0x0100);
+    /// A setting.
+    pub const SETTING: Self = Self(0x0200);
+
+    /// These and the other.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether any of the other's bits is set.
+    #[must_use]
+    pub const fn any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectDescription<'a> {
+    /// Which.
+    pub index: u16,
+    /// Its type.
+    pub data_type: DataType,
+    /// Highest sub-index.
+    pub highest_sub: u8,
+    /// Its kind.
+    pub code: ObjectCode,
+    /// Its name.
+    pub name: &'a [u8],
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryDescription<'a> {
+    /// Of which object.
+    pub index: u16,
+    /// Which.
+    pub sub: u8,
+    /// Which further values stand before the name: bit 3 unit, 4 default, 5 minimum, 6 maximum.
+    pub values: u8,
+    /// Its type.
+    pub data_type: DataType,
+    /// Its bits.
+    pub bits: u16,
+    /// Who may do what.
+    pub access: Access,
+    /// Those values, then the name.
+    pub data: &'a [u8],
+}
+
+/// Why information was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("SDO information: {0}")]
+pub struct InfoError(pub Abort);
+
+/// A message of the service, asked or answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Info<'a> {
+    /// Asks for a list.
+    ListRequest(ListType),
+    /// A piece of a list: the first begins with two bytes of the list's type.
+    List {
+        /// Messages that follow this one.
+        left: u16,
+        /// Two bytes an object.
+        data: &'a [u8],
+    },
+    /// Asks what an object is.
+    ObjectRequest(u16),
+    /// What it is.
+    Object(ObjectDescription<'a>),
+    /// Asks what an entry is.
+    EntryRequest {
+        /// Of which object.
+        index: u16,
+        /// Which.
+        sub: u8,
+        /// Which values besides are wanted.
+        values: u8,
+    },
+    /// What it is.
+    Entry(EntryDescription<'a>),
+    /// There is none.
+    Error(InfoError),
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+impl<'a> Info<'a> {
+    /// Reads what follows CoE's header.
+    ///
+    /// # Errors
+    /// [`CoeError::CutShort`], [`CoeError::Command`].
+    pub fn read(body: &'a [u8]) -> Result<Self, CoeError> {
+        let (head, data) = split::<4>(body)?;
+        let left = u16_at(head, 2);
+        Ok(match head[0] & !INCOMPLETE {
+            1 => Self::ListRequest(ListType(u16_at(split::<2>(data)?.0, 0))),
+            2 => Self::List { left, data },
+            3 => Self::ObjectRequest(u16_at(split::<2>(data)?.0, 0)),
+            4 => {
+                let (it, name) = split::<6>(data)?;
+                Self::Object(ObjectDescription {
+                    index: u16_at(it, 0),
+                    data_type: DataType(u16_at(it, 2)),
+                    highest_sub: it[4],
+                    code: ObjectCode::from_number(it[5]),
+                    name,
+                })
+            }
+            5 => {
+                let (it, _) = split::<4>(data)?;
+                Self::EntryRequest {
+                    index: u16_at(it, 0),
+                    sub: it[2],
+                    values: it[3],
+                }
+            }
+            6 => {
+                let (it, data) = split::<10>(data)?;
+                Self::Entry(EntryDescription {
+                    index: u16_at(it, 0),
+                    sub: it[2],
+                    values: it[3],
+                    data_type: DataType(u16_at(it, 4)),
+                    bits: u16_at(it, 6),
+                    access: Access(u16_at(it, 8)),
+                    data,
+                })
+            }
+            7 => {
+                let (it, _) = split::<4>(data)?;
+                Self::Error(InfoError(Abort(u32::from_le_bytes(*it))))
+            }
+            other => return Err(CoeError::Command(other)),
+        })
+    }
+
+    fn body(&self, room: &mut [u8]) -> Result<usize, MailboxError> {
+        match *self {
+            Self::ListRequest(list) => put(room, &list.0.to_le_bytes()),
+            Self::List { data, .. } => put(room, data),
+            Self::ObjectRequest(index) => put(room, &index.to_le_bytes()),
+            Self::Object(it) => {
+                let ([a, b], [c, d]) = (it.index.to_le_bytes(), it.data_type.0.to_le_bytes());
+                let written = put(room, &[a, b, c, d, it.highest_sub, it.code.number()])?;
+                Ok(written + put(&mut room[written..], it.name)?)
+            }
+            Self::EntryRequest { index, sub, values } => {
+                let [a, b] = index.to_le_bytes();
+                put(room, &[a, b, sub, values])
+            }
+            Self::Entry(it) => {
+                let ([a, b], [c, d]) = (it.index.to_le_bytes(), it.data_type.0.to_le_bytes());
+                let ([e, f], [g, h]) = (it.bits.to_le_bytes(), it.access.0.to_le_bytes());
+                let written = put(room, &[a, b, it.sub, it.values, c, d, e, f, g, h])?;
+                Ok(written + put(&mut room[written..], it.data)?)
+            }
+            Self::Error(error) => put(room, &error.0.0.to_le_bytes()),
+        }
+    }
+
+    /// Writes it with its headers.
+    ///
+    /// # Errors
+    /// [`MailboxError::NoRoom`].
+    pub fn write(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+        let (operation, left) = match self {
+            Self::ListRequest(_) => (1, 0),
+            Self::List { left, .. } => (2, *left),
+            Self::ObjectRequest(_) => (3, 0),
+            Self::Object(_) => (4, 0),
+            Self::EntryRequest { .. } => (5, 0),
+            Self::Entry(_) => (6, 0),
+            Self::Error(_) => (7, 0),
+        };
+        let incomplete = if left > 0 { INCOMPLETE } else { 0 };
+        let [low, high] = left.to_le_bytes();
+        write(data, Service::SdoInformation, |room| {
+            let written = put(room, &[operation | incomplete, 0, low, high])?;
+            Ok(written + self.body(&mut room[written..])?)
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! CANopen over EtherCAT (ETG.1000.6, chapter 5.6): SDOs, what they say of the object dictionary, and
+//! emergencies. Requests and answers alike, read from hostile bytes and written into the caller's.
+//!
+//! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe);
+//! [`client`] strings them together to whole transfers.
+
+mod abort;
+pub mod client;
+mod info;
+mod sdo;
+
+pub use abort::Abort;
+pub use info::{
+    Access, EntryDescription, Info, InfoError, ListType, ObjectCode, ObjectDescription,
+};
+pub use sdo::{Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD};
+
+use super::mailbox::{MailboxError, put};
+
+/// Bytes of the header before every service.
+pub const HEADER: usize = 2;
+
+/// Which service it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Service {
+    /// Something went wrong in the SubDevice.
+    Emergency = 1,
+    /// Asks for or brings an object's value; also what breaks a transfer off.
+    SdoRequest = 2,
+    /// Its answer.
+    SdoResponse = 3,
+    /// Process data in a mailbox.
+    TxPdo = 4,
+    /// Process data in a mailbox.
+    RxPdo = 5,
+    /// Asks for process data.
+    TxPdoRemote = 6,
+    /// Asks for process data.
+    RxPdoRemote = 7,
+    /// What objects there are.
+    SdoInformation = 8,
+}
+
+impl Service {
+    const ALL: [Self; 8] = [
+        Self::Emergency,
+        Self::SdoRequest,
+        Self::SdoResponse,
+        Self::TxPdo,
+        Self::RxPdo,
+        Self::TxPdoRemote,
+        Self::RxPdoRemote,
+        Self::SdoInformation,
+    ];
+}
+
+/// Why bytes are no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CoeError {
+    /// Fewer bytes than the service takes.
+    #[error("the CoE message is cut short: {have} bytes of {need}")]
+    CutShort {
+        /// Bytes that are there.
+        have: usize,
+        /// Bytes that there should be.
+        need: usize,
+    },
+    /// A service that does not exist.
+    #[error("there is no CoE service {0}")]
+    Service(u8),
+    /// A command of the service that does not exist.
+    #[error("there is no SDO command 0x{0:02X}")]
+    Command(u8),
+}
+
+/// Looks at a message's header; gives what follows it.
+///
+/// # Errors
+/// [`CoeError::CutShort`], [`CoeError::Service`].
+pub fn read_header(data: &[u8]) -> Result<(Service, &[u8]), CoeError> {
+    let (head, rest) = split::<HEADER>(data)?;
+    let number = head[1] >> 4;
+    let service = Service::ALL
+        .into_iter()
+        .find(|it| *it as u8 == number)
+        .ok_or(CoeError::Service(number))?;
+    Ok((service, rest))
+}
+
+fn split<const N: usize>(data: &[u8]) -> Result<(&[u8; N], &[u8]), CoeError> {
+    data.split_first_chunk().ok_or(CoeError::CutShort {
+        have: data.len(),
+        need: N,
+    })
+}
+
+/// Writes the header and what `rest` writes behind it; gives the bytes of both.
+fn write(
+    data: &mut [u8],
+    service: Service,
+    rest: impl FnOnce(&mut [u8]) -> Result<usize, MailboxError>,
+) -> Result<usize, MailboxError> {
+    let length = put(data, &[0, (service as u8) << 4])?;
+    Ok(length + rest(&mut data[HEADER..])?)
+}
+
+/// Where in the dictionary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    /// The object.
+    pub index: u16,
+    /// Its entry; with complete access the first, 0 or 1.
+    pub sub: u8,
+}
+
+impl Address {
+    /// An entry of an object.
+    #[must_use]
+    pub const fn new(index: u16, sub: u8) -> Self {
+        Self { index, sub }
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "0x{:04X}:{:02X}", self.index, self.sub)
+    }
+}
+
+/// Type of an entry (ETG.1000.6, table 64).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DataType(pub u16);
+
+impl DataType {
+    /// One bit.
+    pub const BOOLEAN: Self = Self(0x0001);
+    /// i8.
+    pub const INTEGER8: Self = Self(0x0002);
+    /// i16.
+    pub const INTEGER16: Self = Self(0x0003);
+    /// i32.
+    pub const INTEGER32: Self = Self(0x0004);
+    /// u8.
+    pub const UNSIGNED8: Self = Self(0x0005);
+    /// u16.
+    pub const UNSIGNED16: Self = Self(0x0006);
+    /// u32.
+    pub const UNSIGNED32: Self = Self(0x0007);
+    /// f32.
+    pub const REAL32: Self = Self(0x0008);
+    /// ASCII.
+    pub const VISIBLE_STRING: Self = Self(0x0009);
+    /// Bytes.
+    pub const OCTET_STRING: Self = Self(0x000A);
+    /// f64.
+    pub const REAL64: Self = Self(0x0011);
+    /// i64.
+    pub const INTEGER64: Self = Self(0x0015);
+    /// u64.
+    pub const UNSIGNED64: Self = Self(0x001B);
+    /// The record of a PDO's mapping.
+    pub const PDO_MAPPING: Self = Self(0x0021);
+    /// The record of an identity.
+    pub const IDENTITY: Self = Self(0x0023);
+    /// The record of a SyncManager's settings.
+    pub const SYNC_PARAMETER: Self = Self(0x0029);
+    /// Two bits.
+    pub const BIT2: Self = Self(0x0031);
+    /// Eight bits.
+    pub const BIT8: Self = Self(0x0037);
+
+    /// Bits of a value; `None` for texts, records and unknown types.
+    #[must_use]
+    pub const fn bits(self) -> Option<u16> {
+        Some(match self.0 {
+            0x01 => 1,
+            0x02 | 0x05 | 0x1E => 8,
+            0x03 | 0x06 | 0x1F => 16,
+            0x04 | 0x07 | 0x08 | 0x20 => 32,
+            0x10 | 0x16 => 24,
+            0x11 | 0x15 | 0x1B => 64,
+            0x12 | 0x18 => 40,
+            0x13 | 0x19 => 48,
+            0x14 | 0x1A => 56,
+            // BIT1 to BIT16 number their length.
+            bits @ 0x30..=0x3F => bits - 0x2F,
+            _ => return None,
+        })
+    }
+}
+
+/// What a SubDevice says when something went wrong (ETG.1000.6, table 50).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Emergency {
+    /// What went wrong; 0 for its end. The upper byte is the class.
+    pub code: u16,
+    /// Object 0x1001.
+    pub register: u8,
+    /// The vendor's own.
+    pub data: [u8; 5],
+}
+
+impl Emergency {
+    /// Reads what follows the header.
+    ///
+    /// # Errors
+    /// [`CoeError::CutShort`].
+    pub fn read(body: &[u8]) -> Result<Self, CoeError> {
+        let ([low, high, register, data @ ..], _) = split::<8>(body)?;
+        Ok(Self {
+            code: u16::from_le_bytes([*low, *high]),
+            register: *register,
+            data: *data,
+        })
+    }
+
+    /// Writes it with its header.
+    ///
+    /// # Errors
+    /// [`MailboxError::NoRoom`].
+    pub fn write(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+        let [low, high] = self.code.to_le_bytes();
+        let [a, b, c, d, e] = self.data;
+        write(data, Service::Emergency, |rest| {
+            put(rest, &[low, high, self.register, a, b, c, d, e])
+        })
+    }
+}
+
+/// Any message that this module knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// Something went wrong.
+    Emergency(Emergency),
+    /// Asks for or brings a value, or breaks off.
+    Request(Request<'a>),
+    /// The answer.
+    Response(Response<'a>),
+    /// Of the dictionary itself, asked or answered.
+    Info(Info<'a>),
+    /// Process data; its bytes.
+    Pdo(Service, &'a [u8]),
+}
+
+impl<'a> Message<'a> {
+    /// Reads a mailbox message's data.
+    ///
+    /// # Errors
+    /// [`CoeError`].
+    pub fn read(data: &'a [u8]) -> Result<Self, CoeError> {
+        let (service, body) = read_header(data)?;
+        Ok(match service {
+            Service::Emergency => Self::Emergency(Emergency::read(body)?),
+            Service::SdoRequest => Self::Request(Request::read(body)?),
+            Service::SdoResponse => Self::Response(Response::read(body)?),
+            Service::SdoInformation => Self::Info(Info::read(body)?),
+            other => Self::Pdo(other, body),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,320 @@
+//! The service data objects' requests and answers.
+
+use super::{Abort, Address, CoeError, Service, split, write};
+use crate::wire::mailbox::{self, MailboxError, put};
+
+/// Bytes of a mailbox besides the data in the first message of a transfer that is not expedited.
+pub const TRANSFER_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 8;
+/// Bytes of a mailbox besides the data in a segment.
+pub const SEGMENT_OVERHEAD: usize = mailbox::HEADER + super::HEADER + 1;
+
+const COMPLETE: u8 = 1 << 4;
+const TOGGLE: u8 = 1 << 4;
+const EXPEDITED: u8 = 1 << 1;
+const SIZE_SAID: u8 = 1 << 0;
+const LAST: u8 = 1 << 0;
+/// The least data of a segment; fewer are said by a count and padded.
+const LEAST_SEGMENT: usize = 7;
+
+/// What the MainDevice asks. Either side may send [`Request::Abort`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request<'a> {
+    /// Asks for a value.
+    Upload {
+        /// Of which entry.
+        address: Address,
+        /// Of all entries from there.
+        complete: bool,
+    },
+    /// Asks for the next piece.
+    UploadSegment {
+        /// False in the first, then in turns.
+        toggle: bool,
+    },
+    /// Brings a value, or its first piece.
+    Download {
+        /// For which entry.
+        address: Address,
+        /// For all entries from there.
+        complete: bool,
+        /// Bytes of the whole value.
+        size: u32,
+        /// The value, or its first piece. Up to four bytes that are whole go expedited.
+        data: &'a [u8],
+    },
+    /// Brings the next piece.
+    DownloadSegment {
+        /// False in the first, then in turns.
+        toggle: bool,
+        /// Whether none follows.
+        last: bool,
+        /// The piece.
+        data: &'a [u8],
+    },
+    /// Breaks the transfer off.
+    Abort {
+        /// Of which entry.
+        address: Address,
+        /// Why.
+        code: Abort,
+    },
+}
+
+/// What the SubDevice answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Response<'a> {
+    /// A value, or its first piece.
+    Upload {
+        /// Of which entry.
+        address: Address,
+        /// Of all entries from there.
+        complete: bool,
+        /// Bytes of the whole value.
+        size: u32,
+        /// The value, or its first piece. Up to four bytes that are whole go expedited.
+        data: &'a [u8],
+    },
+    /// The next piece.
+    UploadSegment {
+        /// As asked.
+        toggle: bool,
+        /// Whether none follows.
+        last: bool,
+        /// The piece.
+        data: &'a [u8],
+    },
+    /// The value, or its first piece, was taken.
+    Download {
+        /// For which entry.
+        address: Address,
+        /// For all entries from there.
+        complete: bool,
+    },
+    /// The next piece was taken.
+    DownloadSegment {
+        /// As asked.
+        toggle: bool,
+    },
+    /// Breaks off; some devices send it as an answer.
+    Abort {
+        /// Of which entry.
+        address: Address,
+        /// Why.
+        code: Abort,
+    },
+}
+
+fn address(head: &[u8; 8]) -> Address {
+    Address::new(u16::from_le_bytes([head[1], head[2]]), head[3])
+}
+
+fn head(command: u8, address: Address, tail: u32) -> [u8; 8] {
+    let (index, tail) = (address.index.to_le_bytes(), tail.to_le_bytes());
+    [
+        command,
+        index[0],
+        index[1],
+        address.sub,
+        tail[0],
+        tail[1],
+        tail[2],
+        tail[3],
+    ]
+}
+
+fn tail(head: &[u8; 8]) -> u32 {
+    u32::from_le_bytes([head[4], head[5], head[6], head[7]])
+}
+
+/// The value or first piece that an initiating message carries, and the size of the whole.
+fn initiated(body: &[u8]) -> Result<(u32, &[u8]), CoeError> {
+    let (head, rest) = split::<8>(body)?;
+    if head[0] & EXPEDITED == 0 {
+        let size = tail(head);
+        // Padding is no data.
+        let data = &rest[..rest.len().min(size as usize)];
+        return Ok((size, data));
+    }
+    let unused = if head[0] & SIZE_SAID == 0 {
+        0
+    } else {
+        usize::from(head[0] >> 2 & 3)
+    };
+    let size = 4 - unused;
+    Ok((size as u32, &body[4..4 + size]))
+}
+
+fn write_initiated(
+    room: &mut [u8],
+    command: u8,
+    at: Address,
+    complete: bool,
+    size: u32,
+    data: &[u8],
+) -> Result<usize, MailboxError> {
+    let command = command | if complete { COMPLETE } else { 0 } | SIZE_SAID;
+    let expedited = (1..=4).contains(&data.len()) && size as usize == data.len();
+    if !expedited {
+        let written = put(room, &head(command, at, size))?;
+        return Ok(written + put(&mut room[written..], data)?);
+    }
+    let unused = 4 - data.len() as u8;
+    let mut bytes = head(command | EXPEDITED | unused << 2, at, 0);
+    bytes[4..4 + data.len()].copy_from_slice(data);
+    put(room, &bytes)
+}
+
+fn segment(body: &[u8]) -> Result<(bool, bool, &[u8]), CoeError> {
+    let (head, data) = split::<1>(body)?;
+    let unused = usize::from(head[0] >> 1 & 7);
+    let data = match data.len() {
+        LEAST_SEGMENT => &data[..LEAST_SEGMENT - unused],
+        _ => data,
+    };
+    Ok((head[0] & TOGGLE != 0, head[0] & LAST != 0, data))
+}
+
+fn write_segment(
+    room: &mut [u8],
+    toggle: bool,
+    last: bool,
+    data: &[u8],
+) -> Result<usize, MailboxError> {
+    let unused = LEAST_SEGMENT.saturating_sub(data.len());
+    let flags = if toggle { TOGGLE } else { 0 } | if last { LAST } else { 0 };
+    let mut written = put(room, &[flags | (unused as u8) << 1])?;
+    written += put(&mut room[written..], data)?;
+    written += put(&mut room[written..], &[0; LEAST_SEGMENT][..unused])?;
+    Ok(written)
+}
+
+fn toggled(command: u8, toggle: bool) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[0] = command | if toggle { TOGGLE } else { 0 };
+    bytes
+}
+
+impl<'a> Request<'a> {
+    /// Reads what follows the header.
+    ///
+    /// # Errors
+    /// [`CoeError::CutShort`], [`CoeError::Command`].
+    pub fn read(body: &'a [u8]) -> Result<Self, CoeError> {
+        let (head, _) = split::<8>(body)?;
+        let complete = head[0] & COMPLETE != 0;
+        Ok(match head[0] >> 5 {
+            0 => {
+                let (toggle, last, data) = segment(body)?;
+                Self::DownloadSegment { toggle, last, data }
+            }
+            1 => {
+                let (size, data) = initiated(body)?;
+                Self::Download {
+                    address: address(head),
+                    complete,
+                    size,
+                    data,
+                }
+            }
+            2 => Self::Upload {
+                address: address(head),
+                complete,
+            },
+            3 => Self::UploadSegment {
+                toggle: head[0] & TOGGLE != 0,
+            },
+            4 => Self::Abort {
+                address: address(head),
+                code: Abort(tail(head)),
+            },
+            _ => return Err(CoeError::Command(head[0])),
+        })
+    }
+
+    /// Writes it with its header.
+    ///
+    /// # Errors
+    /// [`MailboxError::NoRoom`] where data does not fit; see [`TRANSFER_OVERHEAD`].
+    pub fn write(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+        write(data, Service::SdoRequest, |room| match *self {
+            Self::Upload {
+                address, complete, ..
+            } => put(
+                room,
+                &head(0x40 | if complete { COMPLETE } else { 0 }, address, 0),
+            ),
+            Self::UploadSegment { toggle } => put(room, &toggled(0x60, toggle)),
+            Self::Download {
+                address,
+                complete,
+                size,
+                data,
+            } => write_initiated(room, 0x20, address, complete, size, data),
+            Self::DownloadSegment { toggle, last, data } => write_segment(room, toggle, last, data),
+            Self::Abort { address, code } => put(room, &head(0x80, address, code.0)),
+        })
+    }
+}
+
+impl<'a> Response<'a> {
+    /// Reads what follows the header.
+    ///
+    /// # Errors
+    /// [`CoeError::CutShort`], [`CoeError::Command`].
+    pub fn read(body: &'a [u8]) -> Result<Self, CoeError> {
+        let (head, _) = split::<8>(body)?;
+        let complete = head[0] & COMPLETE != 0;
+        Ok(match head[0] >> 5 {
+            0 => {
+                let (toggle, last, data) = segment(body)?;
+                Self::UploadSegment { toggle, last, data }
+            }
+            1 => Self::DownloadSegment {
+                toggle: head[0] & TOGGLE != 0,
+            },
+            2 => {
+                let (size, data) = initiated(body)?;
+                Self::Upload {
+                    address: address(head),
+                    complete,
+                    size,
+                    data,
+                }
+            }
+            3 => Self::Download {
+                address: address(head),
+                complete,
+            },
+            4 => Self::Abort {
+                address: address(head),
+                code: Abort(tail(head)),
+            },
+            _ => return Err(CoeError::Command(head[0])),
+        })
+    }
+
+    /// Writes it with its header. An abort goes out as a request: so the standard has it.
+    ///
+    /// # Errors
+    /// [`MailboxError::NoRoom`] where data does not fit; see [`TRANSFER_OVERHEAD`].
+    pub fn write(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+        if let Self::Abort { address, code } = *self {
+            return Request::Abort { address, code }.write(data);
+        }
+        write(data, Service::SdoResponse, |room| match *self {
+            Self::Upload {
+                address,
+                complete,
+                size,
+                data,
+            } => write_initiated(room, 0x40, address, complete, size, data),
+            Self::UploadSegment { toggle, last, data } => write_segment(room, toggle, last, data),
+            Self::Download { address, complete } => put(
+                room,
+                &head(0x60 | if complete { COMPLETE } else { 0 }, address, 0),
+            ),
+            Self::DownloadSegment { toggle } => put(room, &toggled(0x20, toggle)),
+            Self::Abort { address, code } => put(room, &head(0x80, address, code.0)),
+        })
+    }
+}

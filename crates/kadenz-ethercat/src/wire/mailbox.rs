@@ -1,0 +1,340 @@
+//! What stands before every message of a mailbox (ETG.1000.4, chapter 5.6), and the answer to a message
+//! that made no sense.
+
+/// Bytes before a message's data.
+pub const HEADER: usize = 6;
+
+/// Whose message it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Protocol {
+    /// Answer to a message that made no sense.
+    Error = 0,
+    /// ADS over EtherCAT.
+    Aoe = 1,
+    /// Ethernet over EtherCAT.
+    Eoe = 2,
+    /// CANopen over EtherCAT.
+    Coe = 3,
+    /// Files over EtherCAT.
+    Foe = 4,
+    /// Servo profile over EtherCAT.
+    Soe = 5,
+    /// A vendor's own.
+    Voe = 15,
+}
+
+impl Protocol {
+    /// The protocol of that number, if there is one.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::Error,
+            1 => Self::Aoe,
+            2 => Self::Eoe,
+            3 => Self::Coe,
+            4 => Self::Foe,
+            5 => Self::Soe,
+            15 => Self::Voe,
+            _ => return None,
+        })
+    }
+}
+
+/// Number of a message in its mailbox: 1 to 7, then 1 again. A message with the number of the one before
+/// is its repetition; 0 is for devices that do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Counter(u8);
+
+impl Counter {
+    /// Not counted.
+    pub const NONE: Self = Self(0);
+
+    /// From three bits.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 7)
+    }
+
+    /// Three bits.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The one after this; 1 after [`Counter::NONE`].
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(if self.0 == 7 { 1 } else { self.0 + 1 })
+    }
+}
+
+/// What stands before a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Bytes of data that follow.
+    pub length: u16,
+    /// Station that it is from or for; 0 for the MainDevice.
+    pub station: u16,
+    /// Channel, six bits; reserved.
+    pub channel: u8,
+    /// 0 lowest to 3 highest.
+    pub priority: u8,
+    /// Number of the protocol; of four bits.
+    pub protocol: u8,
+    /// Number of the message.
+    pub counter: Counter,
+}
+
+/// Why bytes are no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MailboxError {
+    /// The header, or less than it promises.
+    #[error("the mailbox message is cut short: {have} bytes of {need}")]
+    CutShort {
+        /// Bytes that are there.
+        have: usize,
+        /// Bytes that there should be.
+        need: usize,
+    },
+    /// It does not fit into the mailbox.
+    #[error("the mailbox message needs {need} bytes, and the mailbox has {room}")]
+    NoRoom {
+        /// Bytes that it takes.
+        need: usize,
+        /// Bytes that there are.
+        room: usize,
+    },
+}
+
+impl Header {
+    /// Of a message of that protocol and length, as everybody sends it.
+    #[must_use]
+    pub const fn new(protocol: Protocol, counter: Counter, length: u16) -> Self {
+        Self {
+            length,
+            station: 0,
+            channel: 0,
+            priority: 0,
+            protocol: protocol as u8,
+            counter,
+        }
+    }
+
+    /// Reads it; gives it with the data that belongs to it.
+    ///
+    /// # Errors
+    /// [`MailboxError::CutShort`].
+    pub fn read(bytes: &[u8]) -> Result<(Self, &[u8]), MailboxError> {
+        let short = |need| MailboxError::CutShort {
+            have: bytes.len(),
+            need,
+        };
+        let (head, data) = bytes
+            .split_first_chunk::<HEADER>()
+            .ok_or_else(|| short(HEADER))?;
+        let header = Self {
+            length: u16::from_le_bytes([head[0], head[1]]),
+            station: u16::from_le_bytes([head[2], head[3]]),
+            channel: head[4] & 0x3F,
+            priority: head[4] >> 6,
+            protocol: head[5] & 0x0F,
+            counter: Counter::from_bits(head[5] >> 4),
+        };
+        let length = usize::from(header.length);
+        let data = data.get(..length).ok_or_else(|| short(HEADER + length))?;
+        Ok((header, data))
+    }
+
+    /// The protocol, where the number is one.
+    #[must_use]
+    pub const fn protocol(&self) -> Option<Protocol> {
+        Protocol::from_number(self.protocol)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> [u8; HEADER] {
+        let (length, station) = (self.length.to_le_bytes(), self.station.to_le_bytes());
+        [
+            length[0],
+            length[1],
+            station[0],
+            station[1],
+            (self.channel & 0x3F) | self.priority << 6,
+            (self.protocol & 0x0F) | self.counter.bits() << 4,
+        ]
+    }
+}
+
+/// Writes a whole message whose data `fill` writes and measures; gives its bytes. The counter is set
+/// apart by [`set_counter`], where who sends does not know it yet.
+///
+/// # Errors
+/// [`MailboxError::NoRoom`] for a buffer without room for a header; whatever `fill` gives.
+pub fn write(
+    buffer: &mut [u8],
+    protocol: Protocol,
+    counter: Counter,
+    fill: impl FnOnce(&mut [u8]) -> Result<usize, MailboxError>,
+) -> Result<usize, MailboxError> {
+    let room = buffer.len();
+    let (head, data) = buffer
+        .split_first_chunk_mut::<HEADER>()
+        .ok_or(MailboxError::NoRoom { need: HEADER, room })?;
+    let limit = data.len().min(usize::from(u16::MAX));
+    let length = fill(&mut data[..limit])?.min(limit);
+    *head = Header::new(protocol, counter, length as u16).bytes();
+    Ok(HEADER + length)
+}
+
+/// Numbers a message that is written already. Does nothing to bytes that are too short for one.
+pub fn set_counter(message: &mut [u8], counter: Counter) {
+    if let Some(byte) = message.get_mut(5) {
+        *byte = *byte & 0x0F | counter.bits() << 4;
+    }
+}
+
+/// Why a SubDevice understood no message (ETG.1000.4, table 30).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ErrorDetail(pub u16);
+
+impl ErrorDetail {
+    /// The header makes no sense.
+    pub const SYNTAX: Self = Self(1);
+    /// The protocol is not spoken here.
+    pub const UNSUPPORTED_PROTOCOL: Self = Self(2);
+    /// The channel is none.
+    pub const INVALID_CHANNEL: Self = Self(3);
+    /// The protocol's service is not.
+    pub const SERVICE_NOT_SUPPORTED: Self = Self(4);
+    /// The protocol's header makes no sense.
+    pub const INVALID_HEADER: Self = Self(5);
+    /// Too few bytes for the service.
+    pub const SIZE_TOO_SHORT: Self = Self(6);
+    /// No memory to serve it.
+    pub const NO_MORE_MEMORY: Self = Self(7);
+    /// Its length does not fit.
+    pub const INVALID_SIZE: Self = Self(8);
+
+    /// What it means; `None` for a number that the standard does not have.
+    #[must_use]
+    pub const fn text(self) -> Option<&'static str> {
+        Some(match self.0 {
+            1 => "syntax of the mailbox header is wrong",
+            2 => "the protocol is not supported",
+            3 => "the channel is invalid",
+            4 => "the service is not supported",
+            5 => "the protocol's header is wrong",
+            6 => "the message is too short",
+            7 => "no memory is left",
+            8 => "the size is invalid",
+            _ => return None,
+        })
+    }
+
+    /// Reads it of a message's data.
+    #[must_use]
+    pub fn read(data: &[u8]) -> Option<Self> {
+        match data {
+            [1, 0, low, high, ..] => Some(Self(u16::from_le_bytes([*low, *high]))),
+            _ => None,
+        }
+    }
+
+    /// The whole message that says it.
+    ///
+    /// # Errors
+    /// [`MailboxError::NoRoom`].
+    pub fn write(self, counter: Counter, buffer: &mut [u8]) -> Result<usize, MailboxError> {
+        write(buffer, Protocol::Error, counter, |data| {
+            let [low, high] = self.0.to_le_bytes();
+            put(data, &[1, 0, low, high])
+        })
+    }
+}
+
+impl std::fmt::Display for ErrorDetail {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.text().unwrap_or("vendor specific");
+        write!(f, "0x{:04X}, {text}", self.0)
+    }
+}
+
+/// Copies bytes to the front of data; gives how many.
+pub(crate) fn put(data: &mut [u8], bytes: &[u8]) -> Result<usize, MailboxError> {
+    let room = data.len() + HEADER;
+    match data.get_mut(..bytes.len()) {
+        Some(front) => front.copy_from_slice(bytes),
+        None => {
+            return Err(MailboxError::NoRoom {
+                need: bytes.len() + HEADER,
+                room,
+            });
+        }
+    }
+    Ok(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(data in prop::collection::vec(any::<u8>(), 0..200), number in 0_u8..8) {
+            let mut buffer = [0xAA; 256];
+            let length = write(&mut buffer, Protocol::Coe, Counter::NONE, |room| put(room, &data)).unwrap();
+            set_counter(&mut buffer, Counter::from_bits(number));
+            let (header, read) = Header::read(&buffer).unwrap();
+            prop_assert_eq!((length, read), (data.len() + HEADER, &data[..]));
+            prop_assert_eq!((header.protocol(), header.counter.bits()), (Some(Protocol::Coe), number));
+        }
+
+        #[test]
+        fn six_bytes_are_the_same_again(bytes in any::<[u8; 6]>()) {
+            let mut long = vec![0; 6 + 65536];
+            long[..6].copy_from_slice(&bytes);
+            long[5] &= 0x7F;
+            let (header, data) = Header::read(&long).unwrap();
+            prop_assert_eq!(&header.bytes()[..], &long[..6]);
+            prop_assert_eq!(data.len(), usize::from(header.length));
+        }
+    }
+
+    #[test]
+    fn a_counter_never_comes_back_to_none() {
+        let mut counter = Counter::NONE;
+        for expected in [1, 2, 3, 4, 5, 6, 7, 1, 2] {
+            counter = counter.next();
+            assert_eq!(counter.bits(), expected);
+        }
+    }
+
+    #[test]
+    fn an_error_says_what_it_means() {
+        let mut buffer = [0; 10];
+        let length = ErrorDetail::UNSUPPORTED_PROTOCOL
+            .write(Counter::from_bits(3), &mut buffer)
+            .unwrap();
+        let (header, data) = Header::read(&buffer[..length]).unwrap();
+        assert_eq!(header.protocol(), Some(Protocol::Error));
+        let detail = ErrorDetail::read(data).unwrap();
+        assert_eq!(detail.to_string(), "0x0002, the protocol is not supported");
+        assert!(
+            ErrorDetail::SYNTAX
+                .write(Counter::NONE, &mut [0; 9])
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn a_message_longer_than_its_mailbox_is_refused() {
+        let bytes = [5, 0, 0, 0, 0, 3, 1, 2, 3, 4];
+        assert_eq!(
+            Header::read(&bytes),
+            Err(MailboxError::CutShort { have: 10, need: 11 })
+        );
+    }
+}

@@ -1,0 +1,434 @@
+//! What a SubDevice says of itself in its memory, the slave information interface (ETG.1000.6, chapter
+//! 5.4; ETG.2010): read from hostile bytes, and written.
+//!
+//! The first 128 bytes are fixed; behind them stand categories, each with its number and length in
+//! words. [`Image`] looks into such bytes without copying; [`ImageWriter`] makes them.
+
+mod image;
+mod write;
+
+pub use image::{Categories, Category, Entries, Fmmus, Image, Pdo, Pdos, Records, Strings, Text};
+pub use write::ImageWriter;
+
+/// Bytes of the fixed part, before the first category.
+pub const FIXED: usize = 128;
+/// Word address of the first category.
+pub const FIRST_CATEGORY: u16 = 0x40;
+/// Bytes that the checksum covers.
+const CHECKED: usize = 14;
+
+/// Word addresses of the fixed part.
+pub mod word {
+    /// How the application is wired to the controller.
+    pub const PDI_CONTROL: u16 = 0x00;
+    /// Alias of the station.
+    pub const ALIAS: u16 = 0x04;
+    /// Checksum over the first seven words, in the low byte.
+    pub const CHECKSUM: u16 = 0x07;
+    /// Vendor, u32.
+    pub const VENDOR: u16 = 0x08;
+    /// Product code, u32.
+    pub const PRODUCT: u16 = 0x0A;
+    /// Revision, u32.
+    pub const REVISION: u16 = 0x0C;
+    /// Serial number, u32.
+    pub const SERIAL: u16 = 0x0E;
+    /// Mailboxes in BOOT: receive offset and size, send offset and size.
+    pub const BOOT_MAILBOX: u16 = 0x14;
+    /// Mailboxes otherwise, likewise.
+    pub const MAILBOX: u16 = 0x18;
+    /// Protocols of the mailbox.
+    pub const PROTOCOLS: u16 = 0x1C;
+    /// Size of the memory in KiBit, less one.
+    pub const SIZE: u16 = 0x3E;
+    /// Version of the layout: 1.
+    pub const VERSION: u16 = 0x3F;
+}
+
+/// Numbers of categories.
+pub mod category {
+    /// Texts that others name by number.
+    pub const STRINGS: u16 = 10;
+    /// Name, protocols' details, current.
+    pub const GENERAL: u16 = 30;
+    /// What each FMMU is for.
+    pub const FMMU: u16 = 40;
+    /// How each SyncManager is set.
+    pub const SYNC_MANAGER: u16 = 41;
+    /// PDOs that the SubDevice sends: inputs.
+    pub const TX_PDO: u16 = 50;
+    /// PDOs that it receives: outputs.
+    pub const RX_PDO: u16 = 51;
+    /// Settings of distributed clocks.
+    pub const CLOCKS: u16 = 60;
+    /// Behind the last.
+    pub const END: u16 = 0xFFFF;
+}
+
+/// Why bytes are no image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SiiError {
+    /// Not even the fixed part is there.
+    #[error("the SII image is cut short: {have} bytes of at least {FIXED}")]
+    CutShort {
+        /// Bytes that are there.
+        have: usize,
+    },
+    /// A category says that it is longer than what follows.
+    #[error(
+        "the SII's category {number} at word 0x{word:04X} reaches over the image's end; the memory is damaged or was never written"
+    )]
+    Overrun {
+        /// Which category.
+        number: u16,
+        /// Where it begins.
+        word: u16,
+    },
+    /// It does not fit into the buffer, or one of its counts into its byte.
+    #[error("the SII image needs {need} bytes, and {room} are there")]
+    NoRoom {
+        /// Bytes that it takes.
+        need: usize,
+        /// Bytes that there are.
+        room: usize,
+    },
+    /// More than a byte can count.
+    #[error("{what} are more than 255, or longer than 255 bytes")]
+    TooMany {
+        /// Of what there is too much.
+        what: &'static str,
+    },
+}
+
+/// Checksum of an image's first seven words: CRC-8 by the polynomial x^8 + x^2 + x + 1 from 0xFF.
+#[must_use]
+pub fn checksum(first: &[u8; 14]) -> u8 {
+    first.iter().fold(0xFF, |mut crc: u8, byte| {
+        crc ^= byte;
+        for _ in 0..8 {
+            let carry = crc & 0x80 != 0;
+            crc <<= 1;
+            if carry {
+                crc ^= 0x07;
+            }
+        }
+        crc
+    })
+}
+
+/// Who made a SubDevice, and which it is. Object 0x1018 says the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Identity {
+    /// The vendor, by the number that the ETG gave.
+    pub vendor: u32,
+    /// The vendor's number for the product.
+    pub product: u32,
+    /// Its revision.
+    pub revision: u32,
+    /// Number of this very device; 0 where it has none.
+    pub serial: u32,
+}
+
+/// A piece of process memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Area {
+    /// Its first byte's address.
+    pub start: u16,
+    /// Its bytes; 0 where there is none.
+    pub size: u16,
+}
+
+/// Where a SubDevice's mailboxes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Mailboxes {
+    /// What the MainDevice writes and the SubDevice receives.
+    pub receive: Area,
+    /// What the SubDevice sends and the MainDevice reads.
+    pub send: Area,
+}
+
+/// Protocols of the mailbox, by bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Protocols(pub u16);
+
+impl Protocols {
+    /// ADS over EtherCAT.
+    pub const AOE: Self = Self(0x01);
+    /// Ethernet over EtherCAT.
+    pub const EOE: Self = Self(0x02);
+    /// CANopen over EtherCAT.
+    pub const COE: Self = Self(0x04);
+    /// Files over EtherCAT.
+    pub const FOE: Self = Self(0x08);
+    /// Servo profile over EtherCAT.
+    pub const SOE: Self = Self(0x10);
+    /// A vendor's own.
+    pub const VOE: Self = Self(0x20);
+
+    /// Whether all of the other are among these.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These and the other.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The image's fixed part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fixed {
+    /// Words 0 to 3: PDI control and configuration, length of SYNC impulses, more configuration.
+    pub pdi: [u16; 4],
+    /// Alias of the station.
+    pub alias: u16,
+    /// Words 5 and 6: for newer controllers' configuration.
+    pub pdi_more: [u16; 2],
+    /// Who it is.
+    pub identity: Identity,
+    /// Words 0x10 to 0x13: the vendor's own, such as the hardware's delays.
+    pub delays: [u16; 4],
+    /// Mailboxes in BOOT.
+    pub boot_mailboxes: Mailboxes,
+    /// Mailboxes in the other states.
+    pub mailboxes: Mailboxes,
+    /// Protocols that they speak.
+    pub protocols: Protocols,
+    /// Size of the memory in KiBit, less one.
+    pub size: u16,
+    /// Version of the layout.
+    pub version: u16,
+}
+
+/// Category 30.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct General {
+    /// String of the group's name.
+    pub group: u8,
+    /// String of a picture's name.
+    pub image: u8,
+    /// String of the order's number.
+    pub order: u8,
+    /// String of the name.
+    pub name: u8,
+    /// Reserved; real devices write 2 or 1.
+    pub reserved: u8,
+    /// What its CoE can, bits in [`coe_details`].
+    pub coe: u8,
+    /// Whether it takes files.
+    pub foe: u8,
+    /// Whether it carries Ethernet.
+    pub eoe: u8,
+    /// Bits in [`general_flags`].
+    pub flags: u8,
+    /// Current that it takes from the E-bus in mA; below 0 what it gives.
+    pub ebus_milliamperes: i16,
+    /// The group's string once more in newer layouts; what real devices write.
+    pub group_again: u16,
+    /// Kind of each port, four bits a port: 1 MII, 3 E-bus.
+    pub ports: u16,
+}
+
+/// Bits of [`General::coe`].
+pub mod coe_details {
+    /// SDO services.
+    pub const SDO: u8 = 1 << 0;
+    /// SDO information services.
+    pub const SDO_INFO: u8 = 1 << 1;
+    /// PDOs can be assigned.
+    pub const PDO_ASSIGN: u8 = 1 << 2;
+    /// PDOs can be mapped.
+    pub const PDO_CONFIG: u8 = 1 << 3;
+    /// PDOs are loaded at the start.
+    pub const UPLOAD: u8 = 1 << 4;
+    /// Complete access.
+    pub const COMPLETE_ACCESS: u8 = 1 << 5;
+}
+
+/// Bits of [`General::flags`].
+pub mod general_flags {
+    /// Works in SAFEOP, too.
+    pub const SAFE_OP: u8 = 1 << 0;
+    /// No LRW.
+    pub const NO_LRW: u8 = 1 << 1;
+}
+
+/// What an FMMU is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FmmuUse {
+    /// Nothing.
+    Unused,
+    /// Outputs.
+    Outputs,
+    /// Inputs.
+    Inputs,
+    /// The state of a mailbox.
+    MailboxStatus,
+    /// Another number.
+    Other(u8),
+}
+
+impl FmmuUse {
+    /// By its number; 0xFF says unused, too.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Self {
+        match number {
+            0 | 0xFF => Self::Unused,
+            1 => Self::Outputs,
+            2 => Self::Inputs,
+            3 => Self::MailboxStatus,
+            other => Self::Other(other),
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Unused => 0,
+            Self::Outputs => 1,
+            Self::Inputs => 2,
+            Self::MailboxStatus => 3,
+            Self::Other(other) => other,
+        }
+    }
+}
+
+/// What a SyncManager is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SyncManagerUse {
+    /// Nothing, or not said.
+    Unused,
+    /// Messages to the SubDevice.
+    MailboxReceive,
+    /// Messages from the SubDevice.
+    MailboxSend,
+    /// Process data to the SubDevice.
+    Outputs,
+    /// Process data from the SubDevice.
+    Inputs,
+    /// Another number.
+    Other(u8),
+}
+
+impl SyncManagerUse {
+    /// By its number, as in category 41 and object 0x1C00.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Self {
+        match number {
+            0 => Self::Unused,
+            1 => Self::MailboxReceive,
+            2 => Self::MailboxSend,
+            3 => Self::Outputs,
+            4 => Self::Inputs,
+            other => Self::Other(other),
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Unused => 0,
+            Self::MailboxReceive => 1,
+            Self::MailboxSend => 2,
+            Self::Outputs => 3,
+            Self::Inputs => 4,
+            Self::Other(other) => other,
+        }
+    }
+}
+
+/// How a SyncManager is to be set, eight bytes of category 41.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SyncManagerDefault {
+    /// Its memory; size 0 where the PDOs say it.
+    pub area: Area,
+    /// Its control register.
+    pub control: u8,
+    /// Its status register; nobody heeds it.
+    pub status: u8,
+    /// Bit 0: enable; 1 fixed; 2 virtual; 3 in OP only.
+    pub enable: u8,
+    /// What it is for.
+    pub usage: SyncManagerUse,
+}
+
+/// The first eight bytes of a PDO in categories 50 and 51.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PdoHeader {
+    /// Its object, 0x1600 or 0x1A00 and following.
+    pub index: u16,
+    /// SyncManager that carries it by default; 0xFF for none.
+    pub sync_manager: u8,
+    /// What synchronises it.
+    pub synchronization: u8,
+    /// String of its name.
+    pub name: u8,
+    /// Bits: 0 mandatory, 4 fixed content, 5 virtual, ...
+    pub flags: u16,
+}
+
+/// One entry of a PDO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PdoEntry {
+    /// The object; 0 for a gap.
+    pub index: u16,
+    /// Its sub-index.
+    pub sub: u8,
+    /// String of its name.
+    pub name: u8,
+    /// CoE's number of its type.
+    pub data_type: u8,
+    /// Bits that it takes.
+    pub bits: u8,
+    /// Reserved.
+    pub flags: u16,
+}
+
+/// Which way process data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// To the SubDevice: RxPDO, outputs.
+    Outputs,
+    /// From the SubDevice: TxPDO, inputs.
+    Inputs,
+}
+
+impl Direction {
+    /// The category that lists its PDOs.
+    #[must_use]
+    pub const fn category(self) -> u16 {
+        match self {
+            Self::Outputs => category::RX_PDO,
+            Self::Inputs => category::TX_PDO,
+        }
+    }
+}
+
+/// An operation mode of the distributed clocks, 24 bytes of category 60.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ClockMode {
+    /// Cycle of SYNC0 in ns; 0 for the MainDevice's.
+    pub cycle0_ns: u32,
+    /// Shift of SYNC0 in ns.
+    pub shift0_ns: i32,
+    /// Shift of SYNC1 in ns.
+    pub shift1_ns: i32,
+    /// SYNC1's cycle as a factor of SYNC0's.
+    pub factor1: i16,
+    /// What goes to the activation register 0x0980, low byte 0x0981's.
+    pub activate: u16,
+    /// SYNC0's cycle as a factor of the MainDevice's.
+    pub factor0: i16,
+    /// String of its name.
+    pub name: u8,
+    /// String of its description.
+    pub description: u8,
+}
+
+#[cfg(test)]
+mod tests;
