@@ -9,6 +9,7 @@
 //! the same answers.
 
 mod application;
+pub mod coe;
 mod controller;
 mod hardware;
 mod random;

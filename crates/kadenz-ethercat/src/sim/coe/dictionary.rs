@@ -1,0 +1,455 @@
+//! Objects, their entries and values, and who may read and write them when.
+
+use std::borrow::Cow;
+
+use super::pdo;
+use crate::wire::State;
+use crate::wire::coe::{Abort, Access, Address, DataType, ObjectCode};
+use crate::wire::sii::{Identity, SyncManagerUse};
+
+/// One value of an object.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its sub-index.
+    pub sub: u8,
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// Its type.
+    pub data_type: DataType,
+    /// Bits that it takes in a PDO.
+    pub bits: u16,
+    /// Who may do what with it.
+    pub access: Access,
+    start: usize,
+    length: usize,
+}
+
+impl Entry {
+    fn range(&self) -> std::ops::Range<usize> {
+        self.start..self.start + self.length
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(
+            self.data_type,
+            DataType::VISIBLE_STRING | DataType::OCTET_STRING
+        )
+    }
+
+    fn signed(&self) -> bool {
+        matches!(
+            self.data_type,
+            DataType::INTEGER8 | DataType::INTEGER16 | DataType::INTEGER32 | DataType::INTEGER64
+        )
+    }
+}
+
+/// An object to be put into a [`Dictionary`].
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// Its index.
+    pub index: u16,
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// Its kind.
+    pub code: ObjectCode,
+    /// Its type; of an array, that of its elements.
+    pub data_type: DataType,
+    entries: Vec<Entry>,
+    values: Vec<u8>,
+}
+
+impl Object {
+    fn new(
+        index: u16,
+        name: impl Into<Cow<'static, str>>,
+        code: ObjectCode,
+        data_type: DataType,
+    ) -> Self {
+        Self {
+            index,
+            name: name.into(),
+            code,
+            data_type,
+            entries: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// One value; its bytes are as many as it ever has.
+    #[must_use]
+    pub fn variable(
+        index: u16,
+        name: impl Into<Cow<'static, str>>,
+        data_type: DataType,
+        access: Access,
+        value: &[u8],
+    ) -> Self {
+        let name = name.into();
+        Self::new(index, name.clone(), ObjectCode::Variable, data_type)
+            .entry(0, name, data_type, access, value)
+    }
+
+    /// Values of several types. Sub-index 0 counts them by itself.
+    #[must_use]
+    pub fn record(index: u16, name: impl Into<Cow<'static, str>>, data_type: DataType) -> Self {
+        Self::new(index, name, ObjectCode::Record, data_type).count(Access::READ)
+    }
+
+    /// Values of one type. Sub-index 0 counts them by itself; `count` says who may change it.
+    #[must_use]
+    pub fn array(
+        index: u16,
+        name: impl Into<Cow<'static, str>>,
+        data_type: DataType,
+        count: Access,
+    ) -> Self {
+        Self::new(index, name, ObjectCode::Array, data_type).count(count)
+    }
+
+    fn count(self, access: Access) -> Self {
+        self.entry(0, "SubIndex 000", DataType::UNSIGNED8, access, &[0])
+    }
+
+    /// The same with one more entry, sub-indices in rising order. Sub-index 0 becomes the highest.
+    #[must_use]
+    pub fn entry(
+        mut self,
+        sub: u8,
+        name: impl Into<Cow<'static, str>>,
+        data_type: DataType,
+        access: Access,
+        value: &[u8],
+    ) -> Self {
+        let bits = data_type
+            .bits()
+            .unwrap_or_else(|| u16::try_from(value.len() * 8).unwrap_or(u16::MAX));
+        let least = usize::from(bits).div_ceil(8);
+        self.entries.push(Entry {
+            sub,
+            name: name.into(),
+            data_type,
+            bits,
+            access,
+            start: self.values.len(),
+            length: least.max(value.len()),
+        });
+        self.values.extend_from_slice(value);
+        self.values.resize(
+            self.values
+                .len()
+                .max(self.entries.last().map_or(0, |it| it.range().end)),
+            0,
+        );
+        if sub > 0 && self.entries[0].sub == 0 {
+            self.values[0] = sub;
+        }
+        self
+    }
+
+    /// The same with another count in sub-index 0, for arrays that are not full.
+    #[must_use]
+    pub fn counting(mut self, count: u8) -> Self {
+        if let Some(first) = self.values.first_mut() {
+            *first = count;
+        }
+        self
+    }
+
+    /// Its entries by rising sub-index.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Its highest sub-index.
+    #[must_use]
+    pub fn highest_sub(&self) -> u8 {
+        self.entries.last().map_or(0, |it| it.sub)
+    }
+
+    pub(super) fn find(&self, sub: u8) -> Option<&Entry> {
+        let at = self.entries.binary_search_by_key(&sub, |it| it.sub).ok()?;
+        self.entries.get(at)
+    }
+}
+
+/// Where a number is, found once and used often. Good for the dictionary that gave it, as long as no
+/// object is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    pub(super) start: u32,
+    bytes: u8,
+    signed: bool,
+}
+
+/// A device's objects and their values.
+///
+/// ```
+/// use kadenz_ethercat::sim::coe::{Dictionary, Object};
+/// use kadenz_ethercat::wire::{State, coe::{Abort, Access, Address, DataType}};
+///
+/// let mut dictionary = Dictionary::default();
+/// let access = Access::READ.and(Access::WRITE_PREOP);
+/// dictionary.add(Object::variable(0x2000, "Gain", DataType::UNSIGNED16, access, &[100, 0]));
+///
+/// let gain = Address::new(0x2000, 0);
+/// dictionary.write(gain, State::PreOp, &[7, 0])?;
+/// assert_eq!(dictionary.number(gain), Some(7));
+/// assert_eq!(dictionary.write(gain, State::Op, &[8, 0]), Err(Abort::STATE));
+/// # Ok::<(), Abort>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Dictionary {
+    /// By rising index.
+    objects: Vec<Object>,
+    values: Vec<u8>,
+}
+
+impl Dictionary {
+    /// The objects that every device has: type, names, identity, uses of SyncManagers.
+    #[must_use]
+    pub fn standard(
+        device_type: u32,
+        identity: Identity,
+        name: &str,
+        versions: (&str, &str),
+        managers: &[SyncManagerUse],
+    ) -> Self {
+        let text = |index, title: &'static str, value: &str| {
+            let kind = DataType::VISIBLE_STRING;
+            Object::variable(index, title, kind, Access::READ, value.as_bytes())
+        };
+        let number = |value: u32| value.to_le_bytes();
+        let u32_type = DataType::UNSIGNED32;
+        let mut identities = Object::record(0x1018, "Identity", DataType::IDENTITY);
+        for (sub, title, value) in [
+            (1, "Vendor ID", identity.vendor),
+            (2, "Product code", identity.product),
+            (3, "Revision", identity.revision),
+            (4, "Serial number", identity.serial),
+        ] {
+            identities = identities.entry(sub, title, u32_type, Access::READ, &number(value));
+        }
+        let mut uses = Object::array(
+            0x1C00,
+            "Sync manager type",
+            DataType::UNSIGNED8,
+            Access::READ,
+        );
+        for (sub, usage) in (1..).zip(managers) {
+            let title = format!("SubIndex {sub:03}");
+            uses = uses.entry(
+                sub,
+                title,
+                DataType::UNSIGNED8,
+                Access::READ,
+                &[usage.number()],
+            );
+        }
+        let mut all = Self::default();
+        all.add(Object::variable(
+            0x1000,
+            "Device type",
+            u32_type,
+            Access::READ,
+            &number(device_type),
+        ));
+        all.add(Object::variable(
+            0x1001,
+            "Error register",
+            DataType::UNSIGNED8,
+            Access::READ,
+            &[0],
+        ));
+        all.add(text(0x1008, "Device name", name));
+        all.add(text(0x1009, "Hardware version", versions.0));
+        all.add(text(0x100A, "Software version", versions.1));
+        all.add(identities);
+        all.add(uses);
+        all
+    }
+
+    /// Adds an object, or puts it in the place of one of its index.
+    pub fn add(&mut self, mut object: Object) {
+        let start = self.values.len();
+        for entry in &mut object.entries {
+            entry.start += start;
+        }
+        self.values.append(&mut object.values);
+        match self.place(object.index) {
+            Ok(at) => self.objects[at] = object,
+            Err(at) => self.objects.insert(at, object),
+        }
+    }
+
+    fn place(&self, index: u16) -> Result<usize, usize> {
+        self.objects.binary_search_by_key(&index, |it| it.index)
+    }
+
+    /// The objects by rising index.
+    #[must_use]
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// The object of that index.
+    #[must_use]
+    pub fn object(&self, index: u16) -> Option<&Object> {
+        self.objects.get(self.place(index).ok()?)
+    }
+
+    /// The entry there.
+    ///
+    /// # Errors
+    /// [`Abort::NO_OBJECT`], [`Abort::NO_SUB_INDEX`].
+    pub fn entry(&self, address: Address) -> Result<&Entry, Abort> {
+        self.object(address.index)
+            .ok_or(Abort::NO_OBJECT)?
+            .find(address.sub)
+            .ok_or(Abort::NO_SUB_INDEX)
+    }
+
+    /// An entry's bytes, whoever may read them.
+    #[must_use]
+    pub fn bytes(&self, entry: &Entry) -> &[u8] {
+        &self.values[entry.range()]
+    }
+
+    /// Where a number of up to eight bytes is.
+    #[must_use]
+    pub fn slot(&self, address: Address) -> Option<Slot> {
+        let entry = self.entry(address).ok()?;
+        let bytes = u8::try_from(entry.length).ok().filter(|it| *it <= 8)?;
+        Some(Slot {
+            start: u32::try_from(entry.start).ok()?,
+            bytes,
+            signed: entry.signed(),
+        })
+    }
+
+    /// The number there. Allocates nothing.
+    #[must_use]
+    pub fn get(&self, slot: Slot) -> i64 {
+        let start = slot.start as usize;
+        let Some(bytes) = self.values.get(start..start + usize::from(slot.bytes)) else {
+            return 0;
+        };
+        let negative = slot.signed && bytes.last().is_some_and(|it| it & 0x80 != 0);
+        let mut wide = [if negative { 0xFF } else { 0 }; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        i64::from_le_bytes(wide)
+    }
+
+    /// Puts a number there; bits that do not fit are cut. Allocates nothing.
+    pub fn set(&mut self, slot: Slot, number: i64) {
+        let start = slot.start as usize;
+        let length = usize::from(slot.bytes);
+        if let Some(bytes) = self.values.get_mut(start..start + length) {
+            bytes.copy_from_slice(&number.to_le_bytes()[..length]);
+        }
+    }
+
+    /// The number at an address; `None` where there is none.
+    #[must_use]
+    pub fn number(&self, address: Address) -> Option<i64> {
+        Some(self.get(self.slot(address)?))
+    }
+
+    /// Puts a number at an address, past all rules; false where there is none.
+    pub fn set_number(&mut self, address: Address, number: i64) -> bool {
+        let slot = self.slot(address);
+        if let Some(slot) = slot {
+            self.set(slot, number);
+        }
+        slot.is_some()
+    }
+
+    /// Reads as a MainDevice does.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn read(&self, address: Address, state: State) -> Result<&[u8], Abort> {
+        let entry = self.entry(address)?;
+        if !entry.access.any(Access::READ) {
+            return Err(Abort::WRITE_ONLY);
+        }
+        if !entry.access.any(readable_in(state)) {
+            return Err(Abort::STATE);
+        }
+        Ok(self.bytes(entry))
+    }
+
+    /// Whether a MainDevice may write that value there.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check(&self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
+        let entry = self.entry(address)?;
+        if !entry.access.any(Access::WRITE) {
+            return Err(Abort::READ_ONLY);
+        }
+        if !entry.access.any(writable_in(state)) {
+            return Err(Abort::STATE);
+        }
+        if value.len() > entry.length {
+            return Err(Abort::TOO_LONG);
+        }
+        if value.len() < entry.length && !entry.is_text() {
+            return Err(Abort::TOO_SHORT);
+        }
+        pdo::check(self, address, value)
+    }
+
+    /// Writes as a MainDevice does.
+    ///
+    /// # Errors
+    /// Why it may not; the value stays.
+    pub fn write(&mut self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
+        self.check(address, state, value)?;
+        let range = self.entry(address)?.range();
+        let target = &mut self.values[range];
+        target[..value.len()].copy_from_slice(value);
+        target[value.len()..].fill(0);
+        Ok(())
+    }
+
+    /// All values of an object, to be put back by [`restore`](Self::restore).
+    pub(super) fn snapshot(&self, index: u16) -> Vec<u8> {
+        let entries = self.object(index).map_or(&[][..], Object::entries);
+        let bytes = entries.iter().flat_map(|it| self.bytes(it));
+        bytes.copied().collect()
+    }
+
+    pub(super) fn restore(&mut self, index: u16, mut values: &[u8]) {
+        let Ok(at) = self.place(index) else { return };
+        for entry in &self.objects[at].entries {
+            let target = &mut self.values[entry.range()];
+            let Some((value, rest)) = values.split_at_checked(target.len()) else {
+                return;
+            };
+            target.copy_from_slice(value);
+            values = rest;
+        }
+    }
+
+    pub(super) fn raw(&self) -> &[u8] {
+        &self.values
+    }
+
+    pub(super) fn raw_mut(&mut self) -> &mut [u8] {
+        &mut self.values
+    }
+}
+
+fn readable_in(state: State) -> Access {
+    Access(match state {
+        State::SafeOp => 0x02,
+        State::Op => 0x04,
+        State::Init | State::PreOp | State::Bootstrap => 0x01,
+    })
+}
+
+fn writable_in(state: State) -> Access {
+    Access(readable_in(state).0 << 3)
+}

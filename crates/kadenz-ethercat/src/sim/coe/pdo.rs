@@ -1,0 +1,218 @@
+//! Mapping and assignment of PDOs: what a MainDevice may write into them, and where that puts which value
+//! in the process data.
+
+use super::{Dictionary, Object};
+use crate::wire::coe::{Abort, Access, Address};
+use crate::wire::sii::Direction;
+
+/// Most bits of a SyncManager's process data: what a frame carries.
+const MOST_BITS: u32 = 1486 * 8;
+
+/// What kind of object an index is, among those that have rules.
+enum Kind {
+    Mapping(Direction),
+    Assignment(Direction),
+    Other,
+}
+
+fn kind(dictionary: &Dictionary, index: u16) -> Kind {
+    match index {
+        0x1600..=0x17FF => Kind::Mapping(Direction::Outputs),
+        0x1A00..=0x1BFF => Kind::Mapping(Direction::Inputs),
+        // Of devices with mailbox, SyncManager 2 are the outputs; others say it in object 0x1C00.
+        0x1C10..=0x1C2F => {
+            let usage = Address::new(0x1C00, (index - 0x1C10 + 1) as u8);
+            match dictionary.number(usage) {
+                Some(3) => Kind::Assignment(Direction::Outputs),
+                Some(4) => Kind::Assignment(Direction::Inputs),
+                _ => Kind::Other,
+            }
+        }
+        _ => Kind::Other,
+    }
+}
+
+/// Checks a value that goes to a mapping or an assignment.
+pub(super) fn check(dictionary: &Dictionary, address: Address, value: &[u8]) -> Result<(), Abort> {
+    let number = || {
+        let mut wide = [0; 4];
+        let length = value.len().min(4);
+        wide[..length].copy_from_slice(&value[..length]);
+        u32::from_le_bytes(wide)
+    };
+    let check_one: fn(&Dictionary, Direction, u32) -> Result<u32, Abort>;
+    let direction = match kind(dictionary, address.index) {
+        Kind::Other => return Ok(()),
+        Kind::Mapping(direction) => {
+            check_one = mapped_bits;
+            direction
+        }
+        Kind::Assignment(direction) => {
+            check_one = assigned_bits;
+            direction
+        }
+    };
+    let at = |sub| Address::new(address.index, sub);
+    if address.sub > 0 {
+        return match dictionary.number(at(0)) {
+            Some(0) => check_one(dictionary, direction, number()).map(|_| ()),
+            _ => Err(Abort::SUB_ZERO_NOT_CLEARED),
+        };
+    }
+    let highest = dictionary
+        .object(address.index)
+        .map_or(0, Object::highest_sub);
+    if number() > u32::from(highest) {
+        return Err(Abort::VALUE_TOO_HIGH);
+    }
+    let mut bits = 0;
+    for sub in 1..=number() as u8 {
+        let one = dictionary.number(at(sub)).ok_or(Abort::NO_SUB_INDEX)?;
+        bits += check_one(dictionary, direction, one as u32)?;
+    }
+    if bits > MOST_BITS {
+        return Err(Abort::PDO_TOO_LONG);
+    }
+    Ok(())
+}
+
+/// Bits of a mapping's entry, if it may be mapped.
+fn mapped_bits(dictionary: &Dictionary, direction: Direction, mapped: u32) -> Result<u32, Abort> {
+    let (address, bits) = split(mapped);
+    if address.index < 0x1000 {
+        // A gap: index 0, or the number of a type.
+        return Ok(bits);
+    }
+    let entry = dictionary.entry(address)?;
+    let wanted = match direction {
+        Direction::Outputs => Access::RX_MAPPABLE,
+        Direction::Inputs => Access::TX_MAPPABLE,
+    };
+    if !entry.access.any(wanted) || u32::from(entry.bits) != bits {
+        return Err(Abort::NOT_MAPPABLE);
+    }
+    Ok(bits)
+}
+
+/// Bits of a PDO, if it may be assigned.
+fn assigned_bits(dictionary: &Dictionary, direction: Direction, pdo: u32) -> Result<u32, Abort> {
+    let index = u16::try_from(pdo).map_err(|_| Abort::NOT_MAPPABLE)?;
+    let fits = match kind(dictionary, index) {
+        Kind::Mapping(its) => its == direction,
+        _ => false,
+    };
+    if !fits || dictionary.object(index).is_none() {
+        return Err(Abort::NOT_MAPPABLE);
+    }
+    Ok(mapping(dictionary, index).map(|(_, bits)| bits).sum())
+}
+
+fn split(mapped: u32) -> (Address, u32) {
+    let address = Address::new((mapped >> 16) as u16, (mapped >> 8) as u8);
+    (address, mapped & 0xFF)
+}
+
+/// Numbers of an object from sub-index 1 up to what sub-index 0 counts.
+fn counted(dictionary: &Dictionary, index: u16) -> impl Iterator<Item = u32> {
+    let count = dictionary.number(Address::new(index, 0)).unwrap_or(0);
+    (1..=count.clamp(0, 255) as u8)
+        .map_while(move |sub| dictionary.number(Address::new(index, sub)))
+        .map(|number| number as u32)
+}
+
+fn mapping(dictionary: &Dictionary, pdo: u16) -> impl Iterator<Item = (Address, u32)> {
+    counted(dictionary, pdo).map(split)
+}
+
+/// One value in the process data.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    /// Its first bit in the process data.
+    bit: usize,
+    bits: usize,
+    /// Its first byte among the dictionary's values.
+    value: usize,
+}
+
+/// Where the values of the PDOs are that a SyncManager carries. Made when process data begins; after
+/// that nothing allocates.
+#[derive(Debug, Clone, Default)]
+pub struct ProcessMap {
+    pieces: Vec<Piece>,
+    bits: usize,
+}
+
+impl ProcessMap {
+    /// Of what an assignment object, such as 0x1C12, holds now. Empty where there is no such object.
+    #[must_use]
+    pub fn of(dictionary: &Dictionary, assignment: u16) -> Self {
+        let mut map = Self::default();
+        for pdo in counted(dictionary, assignment) {
+            for (address, bits) in mapping(dictionary, pdo as u16) {
+                map.push(dictionary, address, bits as usize);
+            }
+        }
+        map
+    }
+
+    fn push(&mut self, dictionary: &Dictionary, address: Address, bits: usize) {
+        if let Some(slot) = dictionary.slot(address).filter(|_| address.index >= 0x1000) {
+            self.pieces.push(Piece {
+                bit: self.bits,
+                bits: bits.min(64),
+                value: slot.start as usize,
+            });
+        }
+        self.bits += bits;
+    }
+
+    /// Bytes of the process data.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bits.div_ceil(8)
+    }
+
+    /// Takes values out of process data. Allocates nothing.
+    pub fn take(&self, data: &[u8], dictionary: &mut Dictionary) {
+        let values = dictionary.raw_mut();
+        for piece in &self.pieces {
+            copy_bits(data, piece.bit, values, piece.value * 8, piece.bits);
+        }
+    }
+
+    /// Puts values into process data. Allocates nothing.
+    pub fn put(&self, dictionary: &Dictionary, data: &mut [u8]) {
+        let values = dictionary.raw();
+        for piece in &self.pieces {
+            copy_bits(values, piece.value * 8, data, piece.bit, piece.bits);
+        }
+    }
+}
+
+/// Copies bits, whole bytes where both sides begin at one; what is beyond either side is left out.
+fn copy_bits(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usize, bits: usize) {
+    if [from_bit, to_bit, bits]
+        .iter()
+        .all(|it| it.is_multiple_of(8))
+    {
+        let (source, target) = (from_bit / 8, to_bit / 8);
+        let source = from.get(source..source + bits / 8);
+        let target = to.get_mut(target..target + bits / 8);
+        if let (Some(source), Some(target)) = (source, target) {
+            target.copy_from_slice(source);
+        }
+        return;
+    }
+    for at in 0..bits {
+        let (source, target) = (from_bit + at, to_bit + at);
+        let (Some(byte), Some(into)) = (from.get(source / 8), to.get_mut(target / 8)) else {
+            return;
+        };
+        let mask = 1 << (target % 8);
+        if byte >> (source % 8) & 1 == 0 {
+            *into &= !mask;
+        } else {
+            *into |= mask;
+        }
+    }
+}

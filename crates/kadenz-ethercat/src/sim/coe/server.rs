@@ -1,0 +1,434 @@
+//! The server of a device's CoE: one transfer at a time, as in real devices.
+
+use super::parts::{Bits, Reply};
+use super::{Dictionary, Entry, Object, information};
+use crate::wire::State;
+use crate::wire::coe::{
+    Abort, Address, Message, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD,
+};
+use crate::wire::mailbox::{self, Counter, ErrorDetail, Header, MailboxError, Protocol};
+
+/// Most bytes of a value that comes in pieces.
+const LONGEST: usize = 64 * 1024;
+
+/// A transfer that is not over.
+#[derive(Debug, Clone, Default)]
+enum Transfer {
+    #[default]
+    None,
+    Upload {
+        value: Vec<u8>,
+        sent: usize,
+        toggle: bool,
+    },
+    Download {
+        address: Address,
+        complete: bool,
+        size: usize,
+        value: Vec<u8>,
+        toggle: bool,
+    },
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// Bytes of the answer in the caller's buffer; 0 for none.
+    pub length: usize,
+    /// The entry that was written, of complete access with the first sub-index.
+    pub written: Option<Address>,
+}
+
+/// Serves a dictionary. Holds no more memory than the longest object and a list of all indices.
+///
+/// ```
+/// use kadenz_ethercat::sim::coe::{Dictionary, Server};
+/// use kadenz_ethercat::wire::{State, coe::{Address, Message, Request}, mailbox::{self, Counter, Header, Protocol}};
+///
+/// let mut dictionary = Dictionary::standard(0x192, Default::default(), "Drive", ("1", "1"), &[]);
+/// let mut server = Server::new(true);
+/// let mut message = [0; 64];
+/// mailbox::write(&mut message, Protocol::Coe, Counter::from_bits(1), |room| {
+///     Request::Upload { address: Address::new(0x1000, 0), complete: false }.write(room)
+/// })?;
+/// let mut answer = [0; 64];
+/// let allow = &mut |_: &Dictionary, _, _: &[u8]| Ok(());
+/// let length = server.serve(&mut dictionary, State::PreOp, &message, &mut answer, allow).length;
+/// let (_, data) = Header::read(&answer[..length])?;
+/// assert!(matches!(Message::read(data)?, Message::Response(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Server {
+    complete_access: bool,
+    transfer: Transfer,
+    list: information::Pieces,
+    counter: Counter,
+}
+
+/// A device's own objection to a value that the dictionary's rules let pass.
+pub type Objection<'o> = &'o mut dyn FnMut(&Dictionary, Address, &[u8]) -> Result<(), Abort>;
+
+impl Server {
+    /// Of a device that knows complete access, or does not.
+    #[must_use]
+    pub fn new(complete_access: bool) -> Self {
+        Self {
+            complete_access,
+            ..Self::default()
+        }
+    }
+
+    /// Forgets transfers that are not over, as after a change to INIT.
+    pub fn reset(&mut self) {
+        self.transfer = Transfer::None;
+        self.list = information::Pieces::default();
+    }
+
+    /// Number for the next message that nobody asked for.
+    pub fn next_counter(&mut self) -> Counter {
+        self.counter = self.counter.next();
+        self.counter
+    }
+
+    /// Serves a whole mailbox message; the answer goes into `room`, which is as long as the mailbox.
+    pub fn serve(
+        &mut self,
+        dictionary: &mut Dictionary,
+        state: State,
+        message: &[u8],
+        room: &mut [u8],
+        objection: Objection<'_>,
+    ) -> Answer {
+        let mut written = None;
+        let length = match Header::read(message) {
+            Err(_) => ErrorDetail::INVALID_SIZE.write(self.next_counter(), room),
+            Ok((header, data)) => {
+                self.counter = header.counter;
+                if header.protocol() == Some(Protocol::Coe) {
+                    let served = Served {
+                        server: self,
+                        dictionary,
+                        state,
+                        written: &mut written,
+                    };
+                    served.coe(header.counter, data, room, objection)
+                } else {
+                    ErrorDetail::UNSUPPORTED_PROTOCOL.write(header.counter, room)
+                }
+            }
+        };
+        Answer {
+            length: length.unwrap_or(0),
+            written,
+        }
+    }
+
+    /// The next piece of a list that did not fit into one message; to be sent when the mailbox is free.
+    pub fn more(&mut self, dictionary: &Dictionary, room: &mut [u8]) -> Option<usize> {
+        let piece = self.list.next(dictionary, room.len())?;
+        let counter = self.next_counter();
+        mailbox::write(room, Protocol::Coe, counter, |it| piece.info().write(it)).ok()
+    }
+}
+
+/// What a message needs while it is served.
+struct Served<'s> {
+    server: &'s mut Server,
+    dictionary: &'s mut Dictionary,
+    state: State,
+    written: &'s mut Option<Address>,
+}
+
+impl Served<'_> {
+    fn coe(
+        mut self,
+        counter: Counter,
+        data: &[u8],
+        room: &mut [u8],
+        objection: Objection<'_>,
+    ) -> Result<usize, MailboxError> {
+        let size = room.len();
+        match Message::read(data) {
+            Err(_) => ErrorDetail::INVALID_HEADER.write(counter, room),
+            Ok(Message::Request(request)) => {
+                let (address, answer) = self.request(&request, size, objection);
+                match answer {
+                    Ok(None) => Ok(0),
+                    Ok(Some(reply)) => mailbox::write(room, Protocol::Coe, counter, |it| {
+                        reply.response().write(it)
+                    }),
+                    Err(code) => {
+                        self.server.transfer = Transfer::None;
+                        mailbox::write(room, Protocol::Coe, counter, |it| {
+                            Response::Abort { address, code }.write(it)
+                        })
+                    }
+                }
+            }
+            Ok(Message::Info(info)) => {
+                let piece = self.server.list.ask(self.dictionary, &info, size);
+                mailbox::write(room, Protocol::Coe, counter, |it| piece.info().write(it))
+            }
+            Ok(_) => ErrorDetail::SERVICE_NOT_SUPPORTED.write(counter, room),
+        }
+    }
+
+    fn request(
+        &mut self,
+        request: &Request<'_>,
+        mailbox: usize,
+        objection: Objection<'_>,
+    ) -> (Address, Result<Option<Reply>, Abort>) {
+        let nowhere = Address::new(0, 0);
+        match *request {
+            Request::Upload { address, complete } => {
+                (address, self.upload(address, complete, mailbox).map(Some))
+            }
+            Request::UploadSegment { toggle } => {
+                (nowhere, self.upload_segment(toggle, mailbox).map(Some))
+            }
+            Request::Download {
+                address,
+                complete,
+                size,
+                data,
+            } => {
+                let answer = self.download(address, complete, size as usize, data, objection);
+                (address, answer.map(Some))
+            }
+            Request::DownloadSegment { toggle, last, data } => {
+                let address = match &self.server.transfer {
+                    Transfer::Download { address, .. } => *address,
+                    _ => nowhere,
+                };
+                let answer = self.download_segment(toggle, last, data, objection);
+                (address, answer.map(Some))
+            }
+            Request::Abort { .. } => {
+                self.server.transfer = Transfer::None;
+                (nowhere, Ok(None))
+            }
+        }
+    }
+
+    fn allows_complete(&self, address: Address) -> Result<&Object, Abort> {
+        let object = self
+            .dictionary
+            .object(address.index)
+            .ok_or(Abort::NO_OBJECT)?;
+        if !self.server.complete_access || address.sub > 1 || object.highest_sub() == 0 {
+            return Err(Abort::UNSUPPORTED_ACCESS);
+        }
+        Ok(object)
+    }
+
+    /// All values of an object: sub-index 0 as two bytes, then those that it counts, bit by bit.
+    fn whole(&self, address: Address) -> Result<Vec<u8>, Abort> {
+        let mut bits = Bits::default();
+        for entry in self.counted(address)? {
+            let at = Address::new(address.index, entry.sub);
+            bits.put(self.dictionary.read(at, self.state)?, entry);
+        }
+        Ok(bits.bytes)
+    }
+
+    /// The entries that complete access reaches now.
+    fn counted(&self, address: Address) -> Result<Vec<&Entry>, Abort> {
+        let object = self.allows_complete(address)?;
+        let count = self.dictionary.number(Address::new(address.index, 0));
+        let count = count.unwrap_or(0).clamp(0, 255) as u8;
+        let entries = object.entries().iter();
+        Ok(entries
+            .filter(|it| (address.sub..=count).contains(&it.sub))
+            .collect())
+    }
+
+    fn upload(&mut self, address: Address, complete: bool, mailbox: usize) -> Result<Reply, Abort> {
+        let value = if complete {
+            self.whole(address)?
+        } else {
+            self.dictionary.read(address, self.state)?.to_vec()
+        };
+        let room = mailbox.saturating_sub(TRANSFER_OVERHEAD);
+        let size = value.len() as u32;
+        let first = value[..value.len().min(if value.len() <= 4 { 4 } else { room })].to_vec();
+        self.server.transfer = if first.len() < value.len() {
+            Transfer::Upload {
+                sent: first.len(),
+                value,
+                toggle: false,
+            }
+        } else {
+            Transfer::None
+        };
+        Ok(Reply::Upload {
+            address,
+            complete,
+            size,
+            data: first,
+        })
+    }
+
+    fn upload_segment(&mut self, asked: bool, mailbox: usize) -> Result<Reply, Abort> {
+        let Transfer::Upload {
+            value,
+            sent,
+            toggle,
+        } = &mut self.server.transfer
+        else {
+            return Err(Abort::COMMAND);
+        };
+        if asked != *toggle {
+            return Err(Abort::TOGGLE);
+        }
+        let room = mailbox.saturating_sub(SEGMENT_OVERHEAD).max(1);
+        let end = value.len().min(*sent + room);
+        let data = value[*sent..end].to_vec();
+        let last = end == value.len();
+        *sent = end;
+        *toggle = !asked;
+        if last {
+            self.server.transfer = Transfer::None;
+        }
+        Ok(Reply::UploadSegment {
+            toggle: asked,
+            last,
+            data,
+        })
+    }
+
+    fn download(
+        &mut self,
+        address: Address,
+        complete: bool,
+        size: usize,
+        data: &[u8],
+        objection: Objection<'_>,
+    ) -> Result<Reply, Abort> {
+        self.server.transfer = Transfer::None;
+        if complete {
+            self.allows_complete(address)?;
+        } else {
+            self.dictionary.entry(address)?;
+        }
+        if size > LONGEST {
+            return Err(Abort::TOO_LONG);
+        }
+        if data.len() < size {
+            self.server.transfer = Transfer::Download {
+                address,
+                complete,
+                size,
+                value: data.to_vec(),
+                toggle: false,
+            };
+        } else {
+            self.store(address, complete, data, objection)?;
+        }
+        Ok(Reply::Download { address, complete })
+    }
+
+    fn download_segment(
+        &mut self,
+        asked: bool,
+        last: bool,
+        data: &[u8],
+        objection: Objection<'_>,
+    ) -> Result<Reply, Abort> {
+        let Transfer::Download {
+            address,
+            complete,
+            size,
+            value,
+            toggle,
+        } = &mut self.server.transfer
+        else {
+            return Err(Abort::COMMAND);
+        };
+        if asked != *toggle {
+            return Err(Abort::TOGGLE);
+        }
+        if value.len() + data.len() > *size {
+            return Err(Abort::TOO_LONG);
+        }
+        value.extend_from_slice(data);
+        *toggle = !asked;
+        if last {
+            if value.len() < *size {
+                return Err(Abort::TOO_SHORT);
+            }
+            let (address, complete) = (*address, *complete);
+            let value = std::mem::take(value);
+            self.server.transfer = Transfer::None;
+            self.store(address, complete, &value, objection)?;
+        }
+        Ok(Reply::DownloadSegment { toggle: asked })
+    }
+
+    fn store(
+        &mut self,
+        address: Address,
+        complete: bool,
+        value: &[u8],
+        objection: Objection<'_>,
+    ) -> Result<(), Abort> {
+        if complete {
+            let before = self.dictionary.snapshot(address.index);
+            if let Err(code) = self.store_whole(address, value, objection) {
+                self.dictionary.restore(address.index, &before);
+                return Err(code);
+            }
+        } else {
+            self.dictionary.check(address, self.state, value)?;
+            objection(self.dictionary, address, value)?;
+            self.dictionary.write(address, self.state, value)?;
+        }
+        *self.written = Some(address);
+        Ok(())
+    }
+
+    /// Writes entries one by one; of lists, the count is 0 meanwhile, and comes last.
+    fn store_whole(
+        &mut self,
+        address: Address,
+        value: &[u8],
+        objection: Objection<'_>,
+    ) -> Result<(), Abort> {
+        let zero = Address::new(address.index, 0);
+        let entries: Vec<Entry> = self.allows_complete(address)?.entries().to_vec();
+        let mut bits = Bits {
+            bytes: value.to_vec(),
+            bit: 0,
+        };
+        let mut count = None;
+        if address.sub == 0 {
+            count = Some(*value.first().ok_or(Abort::TOO_SHORT)?);
+            bits.bit = 16;
+        } else if let Ok([now]) = self.dictionary.read(zero, self.state) {
+            count = Some(*now);
+        }
+        // Where the count may not be written, it must be what it is.
+        let counts = self.dictionary.check(zero, self.state, &[0]).is_ok();
+        if counts {
+            self.dictionary.write(zero, self.state, &[0])?;
+        } else if address.sub == 0 && self.dictionary.number(zero) != count.map(i64::from) {
+            return Err(Abort::READ_ONLY);
+        }
+        let count = count.unwrap_or(0);
+        for entry in entries.iter().filter(|it| (1..=count).contains(&it.sub)) {
+            let at = Address::new(address.index, entry.sub);
+            let piece = bits
+                .take(entry, self.dictionary.bytes(entry).len())
+                .ok_or(Abort::TOO_SHORT)?;
+            self.dictionary.check(at, self.state, &piece)?;
+            objection(self.dictionary, at, &piece)?;
+            self.dictionary.write(at, self.state, &piece)?;
+        }
+        if counts {
+            objection(self.dictionary, zero, &[count])?;
+            self.dictionary.write(zero, self.state, &[count])?;
+        }
+        Ok(())
+    }
+}
