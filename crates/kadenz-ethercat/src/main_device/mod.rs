@@ -5,6 +5,8 @@ pub mod cycle;
 pub mod exchange;
 pub mod layout;
 pub mod link;
+pub mod mailbox;
 pub mod postbox;
+pub mod sdo;
 pub mod sii;
 pub mod states;

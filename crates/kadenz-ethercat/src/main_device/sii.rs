@@ -99,7 +99,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         for _ in 0..TRIES {
             self.registers
                 .write(self.whose, SII_DATA, &value.to_le_bytes())?;
-            let status = self.command(bits::WRITE | bits::WRITE_ENABLE, word)?;
+            let (status, _) = self.command(bits::WRITE | bits::WRITE_ENABLE, word)?;
             if status & bits::NOT_ACKNOWLEDGED == 0 {
                 return refusal(word, status & !bits::CHECKSUM);
             }
@@ -119,27 +119,19 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// The next four or eight bytes.
     fn read_once(&mut self, word: u32) -> Result<([u8; 8], usize), SiiError> {
         for _ in 0..TRIES {
-            let status = self.command(bits::READ, word)?;
-            if status & bits::NOT_ACKNOWLEDGED != 0 {
-                self.registers.exchange().pause(Duration::from_millis(1));
-                continue;
+            let (status, bytes) = self.command(bits::READ, word)?;
+            if status & bits::NOT_ACKNOWLEDGED == 0 {
+                refusal(word, status & !bits::CHECKSUM)?;
+                let eight = status & bits::EIGHT_BYTES != 0;
+                return Ok((bytes, if eight { 8 } else { 4 }));
             }
-            refusal(word, status & !bits::CHECKSUM)?;
-            let count = if status & bits::EIGHT_BYTES == 0 {
-                4
-            } else {
-                8
-            };
-            let mut bytes = [0; 8];
-            self.registers
-                .read(self.whose, SII_DATA, &mut bytes[..count])?;
-            return Ok((bytes, count));
+            self.registers.exchange().pause(Duration::from_millis(1));
         }
         Err(SiiError::Busy)
     }
 
-    /// Gives a command and waits for its end; what the control register says then.
-    fn command(&mut self, command: u16, word: u32) -> Result<u16, SiiError> {
+    /// Gives a command and waits for its end; what the control and data registers say then.
+    fn command(&mut self, command: u16, word: u32) -> Result<(u16, [u8; 8]), SiiError> {
         debug_assert_eq!(SII_ADDRESS, SII_CONTROL + 2);
         let mut bytes = [0; 6];
         bytes[..2].copy_from_slice(&command.to_le_bytes());
@@ -148,17 +140,21 @@ impl<'r, 'x> Sii<'r, 'x> {
         self.wait_until_idle()
     }
 
-    fn wait_until_idle(&mut self) -> Result<u16, SiiError> {
+    fn wait_until_idle(&mut self) -> Result<(u16, [u8; 8]), SiiError> {
         let end = self.registers.exchange().now() + LONGEST;
         loop {
-            let status = self.registers.get_u16(self.whose, SII_CONTROL)?;
+            // Control, address and data stand in a row: one question for all.
+            let all: [u8; 14] = self.registers.get(self.whose, SII_CONTROL)?;
+            let status = u16::from_le_bytes([all[0], all[1]]);
             if status & bits::BUSY == 0 {
-                return Ok(status);
+                let mut data = [0; 8];
+                data.copy_from_slice(&all[6..]);
+                return Ok((status, data));
             }
             if self.registers.exchange().now() >= end {
                 return Err(SiiError::Busy);
             }
-            self.registers.exchange().pause(Duration::from_micros(50));
+            self.registers.exchange().pause(Duration::from_micros(20));
         }
     }
 }
