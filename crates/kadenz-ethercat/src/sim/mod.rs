@@ -3,6 +3,8 @@
 //! - [`Application`] is what a device does behind its controller, [`Pdi`] what it sees of the controller.
 //! - [`Controller`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
 //! - [`Hardware`] says what kind of controller it has.
+//! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
+//! - [`fault`] is what goes wrong, by a plan or by command.
 //! - [`Time`] is the segment's own clock; the caller says what time it is.
 //!
 //! All of it is sans-IO and deterministic: the same frames at the same times with the same seeds give
@@ -11,8 +13,10 @@
 mod application;
 pub mod coe;
 mod controller;
+pub mod fault;
 mod hardware;
 mod random;
+mod segment;
 mod time;
 
 pub use application::{
@@ -21,4 +25,7 @@ pub use application::{
 pub use controller::{Arrival, Controller, Settings};
 pub use hardware::{Hardware, PortKind};
 pub use random::Random;
+pub use segment::{
+    Cable, CableId, Counts, DeviceId, End, Loss, MOST_DEVICES, Passed, Segment, Side, TopologyError,
+};
 pub use time::Time;

@@ -23,6 +23,8 @@ pub(super) struct Marks {
     pub(super) ports: bool,
     /// A reset is asked for.
     pub(super) reset: bool,
+    /// Some register was written: what is due may be due at another time.
+    pub(super) stirred: bool,
 }
 
 /// When a frame came to the processing unit, and when to each port; [`Time::NEVER`] where it did not.

@@ -53,15 +53,14 @@ impl Clock {
         }
     }
 
-    /// Local time at a time of the segment that is not before the last write.
+    /// Local time at a time of the segment; before the last correction, by the speed that came of it.
     pub(super) fn local(&self, at: Time) -> u64 {
-        let elapsed = at.since(self.anchor);
-        let gained = (i128::from(elapsed) * i128::from(self.drift + self.rate)
-            + i128::from(elapsed.min(self.slew_span)) * i128::from(self.slew))
+        let elapsed = i128::from(at.0) - i128::from(self.anchor.0);
+        let slewed = elapsed.clamp(0, self.slew_span.into());
+        let gained = (elapsed * i128::from(self.drift + self.rate)
+            + slewed * i128::from(self.slew))
             / BILLION;
-        self.local
-            .wrapping_add(elapsed)
-            .wrapping_add(gained as i64 as u64)
+        self.local.wrapping_add((elapsed + gained) as u64)
     }
 
     /// When the segment's time is, by what is known now, that the local time is `local`; `None` where

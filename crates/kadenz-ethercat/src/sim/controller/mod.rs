@@ -18,6 +18,7 @@ mod tests;
 mod watchdog;
 
 pub use chip::Arrival;
+pub(in crate::sim) use serve::Role;
 pub use settings::Settings;
 
 use super::{Application, Model, Pdi, Signal, Time};
@@ -152,11 +153,13 @@ impl Controller {
     #[must_use]
     pub fn has_news(&self) -> bool {
         let marks = &self.chip.marks;
-        self.chip.guards.happened != Happened::default() || marks.al_control || marks.reset
+        marks.stirred || self.chip.guards.happened != Happened::default()
     }
 
     /// The frame has passed: the application sees what it brought.
     pub fn finish_frame(&mut self, now: Time) {
+        self.chip.marks.stirred = false;
+        self.schedule();
         self.advance(now);
         if std::mem::take(&mut self.chip.marks.reset) {
             return self.power_on(now);
@@ -273,7 +276,7 @@ impl Controller {
     }
 
     /// Sets what the registers tell of a port, and counts a link that is lost.
-    pub(super) fn set_port(&mut self, port: u8, status: PortStatus) {
+    pub(in crate::sim) fn set_port(&mut self, port: u8, status: PortStatus) {
         let memory = &mut self.chip.memory;
         let old = DlStatus(memory.u16(register::DL_STATUS));
         let ready = if self.chip.sii.sound() {
@@ -294,12 +297,12 @@ impl Controller {
     }
 
     /// Counts an error in one of the saturating counters from 0x0300 on.
-    pub(super) fn count_error(&mut self, register: u16) {
+    pub(in crate::sim) fn count_error(&mut self, register: u16) {
         self.chip.memory.count(register);
     }
 
     /// How the MainDevice governs the ports.
-    pub(super) fn dl_control(&self) -> crate::wire::DlControl {
+    pub(in crate::sim) fn dl_control(&self) -> crate::wire::DlControl {
         crate::wire::DlControl(self.chip.memory.u32(register::DL_CONTROL))
     }
 }

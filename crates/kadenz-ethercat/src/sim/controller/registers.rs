@@ -113,6 +113,7 @@ impl Chip {
     /// What registers set going. Few are written at a time, and in groups.
     fn obey(&mut self, start: u32, end: u32, from: &[u8], arrival: &Arrival) {
         let touches = |register, length| touches(start, end, register, length);
+        self.marks.stirred = true;
         if start < 0x0400 {
             self.obey_link(start, end, from);
         } else if start < 0x0600 {

@@ -1,0 +1,310 @@
+//! What goes wrong on a segment, by a plan or by command.
+//!
+//! A plan is a list of faults, each with when it strikes. Chance is seeded: the same plan and the same
+//! frames at the same times give the same faults.
+
+use super::segment::{CableId, DeviceId};
+use super::{Random, Time};
+use crate::wire::{AlStatusCode, State};
+
+/// What goes wrong with a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameFault {
+    /// It gets lost behind so many devices; `None`: on its way back, all have seen it.
+    Lose {
+        /// Devices that still see it.
+        after: Option<u16>,
+    },
+    /// Its check sequence is wrong behind so many devices: those behind ignore and count it, and whoever
+    /// receives it drops it.
+    Corrupt {
+        /// Devices that still see it whole.
+        after: Option<u16>,
+    },
+    /// Bits of its datagrams flip on the way back, and no check sequence tells.
+    Garble {
+        /// How many bits.
+        bits: u8,
+    },
+    /// Its end is missing.
+    Truncate {
+        /// Bytes that are left.
+        length: u16,
+    },
+    /// It comes late.
+    Delay {
+        /// By so many ns.
+        ns: u64,
+    },
+    /// It comes twice.
+    Duplicate {
+        /// The second time so many ns later.
+        ns: u64,
+    },
+    /// Working counters are wrong, in all datagrams but those that do nothing.
+    Skew {
+        /// By so much; wraps as counters do.
+        by: i16,
+    },
+}
+
+/// What goes wrong with the segment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum WireFault {
+    /// A cable is cut, or pulled out.
+    Cut(CableId),
+    /// It is whole again.
+    Heal(CableId),
+    /// It is cut and whole again after so many ns.
+    Flap(CableId, u64),
+    /// A device loses power: what is behind it is cut off.
+    PowerOff(DeviceId),
+    /// It has power again, and begins anew.
+    PowerOn(DeviceId),
+    /// It loses power, and has it again after so many ns.
+    PowerCycle(DeviceId, u64),
+    /// A device leaves its state unasked.
+    Leave(DeviceId, State, AlStatusCode),
+    /// Something inside a device fails; see [`Application::fail`](super::Application::fail).
+    Fail(DeviceId, u16),
+    /// A device's oscillator runs otherwise, in parts per million.
+    Drift(DeviceId, f64),
+    /// A byte of a device's SII is another.
+    Spoil(DeviceId, u32, u8),
+}
+
+/// A fault of either kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    /// Of a frame.
+    Frame(FrameFault),
+    /// Of the segment.
+    Wire(WireFault),
+}
+
+/// When a fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum When {
+    /// Once; a fault of frames strikes the first frame from then on.
+    At(Time),
+    /// Again and again.
+    Every {
+        /// The first time.
+        first: Time,
+        /// From one to the next, in ns; at least 1.
+        period: u64,
+    },
+    /// With the frame of that number; the segment's first is 1.
+    Frame(u64),
+    /// With all frames from the first number to, not including, the second.
+    Frames(u64, u64),
+    /// With each frame, by that probability from 0 to 1.
+    Chance(f64),
+}
+
+/// A line of a plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Planned {
+    /// When it strikes.
+    pub when: When,
+    /// What.
+    pub fault: Fault,
+}
+
+/// Names a line of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PlanId(u32);
+
+/// Most lines that a plan has.
+pub const MOST: usize = 4_096;
+
+/// The plan is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a plan has no more than {MOST} faults; remove some")]
+pub struct FullError;
+
+/// The faults that are to strike.
+#[derive(Debug, Clone)]
+pub struct FaultPlan {
+    lines: Vec<(PlanId, Planned)>,
+    next: u32,
+    random: Random,
+}
+
+impl FaultPlan {
+    /// An empty plan.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            lines: Vec::new(),
+            next: 0,
+            random: Random::new(seed),
+        }
+    }
+
+    /// Adds a fault. Allocates.
+    ///
+    /// # Errors
+    /// [`FullError`] above [`MOST`].
+    pub fn add(&mut self, when: When, fault: Fault) -> Result<PlanId, FullError> {
+        if self.lines.len() >= MOST {
+            return Err(FullError);
+        }
+        let id = PlanId(self.next);
+        self.next = self.next.wrapping_add(1);
+        self.lines.push((id, Planned { when, fault }));
+        Ok(id)
+    }
+
+    /// Takes a fault off the plan; whether it was there. What has struck stays.
+    pub fn remove(&mut self, id: PlanId) -> bool {
+        let before = self.lines.len();
+        self.lines.retain(|line| line.0 != id);
+        before != self.lines.len()
+    }
+
+    /// Whether nothing is planned.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// What is planned.
+    pub fn lines(&self) -> impl Iterator<Item = (PlanId, Planned)> {
+        self.lines.iter().copied()
+    }
+
+    /// When the next fault of the segment strikes by time.
+    #[must_use]
+    pub fn due(&self) -> Time {
+        let of_wire = self
+            .lines
+            .iter()
+            .filter(|(_, it)| matches!(it.fault, Fault::Wire(_)));
+        of_wire
+            .map(|(_, it)| match it.when {
+                When::At(at) => at,
+                When::Every { first, .. } => first,
+                _ => Time::NEVER,
+            })
+            .min()
+            .unwrap_or(Time::NEVER)
+    }
+
+    /// A fault of the segment whose time has come: the earliest.
+    pub(super) fn strike_by_time(&mut self, now: Time) -> Option<WireFault> {
+        let due = self.due();
+        if due > now {
+            return None;
+        }
+        let at = self.lines.iter().position(|(_, it)| {
+            let first = match it.when {
+                When::At(at) | When::Every { first: at, .. } => at,
+                _ => return false,
+            };
+            first == due && matches!(it.fault, Fault::Wire(_))
+        })?;
+        let Fault::Wire(fault) = self.lines[at].1.fault else {
+            return None;
+        };
+        self.move_on(at, now);
+        Some(fault)
+    }
+
+    /// The line of that place has struck: it is gone, or waits for its next time.
+    fn move_on(&mut self, at: usize, now: Time) -> bool {
+        if let When::Every { first, period } = &mut self.lines[at].1.when {
+            let period = (*period).max(1);
+            let missed = now.since(*first) / period + 1;
+            *first = first.after(missed.saturating_mul(period));
+            return true;
+        }
+        self.lines.remove(at);
+        false
+    }
+
+    /// What strikes with a frame, by its number and time.
+    pub(super) fn strike(&mut self, frame: u64, now: Time, mut hit: impl FnMut(Fault)) {
+        let mut at = 0;
+        while at < self.lines.len() {
+            let Planned { when, fault } = self.lines[at].1;
+            let of_frame = matches!(fault, Fault::Frame(_));
+            let (strikes, moves) = match when {
+                When::At(time) => (of_frame && time <= now, true),
+                When::Every { first, .. } => (of_frame && first <= now, true),
+                When::Frame(number) => (frame == number, frame >= number),
+                When::Frames(first, end) => ((first..end).contains(&frame), frame + 1 >= end),
+                When::Chance(probability) => (self.random.unit() < probability, false),
+            };
+            if strikes {
+                hit(fault);
+            }
+            let gone = moves
+                && (strikes || matches!(when, When::Frame(_) | When::Frames(..)))
+                && !self.move_on(at, now);
+            at += usize::from(!gone);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOSE: Fault = Fault::Frame(FrameFault::Lose { after: None });
+
+    /// The numbers of the frames that are struck, one frame a millisecond.
+    fn struck(when: When, frames: u64) -> Vec<u64> {
+        let mut plan = FaultPlan::new(1);
+        plan.add(when, LOSE).unwrap();
+        let mut all = Vec::new();
+        for frame in 1..=frames {
+            plan.strike(frame, Time(frame * 1_000_000), |_| all.push(frame));
+        }
+        all
+    }
+
+    #[test]
+    fn a_fault_strikes_when_it_is_planned() {
+        assert_eq!(struck(When::Frame(3), 9), [3]);
+        assert_eq!(struck(When::Frames(3, 6), 9), [3, 4, 5]);
+        assert_eq!(struck(When::At(Time(2_500_000)), 9), [3]);
+        let every = When::Every {
+            first: Time(2_000_000),
+            period: 3_000_000,
+        };
+        assert_eq!(struck(every, 9), [2, 5, 8]);
+        assert!(struck(When::Chance(0.0), 99).is_empty());
+        assert_eq!(struck(When::Chance(1.0), 3), [1, 2, 3]);
+    }
+
+    #[test]
+    fn chance_is_the_same_for_the_same_seed_and_about_right() {
+        let some = struck(When::Chance(0.1), 10_000);
+        assert_eq!(some, struck(When::Chance(0.1), 10_000));
+        assert!((900..1_100).contains(&some.len()), "{}", some.len());
+    }
+
+    #[test]
+    fn faults_of_the_segment_strike_by_time_without_frames() {
+        let mut plan = FaultPlan::new(1);
+        let cut = WireFault::Cut(CableId(0));
+        plan.add(When::At(Time(5)), Fault::Wire(cut)).unwrap();
+        plan.add(When::At(Time(1)), LOSE).unwrap();
+        assert_eq!(plan.due(), Time(5), "a frame's fault waits for a frame");
+        assert_eq!(plan.strike_by_time(Time(4)), None);
+        assert_eq!(plan.strike_by_time(Time(5)), Some(cut));
+        assert_eq!(plan.strike_by_time(Time(5)), None);
+    }
+
+    #[test]
+    fn a_plan_has_an_end() {
+        let mut plan = FaultPlan::new(1);
+        for _ in 0..MOST {
+            plan.add(When::Frame(1), LOSE).unwrap();
+        }
+        assert_eq!(plan.add(When::Frame(1), LOSE), Err(FullError));
+        plan.strike(2, Time::ZERO, |_| panic!("its frame is past"));
+        assert!(plan.is_empty());
+    }
+}

@@ -1,0 +1,113 @@
+//! The way of a frame through the segment.
+//!
+//! Inside a device a frame goes from port 0 through the processing unit to ports 3, 1 and 2, and back to
+//! 0; a port whose loop is closed sends it on at once. Whoever comes in by another port joins there. One
+//! that finds port 0 closed is processed then, and marked: it goes round a ring that has lost its
+//! MainDevice, and is destroyed the second time.
+
+use super::topology::{DeviceId, End, Side, Topology};
+use crate::wire::PortStatus;
+
+/// The port behind each in the order of a frame.
+const NEXT: [u8; 4] = [3, 2, 0, 1];
+
+/// A frame comes into a device.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) device: u16,
+    pub(super) port: u8,
+    pub(super) cable: u16,
+    /// It passes the processing unit before it leaves.
+    pub(super) processed: bool,
+    /// It does so because port 0 is closed.
+    pub(super) circulates: bool,
+}
+
+/// Where a way ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// At the MainDevice, over a cable.
+    Main(Side, u16),
+    /// Out of a port that nobody is behind, or into one that is closed.
+    Nowhere,
+    /// Nobody is connected to the MainDevice's port.
+    NoLink,
+    /// Round and round.
+    Circle,
+}
+
+/// The way of a frame.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) steps: Vec<Step>,
+    /// Devices in the order in which they process, by their step.
+    pub(super) order: Vec<(u16, u16)>,
+    /// At which place of the order a device stands; `u16::MAX` for none.
+    pub(super) places: Vec<u16>,
+    pub(super) exit: Exit,
+}
+
+impl Route {
+    pub(super) const NOT_ON_IT: u16 = u16::MAX;
+
+    pub(super) fn of(topology: &Topology, side: Side) -> Self {
+        let mut route = Self {
+            steps: Vec::new(),
+            order: Vec::new(),
+            places: vec![Self::NOT_ON_IT; topology.nodes.len()],
+            exit: Exit::NoLink,
+        };
+        route.exit = route.walk(topology, side);
+        for (at, step) in route.steps.iter().enumerate() {
+            if step.processed {
+                let place = &mut route.places[usize::from(step.device)];
+                *place = (*place).min(route.order.len() as u16);
+                route.order.push((step.device, at as u16));
+            }
+        }
+        route
+    }
+
+    fn walk(&mut self, topology: &Topology, side: Side) -> Exit {
+        let Some(mut hop) = topology.follow(End::Main(side)) else {
+            return Exit::NoLink;
+        };
+        let most = 8 * topology.nodes.len() + 8;
+        while self.steps.len() < most {
+            let (device, port) = match hop.0 {
+                End::Main(side) => return Exit::Main(side, hop.1 as u16),
+                End::Device(device, port) => (usize::from(device.0), port),
+            };
+            if topology.port(device, port) != PortStatus::Open {
+                return Exit::Nowhere;
+            }
+            let leaves = self.enter(topology, device, port, hop.1);
+            match topology.follow(End::Device(DeviceId(device as u16), leaves)) {
+                Some(next) => hop = next,
+                None => return Exit::Nowhere,
+            }
+        }
+        Exit::Circle
+    }
+
+    /// Comes in by an open port, and finds the one by which it leaves.
+    fn enter(&mut self, topology: &Topology, device: usize, port: u8, cable: usize) -> u8 {
+        let mut step = Step {
+            device: device as u16,
+            port,
+            cable: cable as u16,
+            processed: port == 0,
+            circulates: false,
+        };
+        let mut leaves = NEXT[usize::from(port)];
+        while topology.port(device, leaves) != PortStatus::Open {
+            if leaves == 0 {
+                step.processed = true;
+                step.circulates = true;
+            }
+            leaves = NEXT[usize::from(leaves)];
+        }
+        self.steps.push(step);
+        leaves
+    }
+}

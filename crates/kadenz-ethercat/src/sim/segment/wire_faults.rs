@@ -1,0 +1,252 @@
+//! Faults at work on a segment.
+
+use super::route::Route;
+use super::topology::{CableId, DeviceId, Side};
+use super::{AROUND, BYTE_NS};
+use super::{Fault, FrameFault, Loss, Passed, Segment, Time, WireFault};
+use crate::wire::{Command, DatagramsMut, ETHERNET_HEADER, register};
+
+/// Most faults that end by themselves at one time.
+const MOST_ENDS: usize = 4_096;
+
+/// How far a frame comes.
+pub(super) struct Reach {
+    /// Devices that process it.
+    pub(super) devices: usize,
+    /// Why it comes no farther.
+    pub(super) loss: Option<Loss>,
+}
+
+impl Segment {
+    /// Lets a fault strike now: one of frames strikes the next frame.
+    pub fn inflict(&mut self, fault: Fault, now: Time) {
+        self.now = self.now.max(now);
+        match fault {
+            Fault::Frame(fault) if self.commanded.len() < MOST_ENDS => self.commanded.push(fault),
+            Fault::Frame(_) => {}
+            Fault::Wire(fault) => self.apply(fault),
+        }
+    }
+
+    /// Faults of the segment whose time has come, and those that end.
+    pub(super) fn strike_by_time(&mut self) {
+        while let Some(at) = self.ends.iter().position(|it| it.0 <= self.now) {
+            let (_, fault) = self.ends.swap_remove(at);
+            self.apply_quietly(fault);
+        }
+        if self.plan.is_empty() {
+            return;
+        }
+        while let Some(fault) = self.plan.strike_by_time(self.now) {
+            self.apply(fault);
+        }
+    }
+
+    /// Collects what strikes the present frame.
+    pub(super) fn strike_frame(&mut self) {
+        self.struck.clear();
+        self.struck.append(&mut self.commanded);
+        if !self.plan.is_empty() {
+            let struck = &mut self.struck;
+            let mut of_wire = [None; 8];
+            let mut count = 0;
+            self.plan
+                .strike(self.counts.frames, self.now, |fault| match fault {
+                    Fault::Frame(fault) => struck.push(fault),
+                    Fault::Wire(fault) => {
+                        if let Some(slot) = of_wire.get_mut(count) {
+                            *slot = Some(fault);
+                            count += 1;
+                        }
+                    }
+                });
+            for fault in of_wire.into_iter().flatten() {
+                self.apply(fault);
+            }
+        }
+        self.counts.frame_faults += self.struck.len() as u64;
+    }
+
+    fn apply(&mut self, fault: WireFault) {
+        self.counts.wire_faults += 1;
+        self.apply_quietly(fault);
+    }
+
+    fn apply_quietly(&mut self, fault: WireFault) {
+        match fault {
+            WireFault::Cut(cable) => self.set_whole(cable, false),
+            WireFault::Heal(cable) => self.set_whole(cable, true),
+            WireFault::Flap(cable, ns) => {
+                self.set_whole(cable, false);
+                self.end_later(ns, WireFault::Heal(cable));
+            }
+            WireFault::PowerOff(device) => self.set_power(device, false),
+            WireFault::PowerOn(device) => self.set_power(device, true),
+            WireFault::PowerCycle(device, ns) => {
+                self.set_power(device, false);
+                self.end_later(ns, WireFault::PowerOn(device));
+            }
+            WireFault::Leave(device, state, code) => {
+                self.meddle(device, |it| it.leave(state, code));
+            }
+            WireFault::Fail(device, code) => self.meddle(device, |it| it.fail(code)),
+            WireFault::Drift(device, ppm) => self.meddle(device, |it| it.set_drift(ppm)),
+            WireFault::Spoil(device, at, byte) => self.meddle(device, |it| {
+                if let Some(spoiled) = it.sii_mut().get_mut(at as usize) {
+                    *spoiled = byte;
+                }
+            }),
+        }
+    }
+
+    fn end_later(&mut self, ns: u64, fault: WireFault) {
+        if self.ends.len() < MOST_ENDS {
+            self.ends.push((self.now.after(ns), fault));
+        }
+    }
+
+    fn meddle(&mut self, device: DeviceId, meddle: impl FnOnce(&mut crate::sim::Controller)) {
+        let now = self.now;
+        if let Some(node) = self.topology.nodes.get_mut(usize::from(device.0))
+            && node.powered
+        {
+            node.controller.advance(now);
+            meddle(&mut node.controller);
+        }
+    }
+
+    fn set_whole(&mut self, CableId(cable): CableId, whole: bool) {
+        if let Some(laid) = self.topology.cables.get_mut(usize::from(cable)) {
+            laid.whole = whole;
+            self.replug();
+        }
+    }
+
+    fn set_power(&mut self, DeviceId(device): DeviceId, powered: bool) {
+        let now = self.now;
+        let Some(node) = self.topology.nodes.get_mut(usize::from(device)) else {
+            return;
+        };
+        if std::mem::replace(&mut node.powered, powered) != powered {
+            if powered {
+                node.controller.power_on(now);
+            }
+            self.replug();
+        }
+    }
+
+    /// How far a frame comes by its faults, and by how often it went round.
+    pub(super) fn reach(&self, route: &Route, frame: &mut [u8]) -> Reach {
+        let all = route.order.len();
+        let mut reach = Reach {
+            devices: all,
+            loss: None,
+        };
+        for fault in &self.struck {
+            let (after, loss) = match fault {
+                FrameFault::Lose { after } => (after, Loss::Fault),
+                FrameFault::Corrupt { after } => (after, Loss::Corrupted),
+                _ => continue,
+            };
+            let devices = after.map_or(all, |it| usize::from(it).min(all));
+            if reach.loss.is_none() || devices < reach.devices {
+                reach = Reach {
+                    devices,
+                    loss: Some(loss),
+                };
+            }
+        }
+        let mut marked = circulated(frame);
+        for (place, (_, step)) in route.order[..reach.devices].iter().enumerate() {
+            if !route.steps[usize::from(*step)].circulates {
+                continue;
+            }
+            if marked {
+                return Reach {
+                    devices: place,
+                    loss: Some(Loss::Circulated),
+                };
+            }
+            marked = true;
+            mark_circulated(frame);
+        }
+        reach
+    }
+
+    /// Devices behind the place where a frame was spoiled: the first counts an invalid frame, the others
+    /// an error that somebody before has found.
+    pub(super) fn count_corrupted(&mut self, route: &Route, devices: usize) {
+        let behind = route.order.get(devices..).unwrap_or_default();
+        for (at, (device, step)) in behind.iter().enumerate() {
+            let port = u16::from(route.steps[usize::from(*step)].port);
+            let counter = match at {
+                0 => register::RX_ERRORS + 2 * port,
+                _ => register::FORWARDED_ERRORS + port,
+            };
+            let node = &mut self.topology.nodes[usize::from(*device)];
+            node.controller.count_error(counter);
+        }
+    }
+
+    /// What goes wrong with a frame that comes back.
+    pub(super) fn spoil_returned(&mut self, frame: &mut [u8], side: Side, back: Time) -> Passed {
+        let mut length = frame.len();
+        let mut at = back.after((frame.len() + AROUND) as u64 * BYTE_NS);
+        let mut again = None;
+        for fault in &self.struck {
+            match *fault {
+                FrameFault::Delay { ns } => at = at.after(ns),
+                FrameFault::Duplicate { ns } => again = Some(ns),
+                FrameFault::Truncate { length: left } => length = length.min(left.into()),
+                FrameFault::Skew { by } => skew(frame, by),
+                FrameFault::Garble { bits } => {
+                    for _ in 0..bits {
+                        flip(frame, self.random.next_u64());
+                    }
+                }
+                FrameFault::Lose { .. } | FrameFault::Corrupt { .. } => {}
+            }
+        }
+        Passed::Returned {
+            side,
+            at,
+            length,
+            again: again.map(|ns| at.after(ns)),
+        }
+    }
+}
+
+fn circulated(frame: &mut [u8]) -> bool {
+    let Ok(mut datagrams) = DatagramsMut::of(frame) else {
+        return false;
+    };
+    matches!(datagrams.next(), Some(Ok(first)) if first.circulated())
+}
+
+fn mark_circulated(frame: &mut [u8]) {
+    if let Ok(datagrams) = DatagramsMut::of(frame) {
+        for mut datagram in datagrams.flatten() {
+            datagram.set_circulated();
+        }
+    }
+}
+
+fn skew(frame: &mut [u8], by: i16) {
+    if let Ok(datagrams) = DatagramsMut::of(frame) {
+        for mut datagram in datagrams.flatten() {
+            if datagram.command() != Some(Command::Nop) {
+                datagram.count(by as u16);
+            }
+        }
+    }
+}
+
+/// Flips a bit behind the headers.
+fn flip(frame: &mut [u8], chance: u64) {
+    let header = ETHERNET_HEADER + 2;
+    let Some(behind) = frame.get_mut(header..).filter(|it| !it.is_empty()) else {
+        return;
+    };
+    let bit = (chance % (behind.len() as u64 * 8)) as usize;
+    behind[bit / 8] ^= 1 << (bit % 8);
+}
