@@ -1,0 +1,239 @@
+//! A segment in this process, in virtual time.
+
+use std::io;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::Port;
+use crate::sim::{Passed, Segment, Side, Time};
+use crate::wire::LONGEST_FRAME;
+
+/// Frames that may be under way or wait to be received.
+const SLOTS: usize = 256;
+
+struct Slot {
+    at: Time,
+    length: usize,
+    bytes: [u8; LONGEST_FRAME],
+}
+
+/// A port with a virtual segment behind it. No thread, no wire, no waiting: time is a number that goes on
+/// when the port is asked to wait, and then by as much as that takes.
+///
+/// ```
+/// use kadenz_ethercat::port::{Port, WirePort};
+/// use kadenz_ethercat::sim::{Hardware, Model, Passive, Segment};
+/// use kadenz_ethercat::wire::{Address, Command, Datagrams, FrameWriter, register};
+///
+/// let model = Model { hardware: Hardware::et1100(), sii: Vec::new(), application: Box::new(Passive) };
+/// let mut port = WirePort::new(Segment::line([model], 1)?);
+///
+/// let mut frame = [0_u8; 1514];
+/// let mut writer = FrameWriter::new(&mut frame, [0x10; 6])?;
+/// writer.push(Command::Brd, 0, Address::broadcast(register::TYPE), 1)?;
+/// let length = writer.finish();
+/// port.send(&frame[..length])?;
+/// assert_eq!(port.receive(&mut frame), None, "it is still under way");
+///
+/// let sent = port.now();
+/// assert!(port.wait(sent + std::time::Duration::from_millis(1))?);
+/// let length = port.receive(&mut frame).expect("it is back");
+/// let datagram = Datagrams::of(&frame[..length])?.next().expect("one was sent")?;
+/// assert_eq!(datagram.working_counter, 1);
+/// assert!(port.now().since(sent) > 1_200, "two hops and the frame itself");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct WirePort {
+    segment: Segment,
+    now: Time,
+    /// Places for frames; those in use come first.
+    slots: Vec<Slot>,
+    used: usize,
+}
+
+impl WirePort {
+    /// A port at the segment's first side. Allocates all it will need.
+    #[must_use]
+    pub fn new(segment: Segment) -> Self {
+        let slot = || Slot {
+            at: Time::NEVER,
+            length: 0,
+            bytes: [0; LONGEST_FRAME],
+        };
+        Self {
+            now: segment.now(),
+            segment,
+            slots: (0..SLOTS).map(|_| slot()).collect(),
+            used: 0,
+        }
+    }
+
+    /// The segment, for who looks.
+    #[must_use]
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// The segment, for who meddles: faults, devices' applications.
+    pub fn segment_mut(&mut self) -> &mut Segment {
+        &mut self.segment
+    }
+
+    /// The time by the segment's clock.
+    #[must_use]
+    pub fn time(&self) -> Time {
+        self.now
+    }
+
+    /// Lets time go on. What is due on the segment until then happens.
+    pub fn elapse(&mut self, ns: u64) {
+        self.now = self.now.after(ns);
+        self.segment.advance(self.now);
+    }
+
+    /// The frame that comes first.
+    fn first(&self) -> Option<usize> {
+        (0..self.used).min_by_key(|slot| self.slots[*slot].at)
+    }
+
+    fn keep(&mut self, at: Time, frame: &[u8]) {
+        let slot = &mut self.slots[self.used];
+        slot.at = at;
+        slot.length = frame.len();
+        slot.bytes[..frame.len()].copy_from_slice(frame);
+        self.used += 1;
+    }
+}
+
+impl Port for WirePort {
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::from_ns(self.now.0)
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        // A frame may come back twice.
+        if self.used + 2 > SLOTS {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let mut bytes = [0; LONGEST_FRAME];
+        let Some(copy) = bytes.get_mut(..frame.len()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        copy.copy_from_slice(frame);
+        if let Passed::Returned {
+            side: Side::Primary,
+            at,
+            length,
+            again,
+        } = self.segment.pass(copy, self.now)
+        {
+            let came = &copy[..length.min(frame.len())];
+            for at in [Some(at), again].into_iter().flatten() {
+                self.keep(at, came);
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+        let slot = self.first().filter(|it| self.slots[*it].at <= self.now)?;
+        let length = self.slots[slot].length.min(frame.len());
+        frame[..length].copy_from_slice(&self.slots[slot].bytes[..length]);
+        self.used -= 1;
+        self.slots.swap(slot, self.used);
+        Some(length)
+    }
+
+    fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+        let until = Time(until.as_ns()).max(self.now);
+        let first = self.first().map_or(Time::NEVER, |it| self.slots[it].at);
+        self.now = first.min(until).max(self.now);
+        self.segment.advance(self.now);
+        Ok(first <= self.now)
+    }
+}
+
+impl std::fmt::Debug for WirePort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WirePort")
+            .field("now", &self.now)
+            .field("under_way", &self.used)
+            .field("segment", &self.segment)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::fault::{Fault, FrameFault};
+    use crate::sim::{Hardware, Model, Passive};
+    use crate::wire::{Address, Command, FrameWriter};
+
+    fn port() -> WirePort {
+        let model = Model {
+            hardware: Hardware::et1100(),
+            sii: Vec::new(),
+            application: Box::new(Passive),
+        };
+        WirePort::new(Segment::line([model], 1).unwrap())
+    }
+
+    fn frame(index: u8) -> [u8; 60] {
+        let mut frame = [0; 60];
+        let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
+        writer
+            .push(Command::Brd, index, Address::broadcast(0), 1)
+            .unwrap();
+        writer.finish();
+        frame
+    }
+
+    fn in_ns(port: &WirePort, ns: u64) -> MonotonicTime {
+        MonotonicTime::from_ns(port.time().0 + ns)
+    }
+
+    #[test]
+    fn a_late_frame_is_overtaken() {
+        let mut port = port();
+        let late = Fault::Frame(FrameFault::Delay { ns: 500_000 });
+        port.segment_mut().inflict(late, Time::ZERO);
+        port.send(&frame(1)).unwrap();
+        port.send(&frame(2)).unwrap();
+        let mut indices = Vec::new();
+        let mut bytes = [0; 100];
+        while port.wait(in_ns(&port, 1_000_000)).unwrap() {
+            assert_eq!(port.receive(&mut bytes), Some(60));
+            indices.push(bytes[17]);
+        }
+        assert_eq!(indices, [2, 1]);
+    }
+
+    #[test]
+    fn a_lost_frame_is_waited_for_in_vain_and_a_double_comes_twice() {
+        let mut port = port();
+        let lose = Fault::Frame(FrameFault::Lose { after: None });
+        port.segment_mut().inflict(lose, Time::ZERO);
+        port.send(&frame(1)).unwrap();
+        let until = in_ns(&port, 1_000_000);
+        assert!(!port.wait(until).unwrap());
+        assert_eq!(port.now(), until);
+        let double = Fault::Frame(FrameFault::Duplicate { ns: 10 });
+        let now = port.time();
+        port.segment_mut().inflict(double, now);
+        port.send(&frame(2)).unwrap();
+        port.elapse(1_000_000);
+        let mut bytes = [0; 100];
+        assert_eq!(port.receive(&mut bytes), Some(60));
+        assert_eq!(port.receive(&mut bytes), Some(60));
+        assert_eq!(port.receive(&mut bytes), None);
+    }
+
+    #[test]
+    fn what_is_too_long_or_too_much_is_not_sent() {
+        let mut port = port();
+        assert!(port.send(&[0; LONGEST_FRAME + 1]).is_err());
+        let sent = (0..1_000).take_while(|_| port.send(&frame(0)).is_ok());
+        assert_eq!(sent.count(), SLOTS - 1);
+    }
+}
