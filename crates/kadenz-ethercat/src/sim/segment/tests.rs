@@ -540,3 +540,43 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Bytes of anybody, with registers that set something going, and long times in between: nothing
+    /// panics, and every frame is back or lost.
+    #[test]
+    fn hostile_frames_are_survived(
+        frames in prop::collection::vec(
+            (prop::collection::vec(
+                (0_u8..16, prop_oneof![0_u16..5, Just(0xFFFF), any::<u16>()],
+                 prop_oneof![Just(0x40_u16), Just(0x100), Just(0x120), Just(0x500), Just(0x502),
+                             Just(0x600), Just(0x800), Just(0x900), Just(0x910), Just(0x980),
+                             Just(0x9A0), Just(0xEFF), any::<u16>()],
+                 prop::collection::vec(any::<u8>(), 0..150)),
+                1..6),
+             prop_oneof![0_u64..10_000_000, any::<u64>()], any::<u16>()),
+            1..16),
+    ) {
+        let mut segment = tree();
+        let mut now = Time::ZERO;
+        for (datagrams, later, flip) in &frames {
+            let mut frame = [0; 1514];
+            let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
+            for (command, device, register, data) in datagrams {
+                let command = Command::from_number(*command % 15).unwrap();
+                let address = Address::from_raw(u32::from(*device) | u32::from(*register) << 16);
+                let slot = writer.push(command, 0, address, data.len()).unwrap();
+                writer.data(slot).copy_from_slice(data);
+            }
+            let length = writer.finish();
+            frame[usize::from(*flip) % length] ^= 1 << (flip % 8);
+            now = now.after(*later);
+            let passed = segment.pass(&mut frame[..length], now);
+            if let Passed::Returned { length: came, .. } = passed {
+                prop_assert_eq!(came, length);
+            }
+        }
+        let counts = segment.counts();
+        prop_assert_eq!(counts.frames, counts.returned + counts.lost);
+    }
+}
