@@ -2,6 +2,7 @@
 //!
 //! - [`Application`] is what a device does behind its controller, [`Pdi`] what it sees of the controller.
 //! - [`Controller`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
+//! - [`model`] are devices ready for use, [`coe`] what their mailboxes serve.
 //! - [`Hardware`] says what kind of controller it has.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
 //! - [`fault`] is what goes wrong, by a plan or by command.
@@ -15,6 +16,7 @@ pub mod coe;
 mod controller;
 pub mod fault;
 mod hardware;
+pub mod model;
 mod random;
 mod segment;
 mod time;

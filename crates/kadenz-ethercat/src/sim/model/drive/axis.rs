@@ -1,0 +1,317 @@
+//! What a drive's loops make of set-points: torque.
+
+use std::f64::consts::TAU;
+
+use super::objects::Slots;
+use super::profile::{Limits, Ramp};
+use super::{Motion, Motor, Parameters};
+use crate::sim::coe::Dictionary;
+use crate::wire::cia402::{Controlword, DriveState, Mode, Statusword};
+
+/// Below this velocity, in rad/s, a joint stands.
+const STANDS: f64 = 0.01;
+
+/// The axis. Positions are the encoder's, in rad; `home` is where the objects' zero is.
+#[derive(Debug, Clone)]
+pub(super) struct Axis {
+    pub(super) motion: Motion,
+    pub(super) mode: Mode,
+    pub(super) word: Controlword,
+    pub(super) home: f64,
+    /// Where the position loop wants to be now.
+    pub(super) demand: f64,
+    /// What was asked last, and how far the way there is gone.
+    target: f64,
+    target_velocity: f64,
+    target_torque: f64,
+    torque_offset: f64,
+    ramp: Ramp,
+    limits: Limits,
+    quick_stop: Limits,
+    /// Velocity of the demand between two cyclic targets.
+    slope: f64,
+    /// Seconds of the way to the target that are left.
+    left: f64,
+    /// Sum of the velocity loop in N m.
+    integral: f64,
+    following_for: f64,
+    acknowledged: bool,
+    homed: Option<bool>,
+}
+
+impl Axis {
+    pub(super) fn new(parameters: &Parameters) -> Self {
+        Self {
+            motion: Motion {
+                position: parameters.start,
+                ..Motion::default()
+            },
+            mode: Mode::None,
+            word: Controlword::default(),
+            home: 0.0,
+            demand: parameters.start,
+            target: parameters.start,
+            target_velocity: 0.0,
+            target_torque: 0.0,
+            torque_offset: 0.0,
+            ramp: Ramp::default(),
+            limits: Limits::default(),
+            quick_stop: Limits::default(),
+            slope: 0.0,
+            left: 0.0,
+            integral: 0.0,
+            following_for: 0.0,
+            acknowledged: false,
+            homed: None,
+        }
+    }
+
+    /// Forgets what was asked; the joint stays where it is, and so does home: encoders are absolute.
+    pub(super) fn power_on(&mut self) {
+        self.mode = Mode::None;
+        self.word = Controlword::default();
+        self.hold();
+    }
+
+    /// Wants to be where it is.
+    fn hold(&mut self) {
+        self.demand = self.motion.position;
+        self.target = self.demand;
+        self.target_velocity = 0.0;
+        self.target_torque = 0.0;
+        self.ramp = Ramp {
+            position: self.demand,
+            velocity: self.motion.velocity,
+        };
+        self.slope = 0.0;
+        self.left = 0.0;
+        self.integral = self.motion.torque;
+        self.following_for = 0.0;
+        self.acknowledged = false;
+    }
+
+    /// Torque begins to act.
+    pub(super) fn enable(&mut self, motor: &Motor) {
+        self.hold();
+        // What holds the link where it hangs, so that it does not sag.
+        self.integral = motor.gravity * self.motion.position.sin() + motor.load;
+    }
+
+    /// Changes the mode, where it is another.
+    pub(super) fn choose(&mut self, mode: Mode, _motor: &Motor, _cycle_ns: u32) {
+        if mode != self.mode {
+            self.mode = mode;
+            let integral = self.integral;
+            self.hold();
+            self.integral = integral;
+            self.homed = None;
+        }
+    }
+
+    /// Takes set-points from the objects.
+    pub(super) fn take(
+        &mut self,
+        slots: &Slots,
+        objects: &Dictionary,
+        motor: &Motor,
+        cycle_ns: u32,
+    ) {
+        let radians = |slot| motor.radians(objects.get(slot) as f64);
+        let torque = |slot| objects.get(slot) as f64 / 1000.0 * motor.rated;
+        self.torque_offset = torque(slots.torque_offset);
+        self.target_torque = torque(slots.target_torque);
+        self.target_velocity = radians(slots.target_velocity) + radians(slots.velocity_offset);
+        self.limits = Limits {
+            velocity: radians(slots.profile_velocity),
+            acceleration: radians(slots.acceleration),
+            deceleration: radians(slots.deceleration),
+        };
+        self.quick_stop = Limits {
+            deceleration: radians(slots.quick_stop_deceleration),
+            ..self.limits
+        };
+        let target = radians(slots.target_position) + self.home;
+        match self.mode {
+            Mode::CyclicPosition => {
+                self.target = target + radians(slots.position_offset);
+                self.left = f64::from(cycle_ns) * 1e-9;
+                self.slope = (self.target - self.demand) / self.left.max(1e-6);
+            }
+            Mode::ProfilePosition => self.set_point(target),
+            Mode::Homing => {
+                self.homing(objects.get(slots.homing_method), radians(slots.home_offset));
+            }
+            _ => {}
+        }
+    }
+
+    /// The handshake of profile position: a rising bit 4 takes the target, and is acknowledged until it
+    /// falls.
+    fn set_point(&mut self, target: f64) {
+        let asked = self.word.has(Controlword::NEW_SET_POINT);
+        if asked && !self.acknowledged {
+            self.target = if self.word.has(Controlword::RELATIVE) {
+                self.target + target - self.home
+            } else {
+                target
+            };
+        }
+        self.acknowledged = asked;
+    }
+
+    /// Methods 35 and 37: here is home. Others need switches that this axis does not have.
+    fn homing(&mut self, method: i64, offset: f64) {
+        let asked = self.word.has(Controlword::NEW_SET_POINT);
+        if asked && self.homed.is_none() {
+            let known = matches!(method, 35 | 37);
+            if known {
+                self.home = self.motion.position - offset;
+            }
+            self.homed = Some(known);
+        } else if !asked {
+            self.homed = None;
+        }
+    }
+
+    /// One step of the drive's loops and of the motor.
+    pub(super) fn step(&mut self, parameters: &Parameters, state: DriveState, limit: f64, dt: f64) {
+        let motor = &parameters.motor;
+        let wanted = match state {
+            DriveState::OperationEnabled => self.follow(parameters, dt),
+            DriveState::QuickStopActive | DriveState::FaultReactionActive => {
+                self.ramp.towards_velocity(0.0, &self.quick_stop, dt);
+                self.velocity_loop(parameters, self.ramp.velocity, dt)
+            }
+            _ => {
+                self.hold();
+                self.integral = 0.0;
+                0.0
+            }
+        };
+        let limit = limit.min(motor.peak);
+        let wanted = wanted.clamp(-limit, limit);
+        self.integral = self.integral.clamp(-limit, limit);
+        self.motion.step(motor, wanted, dt);
+        if self.following().abs() > 0.0 {
+            self.following_for += dt;
+        }
+        if !matches!(
+            state,
+            DriveState::QuickStopActive | DriveState::FaultReactionActive
+        ) && !matches!(self.mode, Mode::ProfilePosition | Mode::ProfileVelocity)
+        {
+            self.ramp = Ramp {
+                position: self.motion.position,
+                velocity: self.motion.velocity,
+            };
+        }
+    }
+
+    /// Torque that the mode wants.
+    fn follow(&mut self, parameters: &Parameters, dt: f64) -> f64 {
+        let halted = self.word.has(Controlword::HALT);
+        match self.mode {
+            Mode::CyclicTorque | Mode::ProfileTorque if !halted => {
+                self.demand = self.motion.position;
+                self.target_torque + self.torque_offset
+            }
+            Mode::CyclicVelocity if !halted => {
+                self.demand = self.motion.position;
+                self.velocity_loop(parameters, self.target_velocity, dt)
+            }
+            Mode::ProfileVelocity => {
+                let wanted = if halted { 0.0 } else { self.target_velocity };
+                self.ramp.towards_velocity(wanted, &self.limits, dt);
+                self.demand = self.motion.position;
+                self.velocity_loop(parameters, self.ramp.velocity, dt)
+            }
+            Mode::ProfilePosition => {
+                if halted {
+                    self.ramp.towards_velocity(0.0, &self.limits, dt);
+                } else {
+                    self.ramp.towards_position(self.target, &self.limits, dt);
+                }
+                self.demand = self.ramp.position;
+                self.position_loop(parameters, self.ramp.velocity, dt)
+            }
+            Mode::CyclicPosition if !halted => {
+                let slope = if self.left > 0.0 { self.slope } else { 0.0 };
+                if self.left > dt {
+                    self.demand += slope * dt;
+                } else {
+                    self.demand = self.target;
+                }
+                self.left -= dt;
+                self.position_loop(parameters, slope, dt)
+            }
+            _ => self.position_loop(parameters, 0.0, dt),
+        }
+    }
+
+    fn position_loop(&mut self, parameters: &Parameters, feed_forward: f64, dt: f64) -> f64 {
+        let gain = TAU * parameters.bandwidth;
+        let wanted = feed_forward + gain * (self.demand - self.motion.position);
+        self.velocity_loop(parameters, wanted, dt)
+    }
+
+    /// PI with the inertia as its gain; the integral takes over friction and gravity.
+    fn velocity_loop(&mut self, parameters: &Parameters, wanted: f64, dt: f64) -> f64 {
+        let error = wanted - self.motion.velocity;
+        let bandwidth = TAU * parameters.bandwidth * 4.0;
+        let gain = parameters.motor.inertia * bandwidth;
+        self.integral += gain * bandwidth / 8.0 * error * dt;
+        gain * error + self.integral + self.torque_offset
+    }
+
+    /// How far the joint is from where the loop wants it.
+    pub(super) fn following(&self) -> f64 {
+        self.demand - self.motion.position
+    }
+
+    /// Whether it is further than `window` for longer than `timeout` seconds.
+    pub(super) fn follows_too_far(&mut self, window: f64, timeout: f64) -> bool {
+        if self.following().abs() <= window {
+            self.following_for = 0.0;
+        }
+        self.following_for > timeout
+    }
+
+    /// Whether the joint stands.
+    pub(super) fn stands(&self) -> bool {
+        self.motion.velocity.abs() < STANDS
+    }
+
+    /// Bits of the statusword that are the mode's.
+    pub(super) fn bits(&self, state: DriveState) -> u16 {
+        if state != DriveState::OperationEnabled {
+            return 0;
+        }
+        let reached = |it: bool| if it { Statusword::TARGET_REACHED } else { 0 };
+        match self.mode {
+            Mode::CyclicPosition | Mode::CyclicVelocity | Mode::CyclicTorque => Statusword::MODE_12,
+            Mode::ProfilePosition => {
+                let there = self.ramp.position == self.target && self.following().abs() < 0.01;
+                reached(there)
+                    | if self.acknowledged {
+                        Statusword::MODE_12
+                    } else {
+                        0
+                    }
+            }
+            Mode::ProfileVelocity => {
+                reached((self.motion.velocity - self.target_velocity).abs() < 0.05)
+                    | if self.stands() {
+                        Statusword::MODE_12
+                    } else {
+                        0
+                    }
+            }
+            Mode::Homing => match self.homed {
+                Some(true) => Statusword::MODE_12 | Statusword::TARGET_REACHED,
+                Some(false) => Statusword::MODE_13 | Statusword::TARGET_REACHED,
+                None => 0,
+            },
+            Mode::None | Mode::ProfileTorque => 0,
+        }
+    }
+}

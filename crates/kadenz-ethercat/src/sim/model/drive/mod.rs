@@ -1,0 +1,303 @@
+//! A servo drive of CiA 402 with its motor: profile position and velocity, homing, and the three cyclic
+//! modes.
+//!
+//! ```
+//! use kadenz_ethercat::sim::model::drive::{Drive, Parameters};
+//!
+//! let drive = Drive::device("left knee", 7, Parameters::default());
+//! assert_eq!(drive.description().default_bytes(2), 8, "bytes of its outputs");
+//! let model = drive.model()?;
+//! # assert_eq!(model.sii.len(), 4096);
+//! # Ok::<(), kadenz_ethercat::wire::sii::SiiError>(())
+//! ```
+
+mod axis;
+mod motor;
+mod objects;
+mod profile;
+
+pub use motor::{Motion, Motor};
+pub use objects::{PRODUCT, VENDOR, description};
+
+use super::{Behaviour, Device, Moment};
+use crate::sim::Time;
+use crate::sim::coe::Dictionary;
+use crate::wire::State;
+use crate::wire::cia402::{
+    Controlword, DriveState, Machine, Mode, Outcome, Statusword, error_code, object,
+};
+use crate::wire::coe::{Abort, Address, Emergency};
+use axis::Axis;
+use objects::Slots;
+
+/// A drive's settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameters {
+    /// The joint.
+    pub motor: Motor,
+    /// Where the joint is when power comes, in rad.
+    pub start: f64,
+    /// Bandwidth of the position loop in Hz; the velocity loop has four times as much.
+    pub bandwidth: f64,
+    /// Following error that is a fault, in rad.
+    pub following_error: f64,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            motor: Motor::elbow(),
+            start: 0.0,
+            bandwidth: 10.0,
+            following_error: 0.5,
+        }
+    }
+}
+
+/// Longest piece of time that is computed at once, in nanoseconds: the drive's own loop at 8 kHz.
+const STEP_NS: u64 = 125_000;
+/// Time beyond this is left out, so that a pause costs no more than 800 steps.
+const LONGEST_NS: u64 = 100_000_000;
+/// How often it steps without anybody's cycle.
+const PERIOD_NS: u64 = 1_000_000;
+
+/// A drive.
+#[derive(Debug)]
+pub struct Drive {
+    parameters: Parameters,
+    machine: Machine,
+    axis: Axis,
+    slots: Option<Slots>,
+    now: Option<Time>,
+    /// A failure that somebody asked for stands: no reset ends it.
+    failing: Option<u16>,
+}
+
+impl Drive {
+    /// A drive that stands.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> Self {
+        Self {
+            parameters,
+            machine: Machine::default(),
+            axis: Axis::new(&parameters),
+            slots: None,
+            now: None,
+            failing: None,
+        }
+    }
+
+    /// The whole device, by name and serial number.
+    #[must_use]
+    pub fn device(name: &str, serial: u32, parameters: Parameters) -> Device<Self> {
+        Device::new(
+            description(name, serial, &parameters),
+            Self::new(parameters),
+        )
+    }
+
+    /// Where the joint is.
+    #[must_use]
+    pub const fn motion(&self) -> Motion {
+        self.axis.motion
+    }
+
+    /// Puts the joint elsewhere, as a hand would.
+    pub const fn set_motion(&mut self, motion: Motion) {
+        self.axis.motion = motion;
+    }
+
+    /// Its settings; the load may change while it runs.
+    pub const fn parameters_mut(&mut self) -> &mut Parameters {
+        &mut self.parameters
+    }
+
+    /// The state of its power.
+    #[must_use]
+    pub const fn state(&self) -> DriveState {
+        self.machine.state()
+    }
+
+    fn stays_in_quick_stop(slots: &Slots, objects: &Dictionary) -> bool {
+        objects.get(slots.quick_stop_option) >= 5
+    }
+
+    /// Goes to fault; gives the emergency where it is a new one.
+    fn fault(&mut self, code: u16, objects: &mut Dictionary) -> Option<Emergency> {
+        if self.machine.fault() == Outcome::Same {
+            return None;
+        }
+        let register = error_register(code);
+        let slots = self.slots.as_ref()?;
+        objects.set(slots.error_code, i64::from(code));
+        objects.set(slots.error_register, i64::from(register));
+        Some(Emergency {
+            code,
+            register,
+            data: [0; 5],
+        })
+    }
+
+    fn obey(&mut self, moment: &Moment, objects: &mut Dictionary) -> Option<Emergency> {
+        let slots = *self.slots.as_ref()?;
+        let stays = Self::stays_in_quick_stop(&slots, objects);
+        // Outside OP no outputs come; what stands in the object is what an SDO wrote.
+        let word = Controlword(objects.get(slots.controlword) as u16);
+        let outcome = self.machine.control(word, stays);
+        self.axis.word = word;
+        match outcome {
+            Outcome::Changed(DriveState::Fault, DriveState::SwitchOnDisabled) => {
+                objects.set(slots.error_code, 0);
+                objects.set(slots.error_register, 0);
+                if let Some(code) = self.failing {
+                    return self.fault(code, objects);
+                }
+                return Some(Emergency {
+                    code: error_code::NONE,
+                    register: 0,
+                    data: [0; 5],
+                });
+            }
+            Outcome::Changed(_, DriveState::OperationEnabled) => {
+                self.axis.enable(&self.parameters.motor);
+            }
+            _ => {}
+        }
+        let mode = objects.get(slots.mode) as i8;
+        let mode = Mode::from_number(mode).unwrap_or(Mode::None);
+        self.axis
+            .choose(mode, &self.parameters.motor, moment.cycle_ns);
+        None
+    }
+
+    /// Goes on to now in pieces of the drive's own loop.
+    fn go_on(&mut self, moment: &Moment, objects: &Dictionary) {
+        let Some(slots) = self.slots else { return };
+        let elapsed = moment.now.since(self.now.unwrap_or(moment.now));
+        self.now = Some(moment.now);
+        let mut left = elapsed.min(LONGEST_NS);
+        let limit = objects.get(slots.torque_limit) as f64 / 1000.0 * self.parameters.motor.rated;
+        while left > 0 {
+            let piece = left.min(STEP_NS);
+            left -= piece;
+            let state = self.machine.state();
+            self.axis
+                .step(&self.parameters, state, limit, piece as f64 * 1e-9);
+        }
+    }
+
+    fn watch(&mut self, moment: &Moment, objects: &mut Dictionary) -> Option<Emergency> {
+        let slots = *self.slots.as_ref()?;
+        let window = self
+            .parameters
+            .motor
+            .radians(objects.get(slots.following_window) as f64);
+        let timeout = objects.get(slots.following_timeout) as f64 / 1000.0;
+        let stays = Self::stays_in_quick_stop(&slots, objects);
+        if self.axis.stands() {
+            self.machine.stopped(stays);
+        }
+        if self.machine.state() != DriveState::OperationEnabled || moment.state != State::Op {
+            return None;
+        }
+        if self.axis.motion.velocity.abs() > self.parameters.motor.overspeed {
+            return self.fault(error_code::OVERSPEED, objects);
+        }
+        if self.axis.follows_too_far(window, timeout) {
+            return self.fault(error_code::FOLLOWING_ERROR, objects);
+        }
+        None
+    }
+
+    fn report(&self, objects: &mut Dictionary) {
+        let Some(slots) = &self.slots else { return };
+        let motor = &self.parameters.motor;
+        let motion = self.axis.motion;
+        let whole = |number: f64| number.round() as i64;
+        let home = self.axis.home;
+        objects.set(slots.position, whole(motor.counts(motion.position - home)));
+        objects.set(slots.velocity, whole(motor.counts(motion.velocity)));
+        objects.set(slots.torque, whole(motion.torque / motor.rated * 1000.0));
+        objects.set(
+            slots.position_demand,
+            whole(motor.counts(self.axis.demand - home)),
+        );
+        objects.set(
+            slots.following_error,
+            whole(motor.counts(self.axis.following())),
+        );
+        objects.set(slots.mode_display, i64::from(self.axis.mode.number()));
+        let state = self.machine.state();
+        let bits = Statusword::VOLTAGE | Statusword::REMOTE | self.axis.bits(state);
+        objects.set(slots.statusword, i64::from(Statusword::new(state, bits).0));
+    }
+}
+
+/// Object 0x1001 of an error code's class (CiA 301).
+const fn error_register(code: u16) -> u8 {
+    1 | match code >> 12 {
+        0x2 => 0x02,
+        0x3 => 0x04,
+        0x4 => 0x08,
+        0x7 => 0x10,
+        0x8 => 0x20,
+        _ => 0,
+    }
+}
+
+impl Behaviour for Drive {
+    fn power_on(&mut self, objects: &mut Dictionary) {
+        self.slots = Slots::of(objects);
+        self.machine = Machine::default();
+        self.axis.power_on();
+        self.report(objects);
+    }
+
+    fn step(&mut self, moment: Moment, objects: &mut Dictionary) -> Option<Emergency> {
+        let slots = *self.slots.as_ref()?;
+        // What was asked stands until now; then comes the new.
+        self.go_on(&moment, objects);
+        let obeyed = self.obey(&moment, objects);
+        if moment.fresh || moment.state != State::Op {
+            self.axis
+                .take(&slots, objects, &self.parameters.motor, moment.cycle_ns);
+        }
+        let watched = self.watch(&moment, objects);
+        self.report(objects);
+        obeyed.or(watched)
+    }
+
+    fn check(&self, _: &Dictionary, address: Address, value: &[u8]) -> Result<(), Abort> {
+        match (address.index, value) {
+            (object::MODE, [mode]) if Mode::from_number(mode.cast_signed()).is_none() => {
+                Err(Abort::VALUE)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn process_data_lost(&mut self, objects: &mut Dictionary) -> Option<Emergency> {
+        // A drive that was switched off before OP was left has nothing to complain of.
+        if self.machine.state().has_torque() {
+            return self.fault(error_code::COMMUNICATION, objects);
+        }
+        self.machine.control(Controlword::DISABLE_VOLTAGE, false);
+        None
+    }
+
+    fn fail(&mut self, code: u16, objects: &mut Dictionary) -> Option<Emergency> {
+        if code == error_code::NONE {
+            self.failing = None;
+            return None;
+        }
+        self.failing = Some(code);
+        self.fault(code, objects)
+    }
+
+    fn period_ns(&self) -> Option<u64> {
+        Some(PERIOD_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! A motor with what it moves, at the joint.
+
+use std::f64::consts::TAU;
+
+/// A joint: a motor behind its gear, with what hangs on it. All at the joint's side, in SI units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Motor {
+    /// Moment of inertia of rotor, gear and load in kg m2.
+    pub inertia: f64,
+    /// Viscous friction in N m s/rad.
+    pub viscous: f64,
+    /// Coulomb friction in N m; also what holds the standing joint.
+    pub coulomb: f64,
+    /// Torque of gravity on the horizontal link in N m: mass, times 9.81, times distance. The link hangs
+    /// down at position 0.
+    pub gravity: f64,
+    /// Torque of the load, the same everywhere, in N m.
+    pub load: f64,
+    /// Rated torque in N m; what thousandths refer to.
+    pub rated: f64,
+    /// Greatest torque in N m.
+    pub peak: f64,
+    /// Time constant of the current loop in s: torque follows as a first order lag.
+    pub current_lag: f64,
+    /// Increments of the encoder a turn of the joint.
+    pub increments: u32,
+    /// Greatest velocity in rad/s; above it the drive fails.
+    pub overspeed: f64,
+}
+
+impl Motor {
+    /// A knee of a humanoid of human size: 60 N m rated, 180 N m peak.
+    #[must_use]
+    pub const fn knee() -> Self {
+        Self {
+            inertia: 0.35,
+            viscous: 0.8,
+            coulomb: 1.5,
+            gravity: 18.0,
+            load: 0.0,
+            rated: 60.0,
+            peak: 180.0,
+            current_lag: 0.000_5,
+            increments: 1 << 20,
+            overspeed: 25.0,
+        }
+    }
+
+    /// A joint of an arm: 12 N m rated, 36 N m peak.
+    #[must_use]
+    pub const fn elbow() -> Self {
+        Self {
+            inertia: 0.05,
+            viscous: 0.2,
+            coulomb: 0.4,
+            gravity: 4.0,
+            rated: 12.0,
+            peak: 36.0,
+            ..Self::knee()
+        }
+    }
+
+    /// A joint of a hand or head: 1.5 N m rated, 4.5 N m peak.
+    #[must_use]
+    pub const fn finger() -> Self {
+        Self {
+            inertia: 0.002,
+            viscous: 0.02,
+            coulomb: 0.05,
+            gravity: 0.15,
+            rated: 1.5,
+            peak: 4.5,
+            increments: 1 << 16,
+            ..Self::knee()
+        }
+    }
+
+    /// Whether the numbers can be computed with: finite, and positive where they must be.
+    #[must_use]
+    pub fn makes_sense(&self) -> bool {
+        let positive = [self.inertia, self.rated, self.peak, self.overspeed];
+        let not_negative = [self.viscous, self.coulomb, self.current_lag];
+        positive.iter().all(|it| it.is_finite() && *it > 0.0)
+            && not_negative.iter().all(|it| it.is_finite() && *it >= 0.0)
+            && self.gravity.is_finite()
+            && self.load.is_finite()
+            && self.increments > 0
+    }
+
+    /// Radians of increments.
+    #[must_use]
+    pub fn radians(&self, increments: f64) -> f64 {
+        increments * TAU / f64::from(self.increments)
+    }
+
+    /// Increments of radians, not rounded.
+    #[must_use]
+    pub fn counts(&self, radians: f64) -> f64 {
+        radians * f64::from(self.increments) / TAU
+    }
+}
+
+/// Where a joint is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Motion {
+    /// Position in rad.
+    pub position: f64,
+    /// Velocity in rad/s.
+    pub velocity: f64,
+    /// Torque of the motor in N m, behind the current loop.
+    pub torque: f64,
+}
+
+impl Motion {
+    /// Goes on by `dt` seconds while `wanted` N m are asked of the motor.
+    ///
+    /// Semi-implicit Euler: friction that grows with velocity is taken at the step's end, so that no
+    /// friction makes it unstable; Coulomb friction stops a joint, and never turns it round.
+    pub fn step(&mut self, motor: &Motor, wanted: f64, dt: f64) {
+        let wanted = wanted.clamp(-motor.peak, motor.peak);
+        self.torque += (wanted - self.torque) * dt / (motor.current_lag + dt);
+        let gravity = motor.gravity * self.position.sin();
+        let pull = self.torque - gravity - motor.load;
+        let free = self.velocity + dt * pull / motor.inertia;
+        let rubbed = dt * motor.coulomb / motor.inertia;
+        let slowed = if free.abs() <= rubbed {
+            0.0
+        } else {
+            free - rubbed.copysign(free)
+        };
+        self.velocity = slowed / (1.0 + dt * motor.viscous / motor.inertia);
+        self.position += self.velocity * dt;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(motor: &Motor, torque: f64, seconds: f64) -> Motion {
+        let mut motion = Motion::default();
+        for _ in 0..(seconds / 0.000_125) as usize {
+            motion.step(motor, torque, 0.000_125);
+        }
+        motion
+    }
+
+    #[test]
+    fn a_torque_below_friction_moves_nothing() {
+        assert_eq!(run(&Motor::knee(), 1.4, 1.0).position, 0.0);
+        assert!(run(&Motor::knee(), 1.6, 1.0).position > 0.0);
+    }
+
+    #[test]
+    fn a_free_axis_runs_as_fast_as_its_friction_lets_it() {
+        let motor = Motor {
+            gravity: 0.0,
+            ..Motor::elbow()
+        };
+        let motion = run(&motor, 1.4, 3.0);
+        let expected = (1.4 - motor.coulomb) / motor.viscous;
+        assert!((motion.velocity - expected).abs() < 0.01, "{motion:?}");
+    }
+
+    #[test]
+    fn a_link_comes_to_rest_where_gravity_holds_it() {
+        let motor = Motor {
+            coulomb: 0.0,
+            ..Motor::elbow()
+        };
+        let motion = run(&motor, 2.0, 20.0);
+        assert!((motion.position.sin() * motor.gravity - 2.0).abs() < 0.01);
+        assert!(motion.velocity.abs() < 0.001);
+    }
+
+    #[test]
+    fn no_step_is_too_long_to_stay_finite() {
+        let mut motion = Motion::default();
+        for _ in 0..1000 {
+            motion.step(&Motor::finger(), 4.5, 0.01);
+        }
+        assert!(motion.position.is_finite() && motion.velocity.abs() < 1000.0);
+    }
+
+    #[test]
+    fn torque_follows_as_a_first_order_lag() {
+        let mut motion = Motion::default();
+        for _ in 0..500 {
+            motion.step(&Motor::knee(), 10.0, 0.000_001);
+        }
+        let expected = 10.0 * (1.0 - (-1.0_f64).exp());
+        assert!((motion.torque - expected).abs() < 0.01, "{}", motion.torque);
+    }
+}

@@ -1,0 +1,298 @@
+//! What a drive says of itself: its objects, PDOs, clocks.
+
+use std::f64::consts::TAU;
+
+use super::Parameters;
+use crate::sim::Hardware;
+use crate::sim::coe::{Dictionary, Object, Slot};
+use crate::sim::model::{Clock, Coe, Description, Pdo, PdoEntry};
+use crate::wire::cia402::{Mode, object};
+use crate::wire::coe::{Access, Address, DataType};
+use crate::wire::sii::{ClockMode, Direction, Identity};
+
+/// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has given it to nobody.
+pub const VENDOR: u32 = 0x4B41_445A;
+/// Product code of the drive.
+pub const PRODUCT: u32 = 0x0402_0001;
+/// Bytes of its mailboxes.
+const MAILBOX: u16 = 128;
+/// Bytes of its SII memory: 32 KiBit.
+const SII_KIBIT: u16 = 32;
+
+const I8: DataType = DataType::INTEGER8;
+const I16: DataType = DataType::INTEGER16;
+const I32: DataType = DataType::INTEGER32;
+const U8: DataType = DataType::UNSIGNED8;
+const U16: DataType = DataType::UNSIGNED16;
+const U32: DataType = DataType::UNSIGNED32;
+
+/// What a drive is, by name, serial number and settings.
+///
+/// Its default PDOs carry a position with an offset of torque, and position, velocity and torque; others
+/// may be assigned: 0x1601 for velocity, 0x1602 for torque, 0x1603 and 0x1A01 for everything.
+#[must_use]
+pub fn description(name: &str, serial: u32, parameters: &Parameters) -> Description {
+    let identity = Identity {
+        vendor: VENDOR,
+        product: PRODUCT,
+        revision: 1,
+        serial,
+    };
+    let name = if name.is_empty() {
+        "CiA 402 drive"
+    } else {
+        name
+    };
+    let mut description = Description::new(Hardware::et1100(), identity, "KZ-Drive", name);
+    description.fixed.size = SII_KIBIT - 1;
+    description.group = "Drive".to_owned();
+    description.group_name = "Drives".to_owned();
+    description.general.ports = 0x0011;
+    description.pdos = pdos();
+    description.clocks = vec![
+        Clock {
+            name: "Synchron".to_owned(),
+            mode: ClockMode::default(),
+        },
+        Clock {
+            name: "DC".to_owned(),
+            mode: ClockMode {
+                activate: 0x0300,
+                factor0: 1,
+                ..ClockMode::default()
+            },
+        },
+    ];
+    let modes = Mode::ALL.iter().map(|it| it.supported_bit());
+    let coe = Coe {
+        // A servo drive of CiA 402.
+        device_type: 0x0002_0192,
+        hardware_version: "1".to_owned(),
+        software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        objects: objects(parameters, modes.fold(0, |all, it| all | it)),
+    };
+    description.with_coe(coe, MAILBOX)
+}
+
+fn entry(index: u16) -> PdoEntry {
+    let found = table(&Parameters::default())
+        .into_iter()
+        .find(|it| it.0 == index);
+    let (name, data_type) = found.map_or(("", DataType(0)), |it| (it.1, it.2));
+    PdoEntry::new(index, 0, name, data_type)
+}
+
+fn pdos() -> Vec<Pdo> {
+    use Direction::{Inputs, Outputs};
+    let entries = |indices: &[u16]| indices.iter().map(|it| entry(*it)).collect::<Vec<_>>();
+    let pdo =
+        |direction, index, name, manager, list| Pdo::new(direction, index, name, manager, list);
+    let mut all_out = entries(&[
+        object::CONTROLWORD,
+        object::TARGET_POSITION,
+        object::TARGET_VELOCITY,
+        object::TARGET_TORQUE,
+        object::TORQUE_OFFSET,
+        object::MODE,
+    ]);
+    all_out.push(PdoEntry::gap(8));
+    let mut all_in = entries(&[
+        object::STATUSWORD,
+        object::POSITION,
+        object::VELOCITY,
+        object::TORQUE,
+        object::FOLLOWING_ERROR,
+        object::ERROR_CODE,
+        object::MODE_DISPLAY,
+    ]);
+    all_in.push(PdoEntry::gap(8));
+    let position = &[
+        object::CONTROLWORD,
+        object::TARGET_POSITION,
+        object::TORQUE_OFFSET,
+    ];
+    let velocity = &[
+        object::CONTROLWORD,
+        object::TARGET_VELOCITY,
+        object::TORQUE_OFFSET,
+    ];
+    let torque = &[object::CONTROLWORD, object::TARGET_TORQUE];
+    let short = &[
+        object::STATUSWORD,
+        object::POSITION,
+        object::VELOCITY,
+        object::TORQUE,
+    ];
+    vec![
+        pdo(Outputs, 0x1600, "Position", Some(2), entries(position)),
+        pdo(Outputs, 0x1601, "Velocity", None, entries(velocity)),
+        pdo(Outputs, 0x1602, "Torque", None, entries(torque)),
+        pdo(Outputs, 0x1603, "All outputs", None, all_out),
+        pdo(Inputs, 0x1A00, "Motion", Some(3), entries(short)),
+        pdo(Inputs, 0x1A01, "All inputs", None, all_in),
+    ]
+}
+
+/// Index, name, type, access, default.
+type Row = (u16, &'static str, DataType, Access, i64);
+
+/// Objects of one value.
+// A table is read as one.
+#[rustfmt::skip]
+fn table(parameters: &Parameters) -> Vec<Row> {
+    let motor = &parameters.motor;
+    let counts = |radians: f64| motor.counts(radians).round() as i64;
+    let read = Access::READ;
+    let input = Access::READ.and(Access::TX_MAPPABLE);
+    let output = Access::READ.and(Access::WRITE).and(Access::RX_MAPPABLE);
+    let set = Access::READ.and(Access::WRITE).and(Access::BACKUP);
+    let peak = (motor.peak / motor.rated * 1000.0).round() as i64;
+    let rated = (motor.rated * 1000.0).round() as i64;
+    vec![
+        (object::ERROR_CODE, "Error code", U16, input, 0),
+        (object::CONTROLWORD, "Controlword", U16, output, 0),
+        (object::STATUSWORD, "Statusword", U16, input, 0),
+        (object::QUICK_STOP_OPTION, "Quick stop option code", I16, set, 2),
+        (object::FAULT_REACTION_OPTION, "Fault reaction option code", I16, set, 2),
+        (object::MODE, "Modes of operation", I8, output, 8),
+        (object::MODE_DISPLAY, "Modes of operation display", I8, input, 0),
+        (object::POSITION_DEMAND, "Position demand value", I32, input, 0),
+        (object::POSITION, "Position actual value", I32, input, 0),
+        (object::FOLLOWING_ERROR_WINDOW, "Following error window", U32, set, counts(parameters.following_error)),
+        (object::FOLLOWING_ERROR_TIMEOUT, "Following error time out", U16, set, 10),
+        (object::VELOCITY, "Velocity actual value", I32, input, 0),
+        (object::TARGET_TORQUE, "Target torque", I16, output, 0),
+        (object::TORQUE_LIMIT, "Max torque", U16, output, peak),
+        (object::RATED_TORQUE, "Motor rated torque", U32, read, rated),
+        (object::TORQUE, "Torque actual value", I16, input, 0),
+        (object::TARGET_POSITION, "Target position", I32, output, counts(parameters.start)),
+        (object::HOME_OFFSET, "Home offset", I32, set, 0),
+        (object::PROFILE_VELOCITY, "Profile velocity", U32, output, counts(TAU / 4.0)),
+        (object::PROFILE_ACCELERATION, "Profile acceleration", U32, output, counts(TAU)),
+        (object::PROFILE_DECELERATION, "Profile deceleration", U32, output, counts(TAU)),
+        (object::QUICK_STOP_DECELERATION, "Quick stop deceleration", U32, set, counts(TAU * 8.0)),
+        (object::HOMING_METHOD, "Homing method", I8, set, 37),
+        (object::POSITION_OFFSET, "Position offset", I32, output, 0),
+        (object::VELOCITY_OFFSET, "Velocity offset", I32, output, 0),
+        (object::TORQUE_OFFSET, "Torque offset", I16, output, 0),
+        (object::FOLLOWING_ERROR, "Following error actual value", I32, input, 0),
+        (object::DIGITAL_INPUTS, "Digital inputs", U32, input, 0),
+        (object::TARGET_VELOCITY, "Target velocity", I32, output, 0),
+    ]
+}
+
+fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
+    let mut all: Vec<_> = table(parameters)
+        .into_iter()
+        .map(|(index, name, data_type, access, value)| {
+            let length = usize::from(data_type.bits().unwrap_or(0) / 8);
+            let bytes = &value.to_le_bytes()[..length];
+            Object::variable(index, name, data_type, access, bytes)
+        })
+        .collect();
+    all.push(Object::variable(
+        object::SUPPORTED_MODES,
+        "Supported drive modes",
+        U32,
+        Access::READ,
+        &modes.to_le_bytes(),
+    ));
+    let read = Access::READ;
+    let increments = parameters.motor.increments.to_le_bytes();
+    all.push(
+        Object::array(
+            object::ENCODER_RESOLUTION,
+            "Position encoder resolution",
+            U32,
+            read,
+        )
+        .entry(1, "Encoder increments", U32, read, &increments)
+        .entry(2, "Motor revolutions", U32, read, &1_u32.to_le_bytes()),
+    );
+    let set = Access::READ.and(Access::WRITE);
+    // One millisecond until a MainDevice says otherwise.
+    all.push(
+        Object::record(
+            object::INTERPOLATION_TIME,
+            "Interpolation time period",
+            DataType(0x0080),
+        )
+        .entry(1, "Interpolation time period value", U8, set, &[1])
+        .entry(
+            2,
+            "Interpolation time index",
+            I8,
+            set,
+            &[(-3_i8).cast_unsigned()],
+        ),
+    );
+    all
+}
+
+/// Where the numbers are that the drive uses every step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slots {
+    pub(super) controlword: Slot,
+    pub(super) statusword: Slot,
+    pub(super) error_code: Slot,
+    pub(super) error_register: Slot,
+    pub(super) quick_stop_option: Slot,
+    pub(super) mode: Slot,
+    pub(super) mode_display: Slot,
+    pub(super) position: Slot,
+    pub(super) position_demand: Slot,
+    pub(super) velocity: Slot,
+    pub(super) torque: Slot,
+    pub(super) torque_limit: Slot,
+    pub(super) following_error: Slot,
+    pub(super) following_window: Slot,
+    pub(super) following_timeout: Slot,
+    pub(super) target_position: Slot,
+    pub(super) target_velocity: Slot,
+    pub(super) target_torque: Slot,
+    pub(super) position_offset: Slot,
+    pub(super) velocity_offset: Slot,
+    pub(super) torque_offset: Slot,
+    pub(super) profile_velocity: Slot,
+    pub(super) acceleration: Slot,
+    pub(super) deceleration: Slot,
+    pub(super) quick_stop_deceleration: Slot,
+    pub(super) homing_method: Slot,
+    pub(super) home_offset: Slot,
+}
+
+impl Slots {
+    /// `None` where an object is missing, as in a dictionary of somebody else.
+    pub(super) fn of(objects: &Dictionary) -> Option<Self> {
+        let slot = |index| objects.slot(Address::new(index, 0));
+        Some(Self {
+            controlword: slot(object::CONTROLWORD)?,
+            statusword: slot(object::STATUSWORD)?,
+            error_code: slot(object::ERROR_CODE)?,
+            error_register: slot(0x1001)?,
+            quick_stop_option: slot(object::QUICK_STOP_OPTION)?,
+            mode: slot(object::MODE)?,
+            mode_display: slot(object::MODE_DISPLAY)?,
+            position: slot(object::POSITION)?,
+            position_demand: slot(object::POSITION_DEMAND)?,
+            velocity: slot(object::VELOCITY)?,
+            torque: slot(object::TORQUE)?,
+            torque_limit: slot(object::TORQUE_LIMIT)?,
+            following_error: slot(object::FOLLOWING_ERROR)?,
+            following_window: slot(object::FOLLOWING_ERROR_WINDOW)?,
+            following_timeout: slot(object::FOLLOWING_ERROR_TIMEOUT)?,
+            target_position: slot(object::TARGET_POSITION)?,
+            target_velocity: slot(object::TARGET_VELOCITY)?,
+            target_torque: slot(object::TARGET_TORQUE)?,
+            position_offset: slot(object::POSITION_OFFSET)?,
+            velocity_offset: slot(object::VELOCITY_OFFSET)?,
+            torque_offset: slot(object::TORQUE_OFFSET)?,
+            profile_velocity: slot(object::PROFILE_VELOCITY)?,
+            acceleration: slot(object::PROFILE_ACCELERATION)?,
+            deceleration: slot(object::PROFILE_DECELERATION)?,
+            quick_stop_deceleration: slot(object::QUICK_STOP_DECELERATION)?,
+            homing_method: slot(object::HOMING_METHOD)?,
+            home_offset: slot(object::HOME_OFFSET)?,
+        })
+    }
+}

@@ -1,0 +1,24 @@
+//! Devices, ready to be put on a segment.
+//!
+//! - [`terminal`]: Beckhoff's EK1100, EK1914, EL2828, EL2889 and EL3004, as real ones describe themselves.
+//! - [`drive`]: a CiA 402 drive on a motor with friction, load and an encoder.
+//! - [`sensor`]: inertial measurement units, force and torque sensors, with noise.
+//!
+//! A [`Description`] says what a device is, from which its SII and its objects are made; a [`Behaviour`]
+//! what it does; [`Device`] puts both behind a controller.
+
+mod description;
+mod device;
+pub mod drive;
+pub mod noise;
+mod objects;
+pub mod sensor;
+pub mod terminal;
+
+pub use description::{Clock, Coe, Description, Pdo, PdoEntry};
+pub use device::{Behaviour, Device, Idle, Moment};
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod tests;
