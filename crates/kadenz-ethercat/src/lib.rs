@@ -1,6 +1,7 @@
 //! The field bus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
 //!
 //! - [`control`]: what the loop shares with everybody else, the paper's ECCI.
+//! - [`esi`]: what vendors' XML files say of their SubDevices.
 //! - [`main_device`]: what asks, configures and drives the SubDevices.
 //! - [`port`]: what frames cross: a network interface, or the segment in this process.
 //! - [`sim`]: a virtual segment of SubDevices, for tests without any.
@@ -8,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+pub mod esi;
 pub mod main_device;
 pub mod port;
 pub mod sim;
