@@ -1,7 +1,10 @@
 //! The MainDevice: what asks a segment's SubDevices, configures them and exchanges process data with
 //! them once a cycle.
 
+pub mod configure;
 pub mod cycle;
+pub mod device;
+pub mod discover;
 pub mod exchange;
 pub mod layout;
 pub mod link;

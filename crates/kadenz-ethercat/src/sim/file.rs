@@ -1,7 +1,8 @@
 //! A segment as a TOML file: which devices, where, how good, and what goes wrong when.
 //!
-//! Reading gives a [`Plan`], in which everything exists; it builds no segment.
+//! Reading gives a [`Plan`], in which everything exists; [`Plan::build`] makes the segment of it.
 
+mod build;
 mod check;
 mod text;
 
@@ -11,6 +12,8 @@ use super::Model;
 use super::model::drive::{Drive, Parameters};
 use super::model::{Description, Device, Idle, sensor, terminal};
 use crate::wire::sii::SiiError;
+
+pub use build::BuildError;
 
 /// Most devices of a file, and of a humanoid.
 pub const MOST_DEVICES: usize = 200;

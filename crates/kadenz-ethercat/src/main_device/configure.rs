@@ -1,0 +1,209 @@
+//! From INIT to SAFEOP: mailboxes, process data, and what maps it.
+
+use super::device::{Piece, ProcessData, SubDevice};
+use super::exchange::{ExchangeError, Registers};
+use super::layout::Share;
+use super::mailbox::{Mail, MailError};
+use super::sdo::{self, SdoError};
+use super::states::{self, StateError};
+use crate::wire::coe::Address;
+use crate::wire::register::{FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE};
+use crate::wire::sii::{Direction, Image, SyncManagerUse};
+use crate::wire::sync_manager::Control;
+use crate::wire::{Fmmu, State, SyncManager};
+
+/// The object that lists the PDOs of SyncManager 0; those of the others follow (ETG.1000.6, 0x1C10).
+const ASSIGNMENT: u16 = 0x1C10;
+
+/// Why a SubDevice was not configured.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigureError {
+    /// The segment did not answer.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// It did not come to a state.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// It did not tell its objects.
+    #[error(transparent)]
+    Sdo(#[from] SdoError),
+    /// It has no mailbox where it should have one.
+    #[error(transparent)]
+    Mail(#[from] MailError),
+    /// It has fewer FMMUs than pieces of process data.
+    #[error("it needs {need} FMMUs and has {has}; map its objects to fewer SyncManagers")]
+    Fmmus {
+        /// Needed.
+        need: usize,
+        /// There.
+        has: u8,
+    },
+}
+
+/// Sets up the mailboxes and brings the SubDevice to PREOP.
+///
+/// # Errors
+/// [`ConfigureError`].
+pub fn to_pre_op(registers: &mut Registers<'_>, device: &SubDevice) -> Result<(), ConfigureError> {
+    if device.has_mailbox() {
+        let (receive, send) = (device.mailboxes.receive, device.mailboxes.send);
+        for (number, area, control) in [
+            (0, receive, Control::MAILBOX_OUT),
+            (1, send, Control::MAILBOX_IN),
+        ] {
+            let manager = SyncManager::new(area.start, area.size, control);
+            set_sync_manager(registers, device, number, manager)?;
+        }
+        // From PREOP on the application may want its EEPROM.
+        registers.write(device.whose(), SII_CONFIGURATION, &[1])?;
+    }
+    states::reach(registers, device.whose(), State::PreOp)?;
+    Ok(())
+}
+
+/// Asks what process data the SubDevice has, in PREOP: by CoE where it speaks that, else by its SII.
+///
+/// # Errors
+/// [`ConfigureError`].
+pub fn learn_process_data(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+) -> Result<(), ConfigureError> {
+    let Some(image) = Image::of(&device.sii).ok() else {
+        return Ok(());
+    };
+    let managers: Vec<_> = image.sync_managers().collect();
+    let mut data = ProcessData::default();
+    for (number, default) in (0_u8..).zip(&managers) {
+        let (direction, control) = match default.usage {
+            SyncManagerUse::Outputs => (Direction::Outputs, Control::OUTPUTS),
+            SyncManagerUse::Inputs => (Direction::Inputs, Control::INPUTS),
+            _ => continue,
+        };
+        let bits = match device.has_coe() {
+            true => bits_by_coe(registers, device, number)?,
+            false => bits_by_sii(&device.sii, direction, number),
+        };
+        let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
+        if length == 0 {
+            continue;
+        }
+        let control = if default.control == 0 {
+            control
+        } else {
+            Control(default.control)
+        };
+        let manager = SyncManager::new(default.area.start, length, control);
+        let piece = Piece { number, manager };
+        match direction {
+            Direction::Outputs => data.outputs.push(piece),
+            Direction::Inputs => data.inputs.push(piece),
+        }
+    }
+    device.process_data = data;
+    Ok(())
+}
+
+/// Sets up the process data where the layout wants it and brings the SubDevice to SAFEOP.
+///
+/// # Errors
+/// [`ConfigureError`].
+pub fn to_safe_op(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+    share: &Share,
+) -> Result<(), ConfigureError> {
+    let mut fmmus = Vec::new();
+    let mut logical = share.logical_outputs.0;
+    for piece in &device.process_data.outputs {
+        let manager = piece.manager;
+        fmmus.push(Fmmu::bytes(logical, manager.length, manager.start).writing());
+        logical += u32::from(manager.length);
+    }
+    logical = share.logical_inputs.0;
+    for piece in &device.process_data.inputs {
+        let manager = piece.manager;
+        fmmus.push(Fmmu::bytes(logical, manager.length, manager.start).reading());
+        logical += u32::from(manager.length);
+    }
+    if fmmus.len() > usize::from(device.fmmus) {
+        return Err(ConfigureError::Fmmus {
+            need: fmmus.len(),
+            has: device.fmmus,
+        });
+    }
+    let pieces = device
+        .process_data
+        .outputs
+        .iter()
+        .chain(&device.process_data.inputs);
+    for piece in pieces {
+        set_sync_manager(registers, device, piece.number, piece.manager)?;
+    }
+    for (number, fmmu) in (0_u16..).zip(&fmmus) {
+        let register = FMMU + number * FMMU_SIZE;
+        registers.write(device.whose(), register, &fmmu.to_bytes())?;
+    }
+    device.process_data.fmmus = fmmus;
+    states::reach(registers, device.whose(), State::SafeOp)?;
+    Ok(())
+}
+
+fn set_sync_manager(
+    registers: &mut Registers<'_>,
+    device: &SubDevice,
+    number: u8,
+    manager: SyncManager,
+) -> Result<(), ExchangeError> {
+    let register = SYNC_MANAGER + u16::from(number) * SYNC_MANAGER_SIZE;
+    registers.write(device.whose(), register, &manager.to_bytes())
+}
+
+/// Bits of the PDOs that are assigned to a SyncManager now, as the SubDevice tells.
+fn bits_by_coe(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+    manager: u8,
+) -> Result<u32, ConfigureError> {
+    let (whose, mailboxes) = (device.whose(), device.mailboxes);
+    let mut mail = Mail::of(
+        whose,
+        mailboxes,
+        &mut device.counter,
+        &mut device.emergencies,
+    )?;
+    let list = ASSIGNMENT + u16::from(manager);
+    let Some(count) = optional(sdo::get::<1>(registers, &mut mail, Address::new(list, 0)))? else {
+        return Ok(0);
+    };
+    let mut bits = 0;
+    for place in 1..=count[0] {
+        let pdo = sdo::get::<2>(registers, &mut mail, Address::new(list, place))?;
+        let pdo = u16::from_le_bytes(pdo);
+        let entries = sdo::get::<1>(registers, &mut mail, Address::new(pdo, 0))?[0];
+        for entry in 1..=entries {
+            let mapped = sdo::get::<4>(registers, &mut mail, Address::new(pdo, entry))?;
+            // Index, sub-index, and in the lowest byte the bits.
+            bits += u32::from(mapped[0]);
+        }
+    }
+    Ok(bits)
+}
+
+/// A SubDevice without a list of PDOs for a SyncManager has none there.
+fn optional<T>(read: Result<T, SdoError>) -> Result<Option<T>, SdoError> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.abort().is_some() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Bits of the PDOs that the SII assigns to a SyncManager.
+fn bits_by_sii(sii: &[u8], direction: Direction, manager: u8) -> u32 {
+    let Ok(image) = Image::of(sii) else { return 0 };
+    let of_it = image
+        .pdos(direction)
+        .filter(|it| it.header.sync_manager == manager);
+    of_it.map(|it| it.bits()).sum()
+}

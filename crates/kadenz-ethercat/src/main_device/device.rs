@@ -1,0 +1,102 @@
+//! What the MainDevice knows of a SubDevice.
+
+use crate::wire::coe::Emergency;
+use crate::wire::mailbox::Counter;
+use crate::wire::sii::{Identity, Image, Mailboxes, Protocols};
+use crate::wire::{Configured, DlStatus, Fmmu, Position, SyncManager};
+
+use super::exchange::Whose;
+use super::layout::Demand;
+
+/// A SubDevice that was found.
+#[derive(Debug, Clone)]
+pub struct SubDevice {
+    /// Where it is, in the order in which frames are processed.
+    pub position: Position,
+    /// The address that it was given.
+    pub station: Configured,
+    /// Its alias; 0 for none.
+    pub alias: u16,
+    /// Its name as its SII tells it; empty where it does not.
+    pub name: String,
+    /// Who made it, and which it is.
+    pub identity: Identity,
+    /// What its mailbox understands.
+    pub protocols: Protocols,
+    /// Where its mailboxes are; sizes 0 for none.
+    pub mailboxes: Mailboxes,
+    /// What its controller can; see [`features`](crate::wire::register::features).
+    pub features: u16,
+    /// How many FMMUs it has.
+    pub fmmus: u8,
+    /// How many SyncManagers it has.
+    pub sync_managers: u8,
+    /// Its links when it was found.
+    pub links: DlStatus,
+    /// Its SII.
+    pub sii: Vec<u8>,
+    /// How its process data was configured.
+    pub process_data: ProcessData,
+    /// Number of its last mailbox message.
+    pub counter: Counter,
+    /// Emergencies that it sent.
+    pub emergencies: Vec<Emergency>,
+}
+
+/// A piece of process data behind one SyncManager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// The SyncManager's number.
+    pub number: u8,
+    /// How it is set.
+    pub manager: SyncManager,
+}
+
+/// The process data of a SubDevice.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProcessData {
+    /// From the MainDevice.
+    pub outputs: Vec<Piece>,
+    /// To the MainDevice.
+    pub inputs: Vec<Piece>,
+    /// What maps them; in the order of their numbers.
+    pub fmmus: Vec<Fmmu>,
+}
+
+impl ProcessData {
+    /// Bytes of it.
+    #[must_use]
+    pub fn demand(&self) -> Demand {
+        let bytes = |pieces: &[Piece]| pieces.iter().map(|it| it.manager.length).sum();
+        Demand {
+            outputs: bytes(&self.outputs),
+            inputs: bytes(&self.inputs),
+        }
+    }
+}
+
+impl SubDevice {
+    /// How it is asked.
+    #[must_use]
+    pub fn whose(&self) -> Whose {
+        Whose::Of(self.station)
+    }
+
+    /// Its SII, to look into; `None` where it was too short.
+    #[must_use]
+    pub fn image(&self) -> Option<Image<'_>> {
+        Image::of(&self.sii).ok()
+    }
+
+    /// Whether it has mailboxes.
+    #[must_use]
+    pub fn has_mailbox(&self) -> bool {
+        self.mailboxes.receive.size > 0 && self.mailboxes.send.size > 0
+    }
+
+    /// Whether it speaks CoE.
+    #[must_use]
+    pub fn has_coe(&self) -> bool {
+        self.has_mailbox() && self.protocols.has(Protocols::COE)
+    }
+}

@@ -1,0 +1,144 @@
+//! Who is on the segment: counts, addresses, and what each tells of itself.
+
+use super::device::{ProcessData, SubDevice};
+use super::exchange::{ExchangeError, Registers, Whose};
+use super::sii::{Sii, SiiError};
+use super::states::{self, StateError};
+use crate::wire::mailbox::Counter;
+use crate::wire::register::{
+    AL_CONTROL, DC_ACTIVATION, DC_OFFSET, DL_STATUS, FMMU, RX_ERRORS, STATION_ADDRESS,
+    STATION_ALIAS, SYNC_MANAGER, TYPE,
+};
+use crate::wire::sii::{Image, category};
+use crate::wire::{AlControl, Configured, DlStatus, Position, State};
+
+/// The first station address that is given; the others follow.
+pub const FIRST_STATION: u16 = 0x1001;
+/// The longest SII that is read: 32 KiB.
+const LONGEST_SII: usize = 32 * 1024;
+/// Words of the SII's fixed part.
+const FIXED_WORDS: u32 = 64;
+
+/// Why the segment is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    /// The segment did not answer.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// Nobody is there.
+    #[error("frames come back, but no SubDevice is on the wire; is its power on?")]
+    Nobody,
+    /// A SubDevice's EEPROM could not be read.
+    #[error("SubDevice {position}: {source}")]
+    Sii {
+        /// Where it is.
+        position: u16,
+        /// Why.
+        source: SiiError,
+    },
+    /// They did not come back to INIT.
+    #[error("the SubDevices do not go to INIT: {0}")]
+    Init(#[from] StateError),
+}
+
+/// Brings all to INIT, gives them addresses and reads what they tell of themselves.
+///
+/// # Errors
+/// [`DiscoverError`].
+pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, DiscoverError> {
+    let count = count(registers)?;
+    reset(registers, count)?;
+    for position in 0..count {
+        let station = FIRST_STATION.wrapping_add(position);
+        registers.put_u16(Whose::At(Position(position)), STATION_ADDRESS, station)?;
+    }
+    (0..count)
+        .map(|position| read_one(registers, Position(position)))
+        .collect()
+}
+
+/// How many there are.
+///
+/// # Errors
+/// [`DiscoverError`], for one when nobody is there.
+pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
+    match registers.count_reading(Whose::All(0), TYPE, &mut [0])? {
+        0 => Err(DiscoverError::Nobody),
+        count => Ok(count),
+    }
+}
+
+/// Forgets what a MainDevice before has configured.
+fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError> {
+    let all = Whose::All(count);
+    registers.put_u16(all, AL_CONTROL, AlControl::acknowledge(State::Init).0)?;
+    states::wait(registers, all, State::Init, states::longest(State::Init))?;
+    // Not every controller has all of these: how many took them does not matter.
+    for (register, bytes) in [
+        (FMMU, 256),
+        (SYNC_MANAGER, 128),
+        (RX_ERRORS, 8),
+        (DC_OFFSET, 8),
+        (DC_ACTIVATION, 1),
+    ] {
+        registers.count_writing(all, register, &[0; 256][..bytes])?;
+    }
+    Ok(())
+}
+
+fn read_one(registers: &mut Registers<'_>, position: Position) -> Result<SubDevice, DiscoverError> {
+    let station = Configured(FIRST_STATION.wrapping_add(position.0));
+    let whose = Whose::Of(station);
+    let about: [u8; 10] = registers.get(whose, TYPE)?;
+    let sii = read_sii(registers, whose);
+    let sii = sii.map_err(|source| DiscoverError::Sii {
+        position: position.0,
+        source,
+    })?;
+    let image = Image::of(&sii).ok();
+    let fixed = image.map(|it| it.fixed());
+    Ok(SubDevice {
+        position,
+        station,
+        alias: registers.get_u16(whose, STATION_ALIAS)?,
+        name: image
+            .and_then(|it| it.name())
+            .map(|it| it.to_string())
+            .unwrap_or_default(),
+        identity: fixed.map(|it| it.identity).unwrap_or_default(),
+        protocols: fixed.map(|it| it.protocols).unwrap_or_default(),
+        mailboxes: fixed.map(|it| it.mailboxes).unwrap_or_default(),
+        features: u16::from_le_bytes([about[8], about[9]]),
+        fmmus: about[4],
+        sync_managers: about[5],
+        links: DlStatus(registers.get_u16(whose, DL_STATUS)?),
+        sii,
+        process_data: ProcessData::default(),
+        counter: Counter::NONE,
+        emergencies: Vec::new(),
+    })
+}
+
+/// Reads the fixed part and then category by category, up to their end.
+fn read_sii(registers: &mut Registers<'_>, whose: Whose) -> Result<Vec<u8>, SiiError> {
+    let mut sii = Sii::of(registers, whose)?;
+    let mut bytes = vec![0; FIXED_WORDS as usize * 2];
+    sii.read(0, &mut bytes)?;
+    let mut word = FIXED_WORDS;
+    while bytes.len() < LONGEST_SII {
+        let mut head = [0; 4];
+        sii.read(word, &mut head)?;
+        bytes.extend(head);
+        let number = u16::from_le_bytes([head[0], head[1]]);
+        let words = u16::from_le_bytes([head[2], head[3]]);
+        let end = bytes.len() + usize::from(words) * 2;
+        if number == category::END || end > LONGEST_SII {
+            break;
+        }
+        let start = bytes.len();
+        bytes.resize(end, 0);
+        sii.read(word + 2, &mut bytes[start..])?;
+        word += 2 + u32::from(words);
+    }
+    Ok(bytes)
+}
