@@ -2,6 +2,8 @@
 
 mod index;
 mod passage;
+#[cfg(test)]
+mod properties;
 mod route;
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,13 @@
 use super::*;
 use crate::sim::fault::When;
-use crate::sim::{Arrival, Hardware, Passive, PortKind};
+use crate::sim::{Hardware, Passive, PortKind};
 use crate::wire::sync_manager::Control;
 use crate::wire::{
     Address, AlStatus, Command, Configured, DlStatus, Fmmu, FrameWriter, Logical, PortStatus,
     Position, State, SyncManager,
 };
-use proptest::prelude::*;
 
-fn model() -> Model {
+pub(super) fn model() -> Model {
     let mut sii = vec![0; 128];
     sii[14] = 0x30;
     Model {
@@ -18,7 +17,7 @@ fn model() -> Model {
     }
 }
 
-fn line(devices: usize) -> Segment {
+pub(super) fn line(devices: usize) -> Segment {
     Segment::line((0..devices).map(|_| model()), 1).unwrap()
 }
 
@@ -138,7 +137,7 @@ fn process_data_of_all_goes_in_one_datagram() {
 }
 
 /// A tree: 0 has 1 at port 3, 2 at port 1 and 3 at port 2; 4 is behind 1.
-fn tree() -> Segment {
+pub(super) fn tree() -> Segment {
     let mut segment = Segment::new(1);
     for _ in 0..5 {
         segment.add(model(), Settings::default()).unwrap();
@@ -489,94 +488,4 @@ fn passing_frames_allocates_nothing() {
         pass(2_000_000);
     });
     assert_eq!(info.count_total, 0);
-}
-
-proptest! {
-    /// A segment is its devices one after the other, however it finds them.
-    #[test]
-    fn shortcuts_change_nothing(
-        frames in prop::collection::vec(
-            prop::collection::vec(
-                (0_u8..16, prop_oneof![0_u16..4, Just(0xFFFF), Just(0xFFFE), Just(0x1001)],
-                 prop_oneof![Just(0x10_u16), Just(0x100), Just(0x120), Just(0x130), Just(0x600),
-                             Just(0x800), Just(0x910), Just(0x1000), Just(0xF00), any::<u16>()],
-                 prop::collection::vec(any::<u8>(), 0..40)),
-                1..5),
-            1..12),
-    ) {
-        let mut segment = line(3);
-        let mut alone: Vec<_> = (0..3)
-            .map(|_| Controller::new(model(), Settings::default(), Time::ZERO))
-            .collect();
-        for (number, datagrams) in (1_u64..).zip(&frames) {
-            let mut frame = [0; 600];
-            let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
-            for (command, device, register, data) in datagrams {
-                let command = Command::from_number(*command % 15).unwrap();
-                // Ports and resets are the segment's own.
-                let register = if (0x40..0x120).contains(register) { 0x10 } else { *register };
-                let data = &data[..data.len().min(if register < 0x40 { 8 } else { 40 })];
-                let address = Address::from_raw(u32::from(*device) | u32::from(register) << 16);
-                let slot = writer.push(command, 0, address, data.len()).unwrap();
-                writer.data(slot).copy_from_slice(data);
-            }
-            let length = writer.finish();
-            let mut other = frame;
-            let now = Time(number * 1_000_000);
-            segment.pass(&mut frame[..length], now);
-            for (place, device) in (1_u64..).zip(&mut alone) {
-                let at = now.after(600 * place);
-                device.advance(at);
-                for datagram in DatagramsMut::of(&mut other[..length]).unwrap() {
-                    device.pass(&mut datagram.unwrap(), &Arrival::at(at));
-                }
-            }
-            for (place, device) in (1_u64..).zip(&mut alone) {
-                let end = now.after(600 * place + (length + AROUND) as u64 * BYTE_NS);
-                device.finish_frame(end);
-            }
-            mark_as_returned(&mut other);
-            prop_assert_eq!(&frame[..length], &other[..length]);
-        }
-    }
-}
-
-proptest! {
-    /// Bytes of anybody, with registers that set something going, and long times in between: nothing
-    /// panics, and every frame is back or lost.
-    #[test]
-    fn hostile_frames_are_survived(
-        frames in prop::collection::vec(
-            (prop::collection::vec(
-                (0_u8..16, prop_oneof![0_u16..5, Just(0xFFFF), any::<u16>()],
-                 prop_oneof![Just(0x40_u16), Just(0x100), Just(0x120), Just(0x500), Just(0x502),
-                             Just(0x600), Just(0x800), Just(0x900), Just(0x910), Just(0x980),
-                             Just(0x9A0), Just(0xEFF), any::<u16>()],
-                 prop::collection::vec(any::<u8>(), 0..150)),
-                1..6),
-             prop_oneof![0_u64..10_000_000, any::<u64>()], any::<u16>()),
-            1..16),
-    ) {
-        let mut segment = tree();
-        let mut now = Time::ZERO;
-        for (datagrams, later, flip) in &frames {
-            let mut frame = [0; 1514];
-            let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
-            for (command, device, register, data) in datagrams {
-                let command = Command::from_number(*command % 15).unwrap();
-                let address = Address::from_raw(u32::from(*device) | u32::from(*register) << 16);
-                let slot = writer.push(command, 0, address, data.len()).unwrap();
-                writer.data(slot).copy_from_slice(data);
-            }
-            let length = writer.finish();
-            frame[usize::from(*flip) % length] ^= 1 << (flip % 8);
-            now = now.after(*later);
-            let passed = segment.pass(&mut frame[..length], now);
-            if let Passed::Returned { length: came, .. } = passed {
-                prop_assert_eq!(came, length);
-            }
-        }
-        let counts = segment.counts();
-        prop_assert_eq!(counts.frames, counts.returned + counts.lost);
-    }
 }
