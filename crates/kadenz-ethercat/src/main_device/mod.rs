@@ -13,3 +13,6 @@ pub mod postbox;
 pub mod sdo;
 pub mod sii;
 pub mod states;
+
+#[cfg(test)]
+mod tests;

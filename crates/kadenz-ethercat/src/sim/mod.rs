@@ -7,6 +7,7 @@
 //! - [`Hardware`] says what kind of controller it has.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
 //! - [`fault`] is what goes wrong, by a plan or by command.
+//! - [`serve`] puts a segment behind a port in real time.
 //! - [`Time`] is the segment's own clock; the caller says what time it is.
 //!
 //! All of it is sans-IO and deterministic: the same frames at the same times with the same seeds give
@@ -22,6 +23,7 @@ pub mod humanoid;
 pub mod model;
 mod random;
 mod segment;
+pub mod serve;
 mod time;
 
 pub use application::{

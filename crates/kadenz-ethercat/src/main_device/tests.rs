@@ -1,0 +1,171 @@
+//! The MainDevice against the virtual segment, in virtual time.
+
+use std::time::Duration;
+
+use super::configure;
+use super::cycle::{BESIDES, Cycle};
+use super::device::SubDevice;
+use super::discover::{self, DiscoverError};
+use super::exchange::{Patience, Registers, Waiting, Whose};
+use super::layout::{Demand, Layout, room};
+use super::link::Link;
+use super::postbox::Postbox;
+use super::states;
+use crate::port::{Port as _, WirePort};
+use crate::sim::Segment;
+use crate::sim::fault::{Fault, FrameFault};
+use crate::sim::humanoid::humanoid;
+use crate::wire::register::AL_CONTROL;
+use crate::wire::{AlControl, State};
+
+/// Brings a humanoid to SAFEOP.
+fn configured(devices: usize) -> (Link<WirePort>, Vec<SubDevice>, Cycle) {
+    let port = WirePort::new(humanoid(devices).build().unwrap());
+    let mut link = Link::new(port, 1);
+    let mut waiting = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut waiting);
+    let mut found = discover::discover(&mut registers).unwrap();
+    for device in &mut found {
+        configure::to_pre_op(&mut registers, device).unwrap();
+        configure::learn_process_data(&mut registers, device).unwrap();
+    }
+    let demands: Vec<Demand> = found.iter().map(|it| it.process_data.demand()).collect();
+    let layout = Layout::of(&demands, room(BESIDES)).unwrap();
+    for (device, share) in found.iter_mut().zip(&layout.shares) {
+        let name = device.name.clone();
+        configure::to_safe_op(&mut registers, device, share)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let cycle = Cycle::new(layout, None).unwrap();
+    (link, found, cycle)
+}
+
+/// Cycles of a millisecond, and what the last came to.
+fn run(link: &mut Link<WirePort>, cycle: &mut Cycle, cycles: u32) -> super::cycle::Outcome {
+    let postbox = Postbox::default();
+    let mut last = super::cycle::Outcome::default();
+    for _ in 0..cycles {
+        let beat = link.now() + Duration::from_millis(1);
+        last = cycle.exchange(link, &postbox, beat);
+        while link.now() < beat {
+            cycle.receive(link, &postbox);
+            link.port_mut().wait(beat).unwrap();
+        }
+    }
+    last
+}
+
+fn to_op(link: &mut Link<WirePort>, cycle: &mut Cycle, count: u16) {
+    run(link, cycle, 10);
+    let mut waiting = Waiting {
+        link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut waiting);
+    registers
+        .put_u16(
+            Whose::All(count),
+            AL_CONTROL,
+            AlControl::request(State::Op).0,
+        )
+        .unwrap();
+}
+
+#[test]
+fn the_papers_humanoid_comes_to_op_and_every_device_takes_part() {
+    for devices in [1, 59, 128] {
+        let (mut link, found, mut cycle) = configured(devices);
+        assert_eq!(found.len(), devices);
+        let count = found.len() as u16;
+        to_op(&mut link, &mut cycle, count);
+        let outcome = run(&mut link, &mut cycle, 50);
+        let (states, there) = outcome.states.unwrap();
+        assert_eq!(
+            (states.state(), there),
+            (Some(State::Op), count),
+            "{devices}: {outcome:?}"
+        );
+        assert!(outcome.is_whole(), "{devices}: {outcome:?}");
+        assert!(found.iter().all(|it| !it.name.is_empty()));
+    }
+}
+
+#[test]
+fn a_lost_frame_costs_one_cycle_and_nothing_else() {
+    let (mut link, found, mut cycle) = configured(59);
+    to_op(&mut link, &mut cycle, found.len() as u16);
+    run(&mut link, &mut cycle, 20);
+    for fault in [
+        FrameFault::Lose { after: None },
+        FrameFault::Lose { after: Some(20) },
+        FrameFault::Corrupt { after: None },
+        FrameFault::Delay { ns: 5_000_000 },
+        FrameFault::Duplicate { ns: 100_000 },
+        FrameFault::Truncate { length: 40 },
+        FrameFault::Skew { by: -1 },
+    ] {
+        let now = link.port_mut().time();
+        segment(&mut link).inflict(Fault::Frame(fault), now);
+        run(&mut link, &mut cycle, 1);
+        let after = run(&mut link, &mut cycle, 1);
+        assert!(after.is_whole(), "{fault:?}: {after:?}");
+        // What was delayed has come by then, and is not taken for another.
+        assert!(run(&mut link, &mut cycle, 10).is_whole(), "{fault:?}");
+    }
+    let counts = link.counts();
+    assert!(counts.lost >= 5 && counts.late >= 2, "{counts:?}");
+}
+
+fn segment(link: &mut Link<WirePort>) -> &mut Segment {
+    link.port_mut().segment_mut()
+}
+
+#[test]
+fn outputs_reach_the_device_and_inputs_come_back() {
+    let (mut link, found, mut cycle) = configured(59);
+    to_op(&mut link, &mut cycle, found.len() as u16);
+    run(&mut link, &mut cycle, 20);
+    let before = cycle.inputs().to_vec();
+    run(&mut link, &mut cycle, 20);
+    assert_ne!(cycle.inputs(), before, "sensors are noisy");
+}
+
+#[test]
+fn a_wire_without_devices_is_an_error_that_says_so() {
+    let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
+    let mut waiting = Waiting {
+        link: &mut link,
+        patience: Patience {
+            answer: Duration::from_millis(1),
+            tries: 2,
+        },
+    };
+    let mut registers = Registers::by(&mut waiting);
+    let error = discover::count(&mut registers).unwrap_err();
+    assert!(
+        matches!(error, DiscoverError::Nobody | DiscoverError::Exchange(_)),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_state_that_is_refused_is_told_with_its_reason() {
+    let port = WirePort::new(humanoid(3).build().unwrap());
+    let mut link = Link::new(port, 1);
+    let mut waiting = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut waiting);
+    let found = discover::discover(&mut registers).unwrap();
+    let drive = found.iter().find(|it| it.has_mailbox()).unwrap().whose();
+    let error = states::reach(&mut registers, drive, State::Op).unwrap_err();
+    assert!(
+        error.to_string().contains("invalid requested state change"),
+        "{error}"
+    );
+    states::reach(&mut registers, drive, State::Init).unwrap();
+}
