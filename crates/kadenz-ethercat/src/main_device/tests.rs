@@ -153,7 +153,7 @@ fn a_wire_without_devices_is_an_error_that_says_so() {
 
 #[test]
 fn a_state_that_is_refused_is_told_with_its_reason() {
-    let port = WirePort::new(humanoid(3).build().unwrap());
+    let port = WirePort::new(humanoid(6).build().unwrap());
     let mut link = Link::new(port, 1);
     let mut waiting = Waiting {
         link: &mut link,
@@ -161,7 +161,11 @@ fn a_state_that_is_refused_is_told_with_its_reason() {
     };
     let mut registers = Registers::by(&mut waiting);
     let found = discover::discover(&mut registers).unwrap();
-    let drive = found.iter().find(|it| it.has_mailbox()).unwrap().whose();
+    let drive = found
+        .iter()
+        .find(|it| it.name == "KZ-Drive")
+        .unwrap()
+        .whose();
     let error = states::reach(&mut registers, drive, State::Op).unwrap_err();
     assert!(
         error.to_string().contains("invalid requested state change"),

@@ -4,7 +4,7 @@ use super::parts::{Bits, Reply};
 use super::{Dictionary, Entry, Object, information};
 use crate::wire::State;
 use crate::wire::coe::{
-    Abort, Address, Message, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD,
+    Abort, Address, Message, ObjectCode, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD,
 };
 use crate::wire::mailbox::{self, Counter, ErrorDetail, Header, MailboxError, Protocol};
 
@@ -217,7 +217,9 @@ impl Served<'_> {
             .dictionary
             .object(address.index)
             .ok_or(Abort::NO_OBJECT)?;
-        if !self.server.complete_access || address.sub > 1 || object.highest_sub() == 0 {
+        // A list that is empty now has no entries, and still is one.
+        let is_list = object.code != ObjectCode::Variable;
+        if !self.server.complete_access || address.sub > 1 || !is_list {
             return Err(Abort::UNSUPPORTED_ACCESS);
         }
         Ok(object)

@@ -182,6 +182,14 @@ proptest! {
 }
 
 #[test]
+fn a_list_that_is_empty_is_read_by_complete_access_too() {
+    let mut pair = pair(128);
+    pair.dictionary.add(assignment(0x1C12, &[], 0));
+    let list = Address::new(0x1C12, 0);
+    assert_eq!(pair.upload(list, true).unwrap(), [0, 0]);
+}
+
+#[test]
 fn complete_access_reads_and_writes_an_assignment_whole() {
     let mut pair = pair(128);
     assert_eq!(pair.upload(ASSIGN, true).unwrap(), [1, 0, 0x00, 0x1A]);
