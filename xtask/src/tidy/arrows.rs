@@ -95,7 +95,7 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "loom",
-        &["kadenz-record", "kadenz-msg"],
+        &["kadenz-record", "kadenz-msg", "kadenz-ethercat"],
         "loom models what shares memory",
     ),
 ];
