@@ -1,0 +1,136 @@
+//! The MainDevice and the virtual segment at the two ends of a cable, in real time.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kadenz_ethercat::main_device::configure;
+use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
+use kadenz_ethercat::main_device::discover;
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::layout::{Layout, room};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
+use kadenz_ethercat::main_device::states;
+use kadenz_ethercat::port::{self, InterfacePort};
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::sim::serve::{Pace, Server};
+use kadenz_ethercat::wire::State;
+use kadenz_rt::net::cable::Cable;
+use kadenz_rt::net::namespace::Namespace;
+
+const DEVICES: u16 = 59;
+
+fn skip(test: &str, missing: &str) {
+    assert!(
+        std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
+        "{test} must not be skipped: {missing}"
+    );
+    eprintln!("skipped: {test}: {missing}");
+}
+
+/// Runs beside a humanoid that is plugged into the interface `near`, or says why not.
+fn beside_a_humanoid(test: &str, work: impl FnOnce() + Send) {
+    let network = match Namespace::create() {
+        Ok(network) => network,
+        Err(error) => {
+            assert!(error.is_refusal(), "{error}");
+            return skip(test, &error.to_string());
+        }
+    };
+    let done = AtomicBool::new(false);
+    let with_cable = || {
+        let _cable = Cable::create("near", "far").unwrap();
+        let port = InterfacePort::open("far", port::Waiting::Blocking).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let segment = humanoid(usize::from(DEVICES)).build().unwrap();
+                let mut server = Server::new(port, segment, Pace::AtOnce);
+                while !done.load(Ordering::Relaxed) {
+                    server.step().unwrap();
+                }
+            });
+            // A panic here must end the other thread too, or the test would never end.
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            done.store(true, Ordering::Relaxed);
+            if let Err(panic) = outcome {
+                std::panic::resume_unwind(panic);
+            }
+        });
+    };
+    network.run(with_cable).unwrap();
+}
+
+fn link() -> Link<InterfacePort> {
+    Link::new(
+        InterfacePort::open("near", port::Waiting::Blocking).unwrap(),
+        1,
+    )
+}
+
+/// A machine that is busy answers late, and that is no fault here.
+fn patient() -> Patience {
+    Patience {
+        answer: Duration::from_millis(500),
+        tries: 20,
+    }
+}
+
+fn configured(link: &mut Link<InterfacePort>) -> Cycle {
+    let mut waiting = Waiting {
+        link,
+        patience: patient(),
+    };
+    let mut registers = Registers::by(&mut waiting);
+    let mut found = discover::discover(&mut registers).unwrap();
+    assert_eq!(found.len(), usize::from(DEVICES));
+    for device in &mut found {
+        configure::to_pre_op(&mut registers, device).unwrap();
+        configure::learn_process_data(&mut registers, device).unwrap();
+    }
+    let demands: Vec<_> = found.iter().map(|it| it.process_data.demand()).collect();
+    let layout = Layout::of(&demands, room(BESIDES)).unwrap();
+    for (device, share) in found.iter_mut().zip(&layout.shares) {
+        configure::to_safe_op(&mut registers, device, share).unwrap();
+    }
+    Cycle::new(layout, None).unwrap()
+}
+
+#[test]
+fn the_humanoid_comes_to_op_over_a_cable_while_the_loop_goes_on() {
+    beside_a_humanoid("the humanoid comes to OP over a cable", || {
+        let mut link = link();
+        let mut cycle = configured(&mut link);
+        let postbox = Postbox::default();
+        let asked = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // Another thread asks for OP; the loop carries its questions beside the process data.
+            scope.spawn(|| {
+                let mut way = Correspondent::of(&postbox, patient());
+                let mut registers = Registers::by(&mut way);
+                states::reach(&mut registers, Whose::All(DEVICES), State::Op).unwrap();
+                asked.store(true, Ordering::Relaxed);
+            });
+            let mut whole = 0;
+            // Cycles of a millisecond, for so long as even a very busy machine needs.
+            for _ in 0..60_000 {
+                let latest = link.now() + Duration::from_millis(5);
+                let outcome = cycle.exchange(&mut link, &postbox, latest);
+                postbox.send_one(&mut link);
+                postbox.expire(&mut link);
+                let in_op = outcome
+                    .states
+                    .is_some_and(|(it, count)| it.state() == Some(State::Op) && count == DEVICES);
+                whole += u32::from(asked.load(Ordering::Relaxed) && in_op && outcome.is_whole());
+                if whole == 100 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_micros(500));
+            }
+            postbox.end();
+            assert_eq!(whole, 100, "{:?}", link.counts());
+        });
+    });
+}
