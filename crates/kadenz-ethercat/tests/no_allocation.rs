@@ -1,0 +1,68 @@
+//! A cycle of process data allocates nothing once it was made; nor does the segment that it passes.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::time::Duration;
+
+use allocation_counter::measure;
+use kadenz_ethercat::main_device::configure;
+use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
+use kadenz_ethercat::main_device::discover;
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::layout::{Layout, room};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::port::{Port, WirePort};
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::wire::register::AL_CONTROL;
+use kadenz_ethercat::wire::{AlControl, State};
+
+fn cycles(link: &mut Link<WirePort>, cycle: &mut Cycle, count: u32) -> u32 {
+    let postbox = Postbox::default();
+    let mut whole = 0;
+    for _ in 0..count {
+        let beat = link.now() + Duration::from_millis(1);
+        whole += u32::from(cycle.exchange(link, &postbox, beat).is_whole());
+        postbox.send_one(link);
+        postbox.expire(link);
+        while link.now() < beat {
+            cycle.receive(link, &postbox);
+            link.port_mut().wait(beat).unwrap();
+        }
+    }
+    whole
+}
+
+#[test]
+fn a_cycle_with_all_of_the_humanoid_allocates_nothing() {
+    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
+    let mut waiting = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut waiting);
+    let mut found = discover::discover(&mut registers).unwrap();
+    for device in &mut found {
+        configure::to_pre_op(&mut registers, device).unwrap();
+        configure::learn_process_data(&mut registers, device).unwrap();
+    }
+    let demands: Vec<_> = found.iter().map(|it| it.process_data.demand()).collect();
+    let layout = Layout::of(&demands, room(BESIDES)).unwrap();
+    for (device, share) in found.iter_mut().zip(&layout.shares) {
+        configure::to_safe_op(&mut registers, device, share).unwrap();
+    }
+    let mut cycle = Cycle::new(layout, None).unwrap();
+    cycles(&mut link, &mut cycle, 10);
+    let mut waiting = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let all = Whose::All(found.len() as u16);
+    let op = AlControl::request(State::Op).0;
+    Registers::by(&mut waiting)
+        .put_u16(all, AL_CONTROL, op)
+        .unwrap();
+    cycles(&mut link, &mut cycle, 100);
+    let mut whole = 0;
+    let counted = measure(|| whole = cycles(&mut link, &mut cycle, 1000));
+    assert_eq!((whole, counted.count_total), (1000, 0), "{counted:?}");
+}
