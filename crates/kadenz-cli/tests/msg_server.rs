@@ -78,8 +78,19 @@ impl Server {
         signal(&self.child, "INT");
         let mut notes = String::new();
         self.notes.read_to_string(&mut notes).unwrap();
-        let said = Said::of(self.child.wait_with_output().unwrap());
-        (said.code, said.json(), notes)
+        let mut told = String::new();
+        let mut out = self.child.stdout.take().unwrap();
+        out.read_to_string(&mut told).unwrap();
+        let code = self.child.wait().unwrap().code().unwrap();
+        (code, serde_json::from_str(&told).unwrap(), notes)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -86,11 +86,17 @@ impl Drop for Broker {
         let group = format!("-{}", self.server.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.server.wait();
+        // The names' daemon refuses to go until it has noticed that the broker is gone.
         let register = self.register.to_string();
-        let mut epmd = Command::new("epmd");
-        epmd.args(["-port", &register, "-kill"])
-            .stdout(Stdio::null());
-        let _ = epmd.stderr(Stdio::null()).status();
+        for _ in 0..50 {
+            let mut epmd = Command::new("epmd");
+            epmd.args(["-port", &register, "-kill"]);
+            epmd.stdout(Stdio::null()).stderr(Stdio::null());
+            if epmd.status().is_ok_and(|it| it.success()) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
     }
 }
 
