@@ -84,9 +84,13 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
+/// What is logged unless `RUST_LOG` says otherwise. rustdds warns of what is usual on one host, such as
+/// a host without multicast on its loopback.
+const USUAL_LOG: &str = "warn,rustdds=off";
+
 /// `RUST_LOG` decides what is told; nothing by default but warnings.
 pub(crate) fn start_tracing() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL_LOG));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
