@@ -243,17 +243,21 @@ impl Outlet for AmqpOutlet {
             head.extend_from_slice(&wire::body_head(payload.len()));
         }
         let sent = hub.publish(|broker| broker.is_ready.then_some([head, body, tail]));
-        match (sent.taken, sent.dropped) {
-            (0, 0) => Err(PublishError::Refused {
-                channel: *channel,
-                reason: ErrorKind::NotConnected,
-            }),
-            (0, _) => Err(PublishError::Full {
-                channel: *channel,
-                reason: "the broker does not keep up",
-            }),
-            _ => Ok(()),
+        if sent.taken > 0 {
+            return Ok(());
         }
+        self.numbers.take_back(channel);
+        let channel = *channel;
+        Err(match sent.dropped {
+            0 => PublishError::Refused {
+                channel,
+                reason: ErrorKind::NotConnected,
+            },
+            _ => PublishError::Full {
+                channel,
+                reason: "the broker does not keep up",
+            },
+        })
     }
 
     fn publish_in_place(

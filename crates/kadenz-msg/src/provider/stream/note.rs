@@ -64,6 +64,14 @@ impl Numbers {
         *next = next.wrapping_add(1);
         note
     }
+
+    /// Gives the number of a message that was refused to the next one: its sender knows of it, so no
+    /// inlet is to count it as lost.
+    pub(in crate::provider) fn take_back(&mut self, channel: &Channel) {
+        if let Some(next) = self.next.get_mut(channel) {
+            *next = next.wrapping_sub(1);
+        }
+    }
 }
 
 /// Channels of senders that are remembered, so that a gap in their numbers is known.
@@ -100,6 +108,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_refused_message_leaves_no_gap() {
+        let mut numbers = Numbers::new();
+        let [a, b] = ["A", "B"].map(|it| Channel::new(it).unwrap());
+        let mut number = |channel| read_note(&numbers.note(channel)).unwrap().1.number;
+        assert_eq!((number(&a), number(&a), number(&b)), (0, 1, 0));
+        numbers.take_back(&a);
+        assert_eq!(read_note(&numbers.note(&a)).unwrap().1.number, 1);
+    }
 
     proptest! {
         #[test]
