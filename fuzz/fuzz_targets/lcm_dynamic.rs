@@ -23,7 +23,7 @@ static TYPES: LazyLock<Types> = LazyLock::new(|| {
     .expect("our own")
 });
 
-/// The first byte chooses the type, what follows is the message behind its fingerprint.
+// The first byte chooses the type, what follows is the message behind its fingerprint.
 fuzz_target!(|bytes: &[u8]| {
     let types = &*TYPES;
     let Some((choice, body)) = bytes.split_first() else {
