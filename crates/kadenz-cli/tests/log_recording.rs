@@ -147,7 +147,11 @@ fn what_cannot_be_recorded_is_exit_code_2_with_the_remedy() {
 
 /// Records a bus without end, that is as fast as it goes.
 fn recording(out: &Path, more: &[&str]) -> Child {
-    let bus = url(&golden("events.lcmlog"), "speed=0&loop=yes");
+    recording_at("speed=0", out, more)
+}
+
+fn recording_at(speed: &str, out: &Path, more: &[&str]) -> Child {
+    let bus = url(&golden("events.lcmlog"), &format!("{speed}&loop=yes"));
     // It ends by itself where a test fails before it ends it.
     let bounded = ["--for", "60s", "--json"];
     kadenz(&["log", "record", &bus, "--out", text(out)])
@@ -261,11 +265,14 @@ fn a_full_disk_ends_no_recording_and_leaves_a_whole_log() {
         );
     };
     let out = disk.0.path().join("full.mcap");
-    let child = recording(&out, &["--flush-interval", "10ms", "--compression", "none"]);
+    // Slow enough that what gathers while the machine is busy is never more than the whole disk:
+    // such a chunk would wait for room, and the log would stay empty.
+    let more = ["--flush-interval", "10ms", "--compression", "none"];
+    let child = recording_at("speed=30", &out, &more);
     // It fills the disk by itself; then the log grows no more.
     wait_until(|| {
         let before = length(&out);
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::thread::sleep(std::time::Duration::from_secs(2));
         before > 50_000 && length(&out) == before
     });
     signal(&child, "INT");
