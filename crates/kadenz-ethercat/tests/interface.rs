@@ -6,11 +6,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kadenz_ethercat::main_device::configure;
-use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
-use kadenz_ethercat::main_device::discover;
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
-use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::main_device::states;
@@ -84,18 +82,9 @@ fn configured(link: &mut Link<InterfacePort>) -> Cycle {
         patience: patient(),
     };
     let mut registers = Registers::by(&mut waiting);
-    let mut found = discover::discover(&mut registers).unwrap();
+    let mut found = find(&mut registers).unwrap();
     assert_eq!(found.len(), usize::from(DEVICES));
-    for device in &mut found {
-        configure::to_pre_op(&mut registers, device).unwrap();
-        configure::learn_process_data(&mut registers, device).unwrap();
-    }
-    let demands: Vec<_> = found.iter().map(|it| it.process_data.demand()).collect();
-    let layout = Layout::of(&demands, room(BESIDES)).unwrap();
-    for (device, share) in found.iter_mut().zip(&layout.shares) {
-        configure::to_safe_op(&mut registers, device, share).unwrap();
-    }
-    Cycle::new(layout, None).unwrap()
+    prepare(&mut registers, &mut found, None).unwrap()
 }
 
 #[test]

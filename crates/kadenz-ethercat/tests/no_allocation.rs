@@ -4,11 +4,9 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
-use kadenz_ethercat::main_device::configure;
-use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
-use kadenz_ethercat::main_device::discover;
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
-use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::{Port, WirePort};
@@ -40,17 +38,8 @@ fn a_cycle_with_all_of_the_humanoid_allocates_nothing() {
         patience: Patience::default(),
     };
     let mut registers = Registers::by(&mut waiting);
-    let mut found = discover::discover(&mut registers).unwrap();
-    for device in &mut found {
-        configure::to_pre_op(&mut registers, device).unwrap();
-        configure::learn_process_data(&mut registers, device).unwrap();
-    }
-    let demands: Vec<_> = found.iter().map(|it| it.process_data.demand()).collect();
-    let layout = Layout::of(&demands, room(BESIDES)).unwrap();
-    for (device, share) in found.iter_mut().zip(&layout.shares) {
-        configure::to_safe_op(&mut registers, device, share).unwrap();
-    }
-    let mut cycle = Cycle::new(layout, None).unwrap();
+    let mut found = find(&mut registers).unwrap();
+    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     cycles(&mut link, &mut cycle, 10);
     let mut waiting = Waiting {
         link: &mut link,

@@ -1,6 +1,7 @@
 //! The MainDevice: what asks a segment's SubDevices, configures them and exchanges process data with
 //! them once a cycle.
 
+pub mod bring_up;
 pub mod configure;
 pub mod cycle;
 pub mod device;

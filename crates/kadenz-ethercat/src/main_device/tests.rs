@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::configure;
-use super::cycle::{BESIDES, Cycle};
+use super::bring_up::{find, prepare};
+use super::cycle::Cycle;
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError};
 use super::exchange::{Patience, Registers, Waiting, Whose};
-use super::layout::{Demand, Layout, room};
 use super::link::Link;
 use super::postbox::Postbox;
 use super::states;
@@ -27,19 +26,8 @@ fn configured(devices: usize) -> (Link<WirePort>, Vec<SubDevice>, Cycle) {
         patience: Patience::default(),
     };
     let mut registers = Registers::by(&mut waiting);
-    let mut found = discover::discover(&mut registers).unwrap();
-    for device in &mut found {
-        configure::to_pre_op(&mut registers, device).unwrap();
-        configure::learn_process_data(&mut registers, device).unwrap();
-    }
-    let demands: Vec<Demand> = found.iter().map(|it| it.process_data.demand()).collect();
-    let layout = Layout::of(&demands, room(BESIDES)).unwrap();
-    for (device, share) in found.iter_mut().zip(&layout.shares) {
-        let name = device.name.clone();
-        configure::to_safe_op(&mut registers, device, share)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-    }
-    let cycle = Cycle::new(layout, None).unwrap();
+    let mut found = find(&mut registers).unwrap();
+    let cycle = prepare(&mut registers, &mut found, None).unwrap();
     (link, found, cycle)
 }
 
