@@ -135,6 +135,7 @@ fn what_cannot_be_recorded_is_exit_code_2_with_the_remedy() {
         (&["--out", out, "-m", "many"], "MB"),
         (&["--out", out, "--compression", "rar"], "zstd"),
         (&["tcpq://127.0.0.1:99999", "--out", out], "port"),
+        (&["tcpq://127.0.0.1:1", "--out", out], "no server answers"),
         (&["warp://", "--out", out], "udpm"),
         (&[], "--out"),
     ] {

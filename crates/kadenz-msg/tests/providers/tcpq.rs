@@ -101,6 +101,8 @@ fn no_server_is_told_with_the_way_to_one() {
     let gone = server(0).address();
     let url = format!("tcpq://{gone}");
     let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
-    let error = bus.outlet().unwrap_err().to_string();
-    assert!(error.contains("lcm.lcm.TCPService"), "{error}");
+    for error in [bus.outlet().err(), bus.inlet().err()] {
+        let error = error.unwrap().to_string();
+        assert!(error.contains("lcm.lcm.TCPService"), "{error}");
+    }
 }

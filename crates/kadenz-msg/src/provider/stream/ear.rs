@@ -120,6 +120,11 @@ impl<T: Talk> Ear<T> {
         self.connect_again();
     }
 
+    /// Whether a connection to that one stands now.
+    pub(in crate::provider) fn is_connected(&self, id: u64) -> bool {
+        self.connections.iter().any(|it| it.target == Some(id))
+    }
+
     /// Whether it connects to that one.
     pub(in crate::provider) fn has(&self, id: u64) -> bool {
         self.targets.iter().any(|target| target.id == id)

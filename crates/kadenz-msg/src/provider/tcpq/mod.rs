@@ -35,6 +35,8 @@ pub use server::{ServerOptions, TcpqServer};
 
 /// LCM's port.
 pub const PORT: u16 = 7700;
+/// The number of the one whom a client connects to.
+const SERVER: u64 = 0;
 /// Header and channel of a message.
 const AROUND: usize = 12 + 64;
 
@@ -82,6 +84,13 @@ impl Tcpq {
         given.finish()?;
         Ok(tcpq)
     }
+
+    fn no_server(&self, reason: &str) -> ProviderError {
+        self.address.failed(
+            format!("no server answers at {}{reason}", self.place),
+            "start one: `kadenz msg server`, or LCM's `java -cp lcm.jar lcm.lcm.TCPService`",
+        )
+    }
 }
 
 impl Provider for Tcpq {
@@ -103,16 +112,9 @@ impl Provider for Tcpq {
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let place = Place::Tcp(self.place.clone());
         let outlet = TcpqOutlet::connect(place, self.queue, self.send_wait, self.longest);
-        let remedy =
-            "start one: `kadenz msg server`, or LCM's `java -cp lcm.jar lcm.lcm.TCPService`";
         outlet
             .map(|it| Box::new(it) as Box<dyn Outlet>)
-            .map_err(|error| {
-                self.address.failed(
-                    format!("no server answers at {}: {error}", self.place),
-                    remedy,
-                )
-            })
+            .map_err(|error| self.no_server(&format!(": {error}")))
     }
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
@@ -123,7 +125,11 @@ impl Provider for Tcpq {
         let mut ear = Ear::new(self.longest + AROUND).map_err(failed)?;
         let longest = self.longest;
         let make = move |words: &mut Vec<u8>| Listening::begin(longest, words);
-        ear.connect(0, Place::Tcp(self.place.clone()), Box::new(make));
+        ear.connect(SERVER, Place::Tcp(self.place.clone()), Box::new(make));
+        // Later it is waited for; at the start somebody is there to be told.
+        if !ear.is_connected(SERVER) {
+            return Err(self.no_server(""));
+        }
         Ok(Box::new(TcpqInlet { ear }))
     }
 }
