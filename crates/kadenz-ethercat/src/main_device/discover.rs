@@ -53,7 +53,11 @@ pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, Discove
         registers.put_u16(Whose::At(Position(position)), STATION_ADDRESS, station)?;
     }
     (0..count)
-        .map(|position| read_one(registers, Position(position)))
+        .map(|position| {
+            let station = Configured(FIRST_STATION.wrapping_add(position));
+            let position = Position(position);
+            describe(registers, Whose::Of(station), position, station)
+        })
         .collect()
 }
 
@@ -86,9 +90,13 @@ fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError>
     Ok(())
 }
 
-fn read_one(registers: &mut Registers<'_>, position: Position) -> Result<SubDevice, DiscoverError> {
-    let station = Configured(FIRST_STATION.wrapping_add(position.0));
-    let whose = Whose::Of(station);
+/// Reads what a SubDevice tells of itself; nothing of it is configured.
+pub(super) fn describe(
+    registers: &mut Registers<'_>,
+    whose: Whose,
+    position: Position,
+    station: Configured,
+) -> Result<SubDevice, DiscoverError> {
     let about: [u8; 10] = registers.get(whose, TYPE)?;
     let sii = read_sii(registers, whose);
     let sii = sii.map_err(|source| DiscoverError::Sii {

@@ -5,15 +5,18 @@ pub mod bring_up;
 pub mod configure;
 pub mod cycle;
 pub mod device;
+pub mod dictionary;
 pub mod discover;
 pub mod exchange;
 pub mod layout;
 pub mod link;
 pub mod mailbox;
+pub mod mapping;
 pub mod postbox;
 pub mod sdo;
 pub mod sii;
 pub mod states;
+pub mod survey;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,233 @@
+//! What objects a SubDevice has, by CoE's SDO information service (ETG.1000.6, chapter 5.6.3).
+
+use super::exchange::Registers;
+use super::mailbox::{Mail, MailError};
+use crate::wire::coe::{
+    Access, Address, CoeError, DataType, Info, InfoError, ListType, Message, ObjectCode,
+};
+use crate::wire::sii::Text;
+
+/// Bytes of the longest list: every index once, and the list's type before them.
+const LONGEST_LIST: usize = 2 * 65_536 + 2;
+/// Bytes of what may stand before an entry's name: unit, default, minimum, maximum.
+const UNIT: usize = 4;
+
+/// Why a dictionary is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum DictionaryError {
+    /// No answer.
+    #[error(transparent)]
+    Mail(#[from] MailError),
+    /// It does not tell, or has no such object.
+    #[error(transparent)]
+    Refused(#[from] InfoError),
+    /// It answered something else, or more than there can be.
+    #[error("the SubDevice's answer about its objects makes no sense")]
+    Damaged,
+}
+
+/// What an object is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Which.
+    pub index: u16,
+    /// Its type.
+    pub data_type: DataType,
+    /// Its highest sub-index.
+    pub highest_sub: u8,
+    /// Its kind.
+    pub code: ObjectCode,
+    /// Its name.
+    pub name: String,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Which.
+    pub address: Address,
+    /// Its type.
+    pub data_type: DataType,
+    /// Its bits.
+    pub bits: u16,
+    /// Who may do what with it, when.
+    pub access: Access,
+    /// Its name.
+    pub name: String,
+}
+
+/// The indices of all objects of a list, in the SubDevice's order. Waits, allocates.
+///
+/// # Errors
+/// [`DictionaryError`], for one when the SubDevice has no such service.
+pub fn list(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    which: ListType,
+) -> Result<Vec<u16>, DictionaryError> {
+    let mut bytes: Vec<u8> = Vec::new();
+    ask(
+        registers,
+        mail,
+        &Info::ListRequest(which),
+        |info| match info {
+            Info::List { left, data } => {
+                bytes.extend(data);
+                match bytes.len() {
+                    too_long if too_long > LONGEST_LIST => Some(Err(DictionaryError::Damaged)),
+                    _ if left == 0 => Some(Ok(())),
+                    _ => None,
+                }
+            }
+            _ => Some(Err(DictionaryError::Damaged)),
+        },
+    )?;
+    let indices = bytes.get(2..).ok_or(DictionaryError::Damaged)?;
+    let pairs = indices.chunks_exact(2);
+    Ok(pairs.map(|it| u16::from_le_bytes([it[0], it[1]])).collect())
+}
+
+/// What an object is. Waits, allocates.
+///
+/// # Errors
+/// [`DictionaryError`], for one when there is no such object.
+pub fn object(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    index: u16,
+) -> Result<Object, DictionaryError> {
+    ask(
+        registers,
+        mail,
+        &Info::ObjectRequest(index),
+        |info| match info {
+            Info::Object(it) if it.index == index => Some(Ok(Object {
+                index,
+                data_type: it.data_type,
+                highest_sub: it.highest_sub,
+                code: it.code,
+                name: Text(it.name).to_string(),
+            })),
+            _ => Some(Err(DictionaryError::Damaged)),
+        },
+    )
+}
+
+/// What an entry of an object is. Waits, allocates.
+///
+/// # Errors
+/// [`DictionaryError`], for one when there is no such entry.
+pub fn entry(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    address: Address,
+) -> Result<Entry, DictionaryError> {
+    let Address { index, sub } = address;
+    let request = Info::EntryRequest {
+        index,
+        sub,
+        values: 0,
+    };
+    ask(registers, mail, &request, |info| match info {
+        Info::Entry(it) if (it.index, it.sub) == (index, sub) => Some(Ok(Entry {
+            address,
+            data_type: it.data_type,
+            bits: it.bits,
+            access: it.access,
+            name: Text(name(it.values, it.bits, it.data)).to_string(),
+        })),
+        _ => Some(Err(DictionaryError::Damaged)),
+    })
+}
+
+/// What follows the values that stand before it.
+fn name(values: u8, bits: u16, data: &[u8]) -> &[u8] {
+    let unit = if values & 0x08 != 0 { UNIT } else { 0 };
+    let of_its_type = (values & 0x70).count_ones() as usize;
+    let before = unit + of_its_type * usize::from(bits).div_ceil(8);
+    data.get(before..).unwrap_or_default()
+}
+
+/// Asks, and takes answers until `take` has all. A refusal ends it.
+fn ask<R>(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    request: &Info<'_>,
+    mut take: impl FnMut(Info<'_>) -> Option<Result<R, DictionaryError>>,
+) -> Result<R, DictionaryError> {
+    mail.ask(
+        registers,
+        |data| request.write(data),
+        |data| match Message::read(data) {
+            Ok(Message::Info(Info::Error(error))) => Some(Err(error.into())),
+            Ok(Message::Info(info)) => take(info),
+            Ok(_) => None,
+            Err(error) => Some(Err(damaged(error))),
+        },
+    )?
+}
+
+fn damaged(error: CoeError) -> DictionaryError {
+    MailError::from(error).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::main_device::bring_up;
+    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::link::Link;
+    use crate::port::WirePort;
+    use crate::sim::humanoid::humanoid;
+
+    /// Asks the humanoid's first drive.
+    fn of_a_drive(work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>)) {
+        let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut found = bring_up::find(&mut registers).unwrap();
+        let drive = found.iter_mut().find(|it| it.name == "KZ-Drive").unwrap();
+        let whose = drive.whose();
+        let (mailboxes, counter) = (drive.mailboxes, &mut drive.counter);
+        let mut mail = Mail::of(whose, mailboxes, counter, &mut drive.emergencies).unwrap();
+        work(&mut registers, &mut mail);
+    }
+
+    #[test]
+    fn every_object_of_the_list_is_described_and_so_are_its_entries() {
+        of_a_drive(|registers, mail| {
+            let all = list(registers, mail, ListType::ALL).unwrap();
+            assert!(all.contains(&0x1018) && all.contains(&0x6041), "{all:04X?}");
+            for index in all {
+                let object = object(registers, mail, index).unwrap();
+                assert!(!object.name.is_empty(), "0x{index:04X}");
+                let entry = entry(registers, mail, Address::new(index, 0)).unwrap();
+                assert!(entry.bits > 0, "0x{index:04X}");
+            }
+            let word = entry(registers, mail, Address::new(0x6041, 0)).unwrap();
+            assert_eq!((word.data_type, word.bits), (DataType::UNSIGNED16, 16));
+            assert!(word.access.any(Access::READ) && !word.access.any(Access::WRITE));
+        });
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_with_the_reason() {
+        of_a_drive(|registers, mail| {
+            let error = object(registers, mail, 0x5FFF).unwrap_err();
+            assert!(error.to_string().contains("does not exist"), "{error}");
+            // The mailbox works on.
+            object(registers, mail, 0x1018).unwrap();
+        });
+    }
+
+    #[test]
+    fn a_name_stands_behind_the_values_that_were_sent() {
+        let data = b"unitDDMMname";
+        assert_eq!(name(0x08 | 0x10 | 0x20, 16, data), b"name");
+        assert_eq!(name(0, 16, b"name"), b"name");
+        assert_eq!(name(0x7F, 64, b"short"), b"");
+    }
+}

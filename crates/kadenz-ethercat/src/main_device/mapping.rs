@@ -1,0 +1,245 @@
+//! Which objects are the process data of a SubDevice, entry by entry.
+//!
+//! Asked by CoE where it speaks that, as its PDOs may be mapped otherwise than by default; else read from
+//! its SII. Names come from the SII, and from the object dictionary where the SII has none.
+
+use super::configure::ConfigureError;
+use super::device::SubDevice;
+use super::dictionary;
+use super::exchange::Registers;
+use super::mailbox::Mail;
+use super::sdo::{self, SdoError};
+use crate::wire::coe::{Address, DataType};
+use crate::wire::sii::{Direction, Image, SyncManagerUse};
+
+/// The object that lists the PDOs of SyncManager 0; those of the others follow (ETG.1000.6, 0x1C10).
+const ASSIGNMENT: u16 = 0x1C10;
+
+/// An entry of a PDO.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappedEntry {
+    /// The object; `None` for bits that mean nothing.
+    pub address: Option<Address>,
+    /// Bits that it takes.
+    pub bits: u8,
+    /// Its type, where somebody tells.
+    pub data_type: Option<DataType>,
+    /// Its name; empty where nobody tells.
+    pub name: String,
+}
+
+/// A PDO.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappedPdo {
+    /// Its object.
+    pub index: u16,
+    /// Its name; empty where nobody tells.
+    pub name: String,
+    /// Its entries, one behind the other, bit by bit.
+    pub entries: Vec<MappedEntry>,
+}
+
+/// What one SyncManager carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappedManager {
+    /// Its number.
+    pub number: u8,
+    /// Which way.
+    pub direction: Direction,
+    /// Its PDOs, one behind the other.
+    pub pdos: Vec<MappedPdo>,
+}
+
+impl MappedManager {
+    /// Bits of all.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        let entries = self.pdos.iter().flat_map(|it| &it.entries);
+        entries.map(|it| u32::from(it.bits)).sum()
+    }
+}
+
+/// Reads what is mapped now, in PREOP or higher. Waits, allocates.
+///
+/// # Errors
+/// [`ConfigureError`].
+pub fn read(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+) -> Result<Vec<MappedManager>, ConfigureError> {
+    let by_sii = by_sii(&device.sii);
+    if !device.has_coe() {
+        return Ok(by_sii.into_iter().filter(|it| it.bits() > 0).collect());
+    }
+    let (whose, mailboxes) = (device.whose(), device.mailboxes);
+    let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
+    let mut mail = Mail::of(whose, mailboxes, counter, emergencies)?;
+    let mut managers = Vec::new();
+    for known in by_sii {
+        let names = pdos_of(&device.sii, known.direction);
+        let pdos = by_coe(registers, &mut mail, known.number, &names)?;
+        let manager = MappedManager { pdos, ..known };
+        if manager.bits() > 0 {
+            managers.push(manager);
+        }
+    }
+    Ok(managers)
+}
+
+/// The SyncManagers of process data, with the PDOs that the SII assigns to each.
+fn by_sii(sii: &[u8]) -> Vec<MappedManager> {
+    let Ok(image) = Image::of(sii) else {
+        return Vec::new();
+    };
+    let numbered = (0_u8..16).zip(image.sync_managers());
+    let managers = numbered.filter_map(|(number, default)| {
+        let direction = match default.usage {
+            SyncManagerUse::Outputs => Direction::Outputs,
+            SyncManagerUse::Inputs => Direction::Inputs,
+            _ => return None,
+        };
+        let of_it = image
+            .pdos(direction)
+            .zip(pdos_of(sii, direction))
+            .filter(|(it, _)| it.header.sync_manager == number);
+        Some(MappedManager {
+            number,
+            direction,
+            pdos: of_it.map(|(_, pdo)| pdo).collect(),
+        })
+    });
+    managers.collect()
+}
+
+/// Every PDO that the SII knows, assigned or not.
+fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
+    let Ok(image) = Image::of(sii) else {
+        return Vec::new();
+    };
+    let text = |number: u8| image.string(number).map(|it| it.to_string());
+    let pdos = image.pdos(direction).map(|pdo| MappedPdo {
+        index: pdo.header.index,
+        name: text(pdo.header.name).unwrap_or_default(),
+        entries: pdo
+            .entries
+            .map(|it| MappedEntry {
+                address: (it.index != 0).then(|| Address::new(it.index, it.sub)),
+                bits: it.bits,
+                data_type: (it.data_type != 0).then(|| DataType(u16::from(it.data_type))),
+                name: text(it.name).unwrap_or_default(),
+            })
+            .collect(),
+    });
+    pdos.collect()
+}
+
+fn by_coe(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    manager: u8,
+    names: &[MappedPdo],
+) -> Result<Vec<MappedPdo>, ConfigureError> {
+    let list = ASSIGNMENT + u16::from(manager);
+    let count = match sdo::get::<1>(registers, mail, Address::new(list, 0)) {
+        Ok([count]) => count,
+        Err(error) if error.abort().is_some() => 0,
+        Err(error) => return Err(error.into()),
+    };
+    let mut pdos = Vec::new();
+    for place in 1..=count {
+        let index = u16::from_le_bytes(sdo::get(registers, mail, Address::new(list, place))?);
+        let known = names.iter().find(|it| it.index == index);
+        pdos.push(pdo_by_coe(registers, mail, index, known)?);
+    }
+    Ok(pdos)
+}
+
+fn pdo_by_coe(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    index: u16,
+    known: Option<&MappedPdo>,
+) -> Result<MappedPdo, SdoError> {
+    let [count] = sdo::get(registers, mail, Address::new(index, 0))?;
+    let mut entries = Vec::new();
+    for place in 1..=count {
+        // Bits in the lowest byte, then sub-index and index.
+        let [bits, sub, low, high] = sdo::get(registers, mail, Address::new(index, place))?;
+        let object = u16::from_le_bytes([low, high]);
+        let address = (object != 0).then(|| Address::new(object, sub));
+        let mut entry = MappedEntry {
+            address,
+            bits,
+            data_type: None,
+            name: String::new(),
+        };
+        let in_sii = known.and_then(|it| it.entries.iter().find(|it| it.address == address));
+        match (in_sii, address) {
+            (Some(known), _) => {
+                (entry.data_type, entry.name) = (known.data_type, known.name.clone())
+            }
+            // A SubDevice without that service has no names, and works all the same.
+            (None, Some(address)) => {
+                if let Ok(told) = dictionary::entry(registers, mail, address) {
+                    (entry.data_type, entry.name) = (Some(told.data_type), told.name);
+                }
+            }
+            (None, None) => {}
+        }
+        entries.push(entry);
+    }
+    Ok(MappedPdo {
+        index,
+        name: known.map(|it| it.name.clone()).unwrap_or_default(),
+        entries,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::main_device::bring_up;
+    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::link::Link;
+    use crate::port::WirePort;
+    use crate::sim::humanoid::humanoid;
+
+    #[test]
+    fn what_is_mapped_fills_the_process_data_of_every_device() {
+        let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        for device in &mut bring_up::find(&mut registers).unwrap() {
+            let managers = read(&mut registers, device).unwrap();
+            let bytes = |direction| {
+                let mine = managers.iter().filter(|it| it.direction == direction);
+                mine.map(|it| it.bits().div_ceil(8)).sum::<u32>()
+            };
+            let demand = device.process_data.demand();
+            assert_eq!(
+                bytes(Direction::Outputs),
+                u32::from(demand.outputs),
+                "{}",
+                device.name
+            );
+            assert_eq!(
+                bytes(Direction::Inputs),
+                u32::from(demand.inputs),
+                "{}",
+                device.name
+            );
+            if device.name == "KZ-Drive" {
+                let outputs = &managers[0].pdos[0];
+                let first = &outputs.entries[0];
+                assert_eq!(first.address, Some(Address::new(0x6040, 0)));
+                assert!(
+                    !first.name.is_empty() && first.data_type.is_some(),
+                    "{first:?}"
+                );
+            }
+        }
+    }
+}
