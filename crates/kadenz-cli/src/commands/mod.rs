@@ -5,6 +5,7 @@ mod child;
 mod compare;
 mod completions;
 mod doctor;
+mod ethercat;
 mod experiment;
 mod export;
 mod hiccup;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Msg(msg::Msg),
     #[command(subcommand)]
+    Ethercat(ethercat::Ethercat),
+    #[command(subcommand)]
     Experiment(experiment::Experiment),
     Load(load::Options),
     #[command(subcommand)]
@@ -71,6 +74,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Timer(timer) => timer::run(&timer),
         Command::Udp(udp) => udp::run(&udp),
         Command::Msg(msg) => msg::run(&msg),
+        Command::Ethercat(ethercat) => ethercat::run(&ethercat),
         Command::Experiment(experiment) => experiment::run(&experiment),
         Command::Load(options) => load::run(&options),
         Command::Log(log) => log::run(&log),

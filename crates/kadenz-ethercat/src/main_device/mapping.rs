@@ -176,7 +176,7 @@ fn pdo_by_coe(
         let in_sii = known.and_then(|it| it.entries.iter().find(|it| it.address == address));
         match (in_sii, address) {
             (Some(known), _) => {
-                (entry.data_type, entry.name) = (known.data_type, known.name.clone())
+                (entry.data_type, entry.name) = (known.data_type, known.name.clone());
             }
             // A SubDevice without that service has no names, and works all the same.
             (None, Some(address)) => {

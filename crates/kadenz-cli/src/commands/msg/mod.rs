@@ -19,7 +19,7 @@ mod server;
 mod shown;
 mod spy;
 mod stamp;
-mod table;
+pub(super) mod table;
 pub(super) mod telling;
 mod r#type;
 mod types;

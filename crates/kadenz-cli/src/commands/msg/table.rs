@@ -13,7 +13,7 @@ use super::types::Known;
 const NOTHING: &str = "-";
 
 /// A table under a head; the first so many columns are words.
-pub(super) fn table(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
+pub(in crate::commands) fn table(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)

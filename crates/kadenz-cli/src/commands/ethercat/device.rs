@@ -1,0 +1,170 @@
+//! Which SubDevice is meant, and how it is told.
+
+use std::str::FromStr;
+
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::survey::Surveyed;
+use serde::Serialize;
+
+/// Names a SubDevice: by its position from 0, its name, its alias (`alias:7`), or all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    All,
+    Position(u16),
+    Alias(u16),
+    Name(String),
+}
+
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |digits: &str| {
+            let read = match digits.strip_prefix("0x") {
+                Some(hex) => u16::from_str_radix(hex, 16),
+                None => digits.parse(),
+            };
+            read.map_err(|_| format!("`{text}` is no number of a device, which go up to 65535"))
+        };
+        if text.is_empty() {
+            return Err("a device is a position from 0, a name, alias:N, or all".to_owned());
+        }
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        if let Some(alias) = text.strip_prefix("alias:") {
+            return number(alias).map(Self::Alias);
+        }
+        if text.bytes().all(|it| it.is_ascii_digit()) {
+            return number(text).map(Self::Position);
+        }
+        Ok(Self::Name(text.to_owned()))
+    }
+}
+
+/// The long name; a virtual device has its own there, a real one what its vendor says of it.
+pub(super) fn long_name(device: &SubDevice) -> String {
+    let image = device.image();
+    let number = image.and_then(|it| it.general()).map(|it| it.name);
+    let text = image.zip(number).and_then(|(it, number)| it.string(number));
+    text.map(|it| it.to_string()).unwrap_or_default()
+}
+
+/// How people know it: by its long name, or else its short one.
+pub(super) fn called(device: &SubDevice) -> String {
+    let long = long_name(device);
+    if long.is_empty() {
+        device.name.clone()
+    } else {
+        long
+    }
+}
+
+impl Which {
+    /// Places of those that are meant.
+    ///
+    /// A name that nobody has, or that several have, is an error that names whom there is.
+    pub(super) fn among(&self, met: &[Surveyed]) -> anyhow::Result<Vec<usize>> {
+        let count = met.len();
+        let places = |is_it: &dyn Fn(&SubDevice) -> bool| -> Vec<usize> {
+            (0..count)
+                .filter(|place| is_it(&met[*place].device))
+                .collect()
+        };
+        let found = match self {
+            Self::All => return Ok((0..count).collect()),
+            Self::Position(position) => {
+                let found = places(&|it| it.position.0 == *position);
+                anyhow::ensure!(
+                    !found.is_empty(),
+                    "there is no device at position {position}: the last of {count} is at {}",
+                    count.saturating_sub(1)
+                );
+                found
+            }
+            Self::Alias(alias) => places(&|it| it.alias == *alias && *alias != 0),
+            Self::Name(name) => {
+                let same = |it: &str| it.eq_ignore_ascii_case(name);
+                let by_long = places(&|it| same(&long_name(it)));
+                match by_long.is_empty() {
+                    true => places(&|it| same(&it.name)),
+                    false => by_long,
+                }
+            }
+        };
+        anyhow::ensure!(
+            !found.is_empty(),
+            "no device is {self}; `kadenz ethercat scan` lists them by position and name"
+        );
+        Ok(found)
+    }
+
+    /// The place of the one that is meant.
+    pub(super) fn one_among(&self, met: &[Surveyed]) -> anyhow::Result<usize> {
+        let found = self.among(met)?;
+        if let [one] = found[..] {
+            return Ok(one);
+        }
+        let shown: Vec<String> = found
+            .iter()
+            .take(8)
+            .map(|place| format!("{} ({})", place, called(&met[*place].device)))
+            .collect();
+        let more = if found.len() > 8 { ", ..." } else { "" };
+        anyhow::bail!(
+            "{} devices are {self}; name one by its position: {}{more}",
+            found.len(),
+            shown.join(", ")
+        )
+    }
+}
+
+impl std::fmt::Display for Which {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Position(position) => write!(f, "at position {position}"),
+            Self::Alias(alias) => write!(f, "of alias {alias}"),
+            Self::Name(name) => write!(f, "named `{name}`"),
+        }
+    }
+}
+
+/// A SubDevice in JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct ToldDevice {
+    position: u16,
+    name: String,
+    description: String,
+}
+
+impl ToldDevice {
+    pub(super) fn of(device: &SubDevice) -> Self {
+        Self {
+            position: device.position.0,
+            name: device.name.clone(),
+            description: long_name(device),
+        }
+    }
+}
+
+/// Before what went wrong with a SubDevice.
+pub(super) fn whose(device: &SubDevice) -> String {
+    format!("device {} ({})", device.position.0, called(device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_a_position_a_name_or_an_alias() {
+        assert_eq!("4".parse(), Ok(Which::Position(4)));
+        assert_eq!("all".parse(), Ok(Which::All));
+        assert_eq!("alias:0x10".parse(), Ok(Which::Alias(16)));
+        assert_eq!("left knee".parse(), Ok(Which::Name("left knee".to_owned())));
+        for text in ["", "70000", "alias:x"] {
+            assert!(text.parse::<Which>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `kadenz ethercat`, a file a command.
+
+mod device;
+mod operate;
+mod pdo;
+mod scan;
+mod sdo;
+mod segment;
+mod sii;
+mod sim;
+mod state;
+mod value;
+
+use clap::Subcommand;
+
+use crate::output::Outcome;
+
+/// What is on this robot's field bus, in which state, and what does it say?
+///
+/// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
+/// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
+/// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ethercat {
+    Sim(sim::Options),
+    Scan(scan::Options),
+    State(state::Options),
+    #[command(subcommand)]
+    Sdo(sdo::Sdo),
+    Pdo(pdo::Options),
+    Sii(sii::Options),
+}
+
+pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
+    match ethercat {
+        Ethercat::Sim(options) => sim::run(options),
+        Ethercat::Scan(options) => scan::run(options),
+        Ethercat::State(options) => state::run(options),
+        Ethercat::Sdo(sdo) => sdo::run(sdo),
+        Ethercat::Pdo(options) => pdo::run(options),
+        Ethercat::Sii(options) => sii::run(options),
+    }
+}

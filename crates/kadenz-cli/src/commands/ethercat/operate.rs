@@ -1,0 +1,136 @@
+//! Bringing devices to a state, and exchanging process data with those in OP.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kadenz_ethercat::main_device::configure;
+use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Exchange as _, Registers, Waiting};
+use kadenz_ethercat::main_device::layout::{Demand, Layout, room};
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::main_device::states::{self, StateError};
+use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz_ethercat::wire::register::{AL_CONTROL, AL_STATUS_CODE};
+use kadenz_ethercat::wire::{AlControl, AlStatusCode, State};
+
+use super::device::whose;
+use super::segment::Segment;
+
+/// How often process data is exchanged by a command that has no beat of its own.
+pub(super) const INTERVAL: Duration = Duration::from_millis(1);
+/// How long a frame is waited for: a machine that is busy is late, and nothing here is real time.
+const LATEST: Duration = Duration::from_millis(20);
+/// Cycles before OP is asked for: a device wants to have seen its outputs.
+const BEFORE_OP: u32 = 5;
+
+/// Brings a device to PREOP, whatever state it is in; whether that changed anything.
+pub(super) fn to_pre_op(registers: &mut Registers<'_>, met: &mut Surveyed) -> anyhow::Result<bool> {
+    let device = &met.device;
+    let to = |it: Result<(), configure::ConfigureError>| it.with_context(|| whose(device));
+    match met.status.state() {
+        Some(State::PreOp) if !met.status.error() => return Ok(false),
+        Some(State::PreOp | State::SafeOp | State::Op) => {
+            to(states::reach(registers, device.whose(), State::PreOp).map_err(Into::into))?;
+        }
+        state => {
+            if state != Some(State::Init) || met.status.error() {
+                to(states::reach(registers, device.whose(), State::Init).map_err(Into::into))?;
+            }
+            to(configure::to_pre_op(registers, device))?;
+        }
+    }
+    met.status = states::read(registers, device.whose())?;
+    Ok(true)
+}
+
+/// Brings devices to SAFEOP, with their process data laid out; that of others is left out.
+pub(super) fn to_safe_op(
+    registers: &mut Registers<'_>,
+    met: &mut [Surveyed],
+    chosen: &[usize],
+) -> anyhow::Result<Cycle> {
+    for place in chosen {
+        to_pre_op(registers, &mut met[*place])?;
+        let device = &mut met[*place].device;
+        configure::learn_process_data(registers, device).with_context(|| whose(device))?;
+    }
+    let layout = layout(met, chosen)?;
+    for place in chosen {
+        let device = &mut met[*place].device;
+        let configured = configure::to_safe_op(registers, device, &layout.shares[*place]);
+        configured.with_context(|| whose(device))?;
+    }
+    Ok(Cycle::new(layout, None)?)
+}
+
+/// Where the process data of the chosen lies; the others have none.
+pub(super) fn layout(met: &[Surveyed], chosen: &[usize]) -> anyhow::Result<Layout> {
+    let demand = |place: usize| match chosen.contains(&place) {
+        true => met[place].device.process_data.demand(),
+        false => Demand::default(),
+    };
+    let demands: Vec<Demand> = (0..met.len()).map(demand).collect();
+    Ok(Layout::of(&demands, room(BESIDES))?)
+}
+
+/// One cycle, and the rest of its interval.
+pub(super) fn cycle_once(segment: &mut Segment, cycle: &mut Cycle) -> Outcome {
+    let beat = segment.link.now() + INTERVAL;
+    let latest = segment.link.now() + LATEST;
+    let outcome = cycle.exchange(&mut segment.link, &Postbox::default(), latest);
+    let rest = beat.remaining(segment.link.now());
+    Waiting {
+        link: &mut segment.link,
+        patience: kadenz_ethercat::main_device::exchange::Patience::default(),
+    }
+    .pause(rest);
+    outcome
+}
+
+/// Brings devices that are in SAFEOP to OP while process data is exchanged.
+pub(super) fn to_op(
+    segment: &mut Segment,
+    cycle: &mut Cycle,
+    devices: &[&SubDevice],
+) -> anyhow::Result<()> {
+    for _ in 0..BEFORE_OP {
+        cycle_once(segment, cycle);
+    }
+    for device in devices {
+        let request = AlControl::request(State::Op).0;
+        segment.ask(|it| it.write(device.whose(), AL_CONTROL, &request.to_le_bytes()))?;
+        cycle_once(segment, cycle);
+    }
+    let end = segment.link.now() + states::longest(State::Op);
+    for device in devices {
+        loop {
+            let status = segment.ask(|it| states::read(it, device.whose()))?;
+            if status.state() == Some(State::Op) && !status.error() {
+                break;
+            }
+            let wanted = State::Op;
+            if status.error() {
+                let code = segment.ask(|it| it.get_u16(device.whose(), AL_STATUS_CODE))?;
+                let code = AlStatusCode(code);
+                let refused = StateError::Refused {
+                    wanted,
+                    status,
+                    code,
+                };
+                return Err(refused).with_context(|| whose(device));
+            }
+            if segment.link.now() >= end {
+                let span = states::longest(wanted);
+                let slow = StateError::TooSlow {
+                    wanted,
+                    status,
+                    span,
+                };
+                return Err(slow).with_context(|| whose(device));
+            }
+            cycle_once(segment, cycle);
+        }
+    }
+    Ok(())
+}

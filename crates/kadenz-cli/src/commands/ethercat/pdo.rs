@@ -1,0 +1,321 @@
+//! `kadenz ethercat pdo`.
+
+use clap::Args;
+use kadenz_ethercat::main_device::configure;
+use kadenz_ethercat::main_device::layout::{Layout, Share};
+use kadenz_ethercat::main_device::mapping::{self, MappedManager};
+use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz_ethercat::wire::State;
+use kadenz_ethercat::wire::sii::Direction;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::device::{ToldDevice, Which, called, whose};
+use super::operate;
+use super::segment::{Segment, SegmentOptions};
+use super::value::{ValueType, bits_at};
+use crate::commands::interrupt;
+use crate::commands::msg::table::table;
+use crate::output::{self, Outcome};
+
+/// What lies where in the process data?
+///
+/// A row for each entry that is mapped: its SyncManager, PDO and object, its address in the segment's
+/// logical memory, and byte and bit in the image of all outputs or all inputs, as Kadenz lays them out.
+/// Devices that are in INIT are brought to PREOP to be asked.
+///
+/// With `--watch N` all are brought to OP, and N cycles of 1 ms are exchanged, with outputs of 0; a line
+/// for each entry of each cycle.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat pdo --interface eth1                            every device's
+  kadenz ethercat pdo --sim 59 --device 'torso imu'
+  kadenz ethercat pdo --sim 59 --device 3 --watch 10              ten cycles of an IMU's values
+  kadenz ethercat pdo --sim 59 --watch 1 --json | jq .cycles")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    /// Whose: a position from 0, a name, alias:N, or all
+    #[arg(long, value_name = "DEVICE", default_value = "all")]
+    device: Which,
+
+    /// Bring all to OP and show the values of so many cycles
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    watch: Option<u32>,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// An entry in its place.
+struct Placed {
+    /// Which device, by its place among those met.
+    place: usize,
+    manager: u8,
+    direction: Direction,
+    pdo: u16,
+    entry: mapping::MappedEntry,
+    /// Its first bit in the image of its direction.
+    bit: usize,
+    /// Its first bit in the logical memory.
+    logical_bit: u64,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    outputs: usize,
+    inputs: usize,
+    entries: Vec<ToldEntry>,
+    cycles: Vec<ToldCycle>,
+}
+
+#[derive(Serialize)]
+struct ToldEntry {
+    device: ToldDevice,
+    sync_manager: u8,
+    direction: &'static str,
+    pdo: u16,
+    index: Option<u16>,
+    sub: Option<u8>,
+    name: String,
+    r#type: Option<String>,
+    bits: u8,
+    logical: u32,
+    logical_bit: u8,
+    byte: usize,
+    bit: usize,
+}
+
+/// Values of a cycle, in the order of the entries.
+#[derive(Serialize)]
+struct ToldCycle {
+    number: u32,
+    working_counter: u32,
+    expected_working_counter: u32,
+    values: Vec<Value>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut segment = Segment::open(&options.segment)?;
+    let mut met = segment.survey()?;
+    let chosen = options.device.among(&met)?;
+    let is_asleep = |it: &Surveyed| it.status.state() == Some(State::Init);
+    if options.watch.is_some() || met.iter().any(is_asleep) {
+        segment.ensure_alone()?;
+    }
+    met = segment.adopt()?;
+    let mapped = segment.ask(|registers| -> anyhow::Result<Vec<Vec<MappedManager>>> {
+        let mut mapped = Vec::with_capacity(met.len());
+        for met in &mut met {
+            if is_asleep(met) {
+                operate::to_pre_op(registers, met)?;
+            }
+            let read = mapping::read(registers, &mut met.device)
+                .and_then(|it| {
+                    configure::learn_process_data(registers, &mut met.device).map(|()| it)
+                })
+                .map_err(|error| anyhow::Error::new(error).context(whose(&met.device)))?;
+            mapped.push(read);
+        }
+        Ok(mapped)
+    })?;
+    let all: Vec<usize> = (0..met.len()).collect();
+    let layout = operate::layout(&met, &all)?;
+    let entries: Vec<Placed> = chosen
+        .iter()
+        .flat_map(|place| placed(*place, &mapped[*place], &layout.shares[*place]))
+        .collect();
+    let mut told = Told {
+        version: 1,
+        segment: segment.name.clone(),
+        outputs: layout.outputs,
+        inputs: layout.inputs,
+        entries: entries.iter().map(|it| ToldEntry::of(it, &met)).collect(),
+        cycles: Vec::new(),
+    };
+    if !options.json {
+        output::say(&rows(&entries, &met, &layout));
+    }
+    if let Some(cycles) = options.watch {
+        watch(
+            &mut segment,
+            &mut met,
+            &entries,
+            cycles,
+            options.json.then_some(&mut told),
+        )?;
+    }
+    if options.json {
+        output::json(&told)?;
+    }
+    Ok(Outcome::Kept)
+}
+
+/// The entries of a device, one bit behind the other; each SyncManager begins with a byte.
+fn placed(place: usize, managers: &[MappedManager], share: &Share) -> Vec<Placed> {
+    let mut placed = Vec::new();
+    let mut outputs = (share.outputs.start, u64::from(share.logical_outputs.0));
+    let mut inputs = (share.inputs.start, u64::from(share.logical_inputs.0));
+    for manager in managers {
+        let start = match manager.direction {
+            Direction::Outputs => &mut outputs,
+            Direction::Inputs => &mut inputs,
+        };
+        let mut bit = 0;
+        for pdo in &manager.pdos {
+            for entry in &pdo.entries {
+                placed.push(Placed {
+                    place,
+                    manager: manager.number,
+                    direction: manager.direction,
+                    pdo: pdo.index,
+                    entry: entry.clone(),
+                    bit: start.0 * 8 + bit,
+                    logical_bit: start.1 * 8 + bit as u64,
+                });
+                bit += usize::from(entry.bits);
+            }
+        }
+        let bytes = bit.div_ceil(8);
+        *start = (start.0 + bytes, start.1 + bytes as u64);
+    }
+    placed
+}
+
+fn rows(entries: &[Placed], met: &[Surveyed], layout: &Layout) -> String {
+    let mut before = None;
+    let rows = entries.iter().map(|it| {
+        let device = &met[it.place].device;
+        let first = before.replace(it.place) != Some(it.place);
+        let name = if first { called(device) } else { String::new() };
+        vec![
+            device.position.0.to_string(),
+            name,
+            direction(it.direction).to_owned(),
+            format!("SM{}", it.manager),
+            format!("0x{:04X}", it.pdo),
+            it.entry
+                .address
+                .map_or_else(|| "gap".to_owned(), |it| it.to_string()),
+            it.entry.name.clone(),
+            type_shown(it),
+            it.entry.bits.to_string(),
+            format!("0x{:08X}.{}", it.logical_bit / 8, it.logical_bit % 8),
+            format!("{}.{}", it.bit / 8, it.bit % 8),
+        ]
+    });
+    let head = [
+        "pos", "device", "way", "SM", "PDO", "entry", "name", "type", "bits", "logical", "byte.bit",
+    ];
+    format!(
+        "{}\n\n{} bytes of outputs, {} bytes of inputs, {} in a cycle",
+        table(&head, 8, rows.collect()),
+        layout.outputs,
+        layout.inputs,
+        match layout.frames.len() {
+            1 => "1 frame".to_owned(),
+            frames => format!("{frames} frames"),
+        }
+    )
+}
+
+const fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Outputs => "out",
+        Direction::Inputs => "in",
+    }
+}
+
+fn type_of(entry: &Placed) -> Option<ValueType> {
+    entry.entry.data_type.and_then(ValueType::of)
+}
+
+fn type_shown(entry: &Placed) -> String {
+    type_of(entry).map_or_else(|| "-".to_owned(), |it| it.to_string())
+}
+
+impl ToldEntry {
+    fn of(placed: &Placed, met: &[Surveyed]) -> Self {
+        let address = placed.entry.address;
+        Self {
+            device: ToldDevice::of(&met[placed.place].device),
+            sync_manager: placed.manager,
+            direction: direction(placed.direction),
+            pdo: placed.pdo,
+            index: address.map(|it| it.index),
+            sub: address.map(|it| it.sub),
+            name: placed.entry.name.clone(),
+            r#type: type_of(placed).map(|it| it.to_string()),
+            bits: placed.entry.bits,
+            logical: (placed.logical_bit / 8) as u32,
+            logical_bit: (placed.logical_bit % 8) as u8,
+            byte: placed.bit / 8,
+            bit: placed.bit % 8,
+        }
+    }
+}
+
+/// Brings all to OP and shows what goes to and fro. With `told`, it is kept there instead.
+fn watch(
+    segment: &mut Segment,
+    met: &mut [Surveyed],
+    entries: &[Placed],
+    cycles: u32,
+    mut told: Option<&mut Told>,
+) -> anyhow::Result<()> {
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    let all: Vec<usize> = (0..met.len()).collect();
+    let mut cycle = segment.ask(|registers| operate::to_safe_op(registers, met, &all))?;
+    let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
+    operate::to_op(segment, &mut cycle, &devices)?;
+    for number in 1..=cycles {
+        if stop.requested() {
+            break;
+        }
+        let outcome = operate::cycle_once(segment, &mut cycle);
+        let (inputs, outputs) = cycle.images();
+        let values = entries.iter().map(|it| {
+            let image = match it.direction {
+                Direction::Outputs => &*outputs,
+                Direction::Inputs => inputs,
+            };
+            let bits = usize::from(it.entry.bits);
+            (it, bits_at(image, it.bit, bits))
+        });
+        if let Some(told) = told.as_deref_mut() {
+            told.cycles.push(ToldCycle {
+                number,
+                working_counter: outcome.working_counter,
+                expected_working_counter: outcome.expected,
+                values: values
+                    .map(|(it, bytes)| understood(it).json(&bytes))
+                    .collect(),
+            });
+            continue;
+        }
+        output::say(&format!(
+            "\ncycle {number}: working counter {} of {}",
+            outcome.working_counter, outcome.expected
+        ));
+        let named = values.filter(|(it, _)| it.entry.address.is_some());
+        let rows = named.map(|(it, bytes)| {
+            vec![
+                devices[it.place].position.0.to_string(),
+                direction(it.direction).to_owned(),
+                it.entry.name.clone(),
+                understood(it).shown(&bytes),
+            ]
+        });
+        output::say(&table(&["pos", "way", "name", "value"], 4, rows.collect()));
+    }
+    Ok(())
+}
+
+fn understood(entry: &Placed) -> ValueType {
+    type_of(entry).unwrap_or(ValueType::Bytes)
+}

@@ -1,0 +1,69 @@
+//! Which object is meant: `0x6041`, `0x1018:1`.
+
+use std::str::FromStr;
+
+use kadenz_ethercat::wire::coe::Address;
+
+/// An object's index, with an entry's sub-index or without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ObjectAddress {
+    pub(super) index: u16,
+    pub(super) sub: Option<u8>,
+}
+
+impl ObjectAddress {
+    /// The entry: that of sub-index 0 where none was named.
+    pub(super) fn entry(self) -> Address {
+        Address::new(self.index, self.sub.unwrap_or(0))
+    }
+}
+
+impl FromStr for ObjectAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused = || {
+            format!(
+                "`{text}` is no object; write its index in hexadecimal, and its sub-index behind it: 0x1018:1"
+            )
+        };
+        let (index, sub) = match text.split_once(':') {
+            Some((index, sub)) => (index, Some(sub)),
+            None => (text, None),
+        };
+        let index = index.strip_prefix("0x").ok_or_else(refused)?;
+        let index = u16::from_str_radix(index, 16).map_err(|_| refused())?;
+        let sub = sub.map(|sub| match sub.strip_prefix("0x") {
+            Some(hex) => u8::from_str_radix(hex, 16),
+            None => sub.parse(),
+        });
+        let sub = sub.transpose().map_err(|_| refused())?;
+        Ok(Self { index, sub })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_an_index_and_perhaps_a_sub_index() {
+        let of = |text: &str| text.parse::<ObjectAddress>().unwrap();
+        assert_eq!(of("0x6041").entry(), Address::new(0x6041, 0));
+        assert_eq!(of("0x1018:1").entry(), Address::new(0x1018, 1));
+        assert_eq!(of("0x1018:0x0a").sub, Some(10));
+        for text in [
+            "",
+            "6041",
+            "0x",
+            "0x10000",
+            "0x1018:",
+            "0x1018:256",
+            "0x1018:1:2",
+            "-1",
+        ] {
+            let error = text.parse::<ObjectAddress>().unwrap_err();
+            assert!(error.contains("0x1018:1"), "{error}");
+        }
+    }
+}

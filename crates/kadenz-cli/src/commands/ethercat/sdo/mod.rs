@@ -1,0 +1,31 @@
+//! `kadenz ethercat sdo`.
+
+mod address;
+mod dictionary;
+mod mailbox;
+mod transfer;
+
+use clap::Subcommand;
+
+use crate::output::Outcome;
+
+/// What do a device's objects say, and what may they be?
+///
+/// By CoE's SDOs, through the mailbox of one device. A device that is in INIT has none yet, and is brought
+/// to PREOP for it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sdo {
+    Read(transfer::Read),
+    Write(transfer::Write),
+    List(dictionary::List),
+    Info(dictionary::Information),
+}
+
+pub(crate) fn run(sdo: &Sdo) -> anyhow::Result<Outcome> {
+    match sdo {
+        Sdo::Read(options) => transfer::read(options),
+        Sdo::Write(options) => transfer::write(options),
+        Sdo::List(options) => dictionary::list(options),
+        Sdo::Info(options) => dictionary::info(options),
+    }
+}

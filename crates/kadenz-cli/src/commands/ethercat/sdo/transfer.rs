@@ -1,0 +1,190 @@
+//! `kadenz ethercat sdo read` and `sdo write`.
+
+use clap::Args;
+use kadenz_ethercat::main_device::dictionary::{self, DictionaryError};
+use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::mailbox::Mail;
+use kadenz_ethercat::main_device::sdo;
+use kadenz_ethercat::wire::coe::Address;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::address::ObjectAddress;
+use super::mailbox::{Asked, with_mailbox};
+use crate::commands::ethercat::device::{ToldDevice, Which};
+use crate::commands::ethercat::segment::SegmentOptions;
+use crate::commands::ethercat::value::{self, ValueType};
+use crate::output::{self, Outcome};
+
+/// What an object says
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat sdo read 8 0x6041 --interface eth1            by position
+  kadenz ethercat sdo read 'left knee' 0x1018:1 --sim 59        by name; the vendor
+  kadenz ethercat sdo read 8 0x1018:1 --complete --type bytes --sim 59
+  kadenz ethercat sdo read 8 0x6064 --sim 59 --json | jq .value")]
+pub(crate) struct Read {
+    /// Which device: a position from 0, a name, or alias:N
+    #[arg(value_name = "DEVICE")]
+    device: Which,
+
+    /// Which entry: 0x6041, 0x1018:1
+    #[arg(value_name = "INDEX[:SUB]")]
+    object: ObjectAddress,
+
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<ValueType>,
+
+    /// All entries from this one on, in one transfer
+    #[arg(long)]
+    complete: bool,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// Set an object
+///
+/// The device says no with a reason: the object is read only, the value too high, the state not the
+/// right one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat sdo write 8 0x6060 8 --interface eth1         cyclic synchronous position
+  kadenz ethercat sdo write 8 0x6065 0x20000 --sim 59
+  kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device tells no type")]
+pub(crate) struct Write {
+    /// Which device: a position from 0, a name, or alias:N
+    #[arg(value_name = "DEVICE")]
+    device: Which,
+
+    /// Which entry: 0x6060, 0x1C12:1
+    #[arg(value_name = "INDEX[:SUB]")]
+    object: ObjectAddress,
+
+    /// The value: 8, -1, 0x10, 1.5, true, a text, or pairs of hexadecimal digits for bytes
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    value: String,
+
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<ValueType>,
+
+    /// All entries from this one on, in one transfer
+    #[arg(long)]
+    complete: bool,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    device: ToldDevice,
+    index: u16,
+    sub: u8,
+    name: Option<String>,
+    r#type: String,
+    value: Value,
+    bytes: String,
+}
+
+/// What was read or written, and how it is understood.
+struct Transferred {
+    name: Option<String>,
+    r#type: ValueType,
+    bytes: Vec<u8>,
+}
+
+pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
+    let entry = options.object.entry();
+    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
+        let (name, known) = described(registers, mail, entry)?;
+        let whole = options.complete.then_some(ValueType::Bytes);
+        let bytes = sdo::read(registers, mail, entry, options.complete)?;
+        Ok(Transferred {
+            name,
+            r#type: options
+                .r#type
+                .or(whole)
+                .or(known)
+                .unwrap_or(ValueType::Bytes),
+            bytes,
+        })
+    };
+    let (asked, done) = with_mailbox(&options.segment, &options.device, work)?;
+    tell(asked, entry, &done, options.json)
+}
+
+pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
+    let entry = options.object.entry();
+    let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
+    // What cannot be a value is refused before anything is asked.
+    let early = options.r#type.map(encode).transpose()?;
+    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
+        let (name, known) = described(registers, mail, entry)?;
+        let Some(r#type) = options.r#type.or(known) else {
+            anyhow::bail!("{entry}: the device tells no type; say which: --type u32");
+        };
+        let bytes = early.map_or_else(|| encode(r#type), Ok)?;
+        sdo::write(registers, mail, entry, options.complete, &bytes)?;
+        Ok(Transferred {
+            name,
+            r#type,
+            bytes,
+        })
+    };
+    let (asked, done) = with_mailbox(&options.segment, &options.device, work)?;
+    tell(asked, entry, &done, options.json)
+}
+
+/// Name and type as the object dictionary tells them; a device need not have one.
+fn described(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    entry: Address,
+) -> anyhow::Result<(Option<String>, Option<ValueType>)> {
+    match dictionary::entry(registers, mail, entry) {
+        Ok(told) => Ok((Some(told.name), ValueType::of(told.data_type))),
+        Err(DictionaryError::Mail(error)) => Err(error.into()),
+        Err(_) => Ok((None, None)),
+    }
+}
+
+fn tell(asked: Asked, entry: Address, done: &Transferred, json: bool) -> anyhow::Result<Outcome> {
+    if json {
+        output::json(&Told {
+            version: 1,
+            segment: asked.segment,
+            device: asked.device,
+            index: entry.index,
+            sub: entry.sub,
+            name: done.name.clone(),
+            r#type: done.r#type.to_string(),
+            value: done.r#type.json(&done.bytes),
+            bytes: value::hex(&done.bytes),
+        })?;
+        return Ok(Outcome::Kept);
+    }
+    let name = done.name.as_ref().filter(|it| !it.is_empty());
+    let name = name.map_or_else(String::new, |it| format!(" {it}"));
+    output::say(&format!(
+        "{entry}{name} = {}   ({}; {})",
+        done.r#type.shown(&done.bytes),
+        done.r#type,
+        asked.whose
+    ));
+    Ok(Outcome::Kept)
+}

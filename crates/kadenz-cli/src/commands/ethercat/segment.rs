@@ -1,0 +1,175 @@
+//! Which segment a command talks to, and the way there.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::survey::{self, Surveyed};
+use kadenz_ethercat::port::{Port, WirePort};
+use kadenz_ethercat::sim::file::{MOST_DEVICES, Plan};
+use kadenz_ethercat::sim::humanoid::humanoid;
+
+/// Where the segment is.
+#[derive(Clone, Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct SegmentOptions {
+    /// Network interface that the segment is plugged into, for example eth1; needs the right to raw
+    /// frames (root, or CAP_NET_RAW)
+    #[arg(long, value_name = "NAME", help_heading = "Segment")]
+    interface: Option<String>,
+
+    /// A virtual segment in place of an interface, without any rights and in virtual time: so many
+    /// devices of the humanoid, or a segment's TOML file
+    #[arg(long, value_name = "N|FILE", help_heading = "Segment")]
+    sim: Option<Virtual>,
+}
+
+/// A virtual segment, as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Virtual {
+    /// The humanoid, with so many devices.
+    Humanoid(usize),
+    /// What a file describes.
+    File(PathBuf),
+}
+
+impl FromStr for Virtual {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<i64>() {
+            Ok(count) => usize::try_from(count)
+                .ok()
+                .filter(|count| (1..=MOST_DEVICES).contains(count))
+                .map(Self::Humanoid)
+                .ok_or_else(|| {
+                    format!("a virtual segment has 1 to {MOST_DEVICES} devices, not {text}")
+                }),
+            Err(_) if text.is_empty() => Err("name a number of devices, or a file".to_owned()),
+            Err(_) => Ok(Self::File(PathBuf::from(text))),
+        }
+    }
+}
+
+impl Virtual {
+    /// What is to be built.
+    pub(crate) fn plan(&self) -> anyhow::Result<Plan> {
+        match self {
+            Self::Humanoid(devices) => Ok(humanoid(*devices)),
+            Self::File(path) => Ok(Plan::read(Path::new(path))?),
+        }
+    }
+}
+
+impl std::fmt::Display for Virtual {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Humanoid(devices) => write!(f, "sim:{devices}"),
+            Self::File(path) => write!(f, "sim:{}", path.display()),
+        }
+    }
+}
+
+/// The way to a segment.
+pub(super) struct Segment {
+    /// What frames cross.
+    pub(super) link: Link<Box<dyn Port>>,
+    /// As people call it: the interface's name, or `sim:59`.
+    pub(super) name: String,
+}
+
+/// How long and how often a command asks: a computer that is busy answers late, a dead wire is told
+/// within a second.
+const PATIENCE: Patience = Patience {
+    answer: Duration::from_millis(100),
+    tries: 10,
+};
+/// How long another MainDevice is listened for. Those that anybody runs send every 10 ms at least.
+const LISTENED: Duration = Duration::from_millis(50);
+
+impl Segment {
+    pub(super) fn open(options: &SegmentOptions) -> anyhow::Result<Self> {
+        let (port, name) = match (&options.interface, &options.sim) {
+            (Some(interface), _) => (interface_port(interface)?, interface.clone()),
+            (None, Some(sim)) => {
+                let port = WirePort::new(sim.plan()?.build()?);
+                (Box::new(port) as Box<dyn Port>, sim.to_string())
+            }
+            (None, None) => anyhow::bail!("name a segment: --interface NAME, or --sim 59"),
+        };
+        // Several programs on one interface tell their frames apart by this.
+        let who = 0x80 | (std::process::id() & 0x7F) as u8;
+        Ok(Self {
+            link: Link::new(port, who),
+            name,
+        })
+    }
+
+    /// Asks questions, one after the other.
+    pub(super) fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
+        let mut way = Waiting {
+            link: &mut self.link,
+            patience: PATIENCE,
+        };
+        work(&mut Registers::by(&mut way))
+    }
+
+    /// Everybody on it, nobody changed.
+    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+        Ok(self.ask(survey::survey)?)
+    }
+
+    /// Everybody on it, each with a station address of its own.
+    pub(super) fn adopt(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+        self.ask(|registers| {
+            let mut met = survey::survey(registers)?;
+            survey::adopt(registers, &mut met)?;
+            Ok(met)
+        })
+    }
+
+    /// Refuses where another MainDevice exchanges frames on the interface: to change states beneath a
+    /// running robot stops it, or worse.
+    pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
+        Waiting {
+            link: &mut self.link,
+            patience: PATIENCE,
+        }
+        .pause(LISTENED);
+        let counts = self.link.counts();
+        anyhow::ensure!(
+            counts.foreign + counts.late == 0,
+            "another MainDevice exchanges frames on {}: this would change states beneath it; end it first",
+            self.name
+        );
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
+    use kadenz_ethercat::port::{InterfacePort, Waiting};
+    Ok(Box::new(InterfacePort::open(interface, Waiting::Blocking)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
+    anyhow::bail!("frames on an interface such as `{interface}` need Linux; --sim works everywhere")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_virtual_segment_is_a_number_or_a_file() {
+        assert_eq!("59".parse(), Ok(Virtual::Humanoid(59)));
+        assert_eq!("a.toml".parse(), Ok(Virtual::File("a.toml".into())));
+        for text in ["0", "201", "-3", "", "99999999999"] {
+            assert!(text.parse::<Virtual>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `kadenz ethercat sim`.
+
+mod command;
+mod names;
+mod print;
+#[cfg(target_os = "linux")]
+mod serve;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use kadenz_ethercat::sim::file::{MOST_DEVICES, Plan};
+use kadenz_ethercat::sim::humanoid::{WHOLE, humanoid};
+
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// Be a segment of SubDevices, for any MainDevice at the other end of an interface.
+///
+/// An unmodified master (SOEM, IgH, ethercrab, TwinCAT) takes it for a wire with real devices: the paper's
+/// humanoid of 59, fewer or more, or what a TOML file describes. On one host, `--cable` makes a cable of
+/// two interfaces and takes it away at the end.
+///
+/// While it runs, each line on standard input lets something go wrong: `lose 3`, `cut 'left knee'`,
+/// `every 10s flap 7 300ms`; `help` lists all.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat sim --interface veth0 --cable veth1          the humanoid; masters go to veth1
+  kadenz ethercat sim arm.toml --interface eth1 --pace as-wire
+  echo 'every 10s lose' | kadenz ethercat sim --interface veth0 --cable veth1 --for 60s --json
+  kadenz ethercat sim --devices 12 --print > arm.toml          a file of your own begins so
+  kadenz run --policy fifo:70 --lock -- kadenz ethercat sim --interface veth0 --cable veth1")]
+pub(crate) struct Options {
+    /// Segment's file in TOML [default: the humanoid]
+    #[arg(value_name = "FILE.toml")]
+    file: Option<PathBuf>,
+
+    /// Network interface that it answers on; needs the right to raw frames (root, or CAP_NET_RAW)
+    #[arg(long, value_name = "NAME", required_unless_present = "print")]
+    interface: Option<String>,
+
+    /// Make a cable whose ends are the interface and this one, where the MainDevice goes; needs
+    /// CAP_NET_ADMIN
+    #[arg(long, value_name = "NAME", requires = "interface")]
+    cable: Option<String>,
+
+    /// How many devices of the humanoid, which has 59
+    #[arg(long, value_name = "N", conflicts_with = "file",
+          value_parser = clap::value_parser!(u16).range(1..=MOST_DEVICES as i64))]
+    devices: Option<u16>,
+
+    /// When frames are sent back
+    #[arg(long, value_name = "PACE", default_value = "at-once")]
+    pace: PaceOption,
+
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "SPAN")]
+    duration: Option<Span>,
+
+    /// Write the segment as TOML on standard output, and end
+    #[arg(long, conflicts_with_all = ["interface", "cable", "json"], help_heading = "Output")]
+    print: bool,
+
+    /// Print at the end what happened to frames, as JSON on standard output (schema:
+    /// docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// End when standard input closes
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PaceOption {
+    /// As soon as this computer can; a MainDevice then measures itself
+    AtOnce,
+    /// After as long as they take on a wire of 100 Mbit/s
+    AsWire,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let plan = plan(options)?;
+    if options.print {
+        output::say(&print::toml(&plan)?);
+        return Ok(Outcome::Kept);
+    }
+    let interface = options.interface.as_deref();
+    let interface = interface.context("name an interface: --interface veth0")?;
+    serve(options, &plan, interface)
+}
+
+fn plan(options: &Options) -> anyhow::Result<Plan> {
+    match &options.file {
+        Some(file) => Ok(Plan::read(file)?),
+        None => Ok(humanoid(options.devices.map_or(WHOLE, usize::from))),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::Result<Outcome> {
+    serve::serve(options, plan, interface)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn serve(_: &Options, _: &Plan, interface: &str) -> anyhow::Result<Outcome> {
+    anyhow::bail!(
+        "frames on an interface such as `{interface}` need Linux; other commands take --sim"
+    )
+}

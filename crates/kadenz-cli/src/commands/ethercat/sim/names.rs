@@ -1,0 +1,57 @@
+//! What people call the devices of a virtual segment.
+
+use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment, Side};
+
+/// Devices by position and name, each with the cable towards the MainDevice.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// In the order of positions.
+    devices: Vec<Named>,
+}
+
+#[derive(Debug)]
+struct Named {
+    name: String,
+    id: DeviceId,
+    cable: CableId,
+}
+
+impl Names {
+    /// Of a segment in which every cable is whole.
+    pub(super) fn of(plan: &Plan, segment: &mut Segment) -> Self {
+        let positions = segment.positions(Side::Primary);
+        let named = |id: DeviceId| {
+            Some(Named {
+                name: plan.devices.get(usize::from(id.0))?.name.clone(),
+                id,
+                cable: segment.cable_at(End::Device(id, 0))?,
+            })
+        };
+        Self {
+            devices: positions.into_iter().filter_map(named).collect(),
+        }
+    }
+
+    /// The device at a position, or of a name.
+    pub(super) fn device(&self, word: &str) -> Result<(DeviceId, CableId), String> {
+        let found = match word.parse::<usize>() {
+            Ok(position) => self.devices.get(position),
+            Err(_) => self
+                .devices
+                .iter()
+                .find(|it| it.name.eq_ignore_ascii_case(word)),
+        };
+        found.map(|it| (it.id, it.cable)).ok_or_else(|| {
+            let last = self.devices.len().saturating_sub(1);
+            format!("there is no device `{word}`; say a position from 0 to {last}, or a name: `devices` lists them")
+        })
+    }
+
+    /// A line for each.
+    pub(super) fn list(&self) -> String {
+        let lines = self.devices.iter().enumerate();
+        let lines = lines.map(|(position, it)| format!("{position:>3}  {}", it.name));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,206 @@
+//! `kadenz ethercat state`.
+
+use clap::{Args, ValueEnum};
+use kadenz_ethercat::main_device::states;
+use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz_ethercat::wire::State;
+use serde::Serialize;
+
+use super::device::{ToldDevice, Which, called};
+use super::operate;
+use super::scan::state_shown;
+use super::segment::{Segment, SegmentOptions};
+use crate::commands::interrupt;
+use crate::commands::msg::table::table;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+
+/// In which state is each device, and why not in another?
+///
+/// Without a state, looks on only. With one, brings the devices there by all states between, and configures
+/// what each needs: mailboxes for PREOP, process data as the device maps it for SAFEOP, a cycle of 1 ms for
+/// OP. OP lasts as long as somebody exchanges process data: with `--for`, this command does.
+///
+/// Refused where another MainDevice exchanges frames on the interface.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat state --interface eth1                   every device's, with why it failed
+  kadenz ethercat state --interface eth1 PREOP             all of them
+  kadenz ethercat state --sim 59 --device 8 SAFEOP         one, by its position
+  kadenz ethercat state --sim 59 --device 'left knee' OP --for 5s")]
+pub(crate) struct Options {
+    /// Where to bring them
+    #[arg(value_name = "STATE", ignore_case = true)]
+    state: Option<Wanted>,
+
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    /// Which: a position from 0, a name, alias:N, or all
+    #[arg(long, value_name = "DEVICE", default_value = "all")]
+    device: Which,
+
+    /// How long process data is exchanged once OP is reached
+    #[arg(long = "for", value_name = "SPAN", requires = "state")]
+    duration: Option<Span>,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    /// Registers only
+    #[value(name = "INIT")]
+    Init,
+    /// Mailboxes too
+    #[value(name = "PREOP")]
+    PreOp,
+    /// Inputs too
+    #[value(name = "SAFEOP")]
+    SafeOp,
+    /// Outputs too
+    #[value(name = "OP")]
+    Op,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    wanted: Option<&'static str>,
+    refused: Option<String>,
+    devices: Vec<ToldState>,
+}
+
+#[derive(Serialize)]
+struct ToldState {
+    #[serde(flatten)]
+    device: ToldDevice,
+    state: Option<&'static str>,
+    error: bool,
+    al_status_code: u16,
+    reason: Option<String>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut segment = Segment::open(&options.segment)?;
+    let refused = match options.state {
+        None => None,
+        Some(wanted) => {
+            segment.ensure_alone()?;
+            let mut met = segment.adopt()?;
+            let chosen = options.device.among(&met)?;
+            bring(&mut segment, &mut met, &chosen, wanted, options.duration).err()
+        }
+    };
+    let met = segment.survey()?;
+    let chosen = options.device.among(&met)?;
+    let shown: Vec<&Surveyed> = chosen.iter().map(|place| &met[*place]).collect();
+    if options.json {
+        output::json(&Told {
+            version: 1,
+            segment: segment.name,
+            wanted: options.state.map(|it| it.state().name()),
+            refused: refused.as_ref().map(|it| format!("{it:#}")),
+            devices: shown.iter().map(|it| ToldState::of(it)).collect(),
+        })?;
+    } else {
+        output::say(&rows(&shown));
+    }
+    let Some(error) = refused else {
+        return Ok(Outcome::Kept);
+    };
+    output::error(&error);
+    Ok(Outcome::Incomplete)
+}
+
+impl Wanted {
+    const fn state(self) -> State {
+        match self {
+            Self::Init => State::Init,
+            Self::PreOp => State::PreOp,
+            Self::SafeOp => State::SafeOp,
+            Self::Op => State::Op,
+        }
+    }
+}
+
+fn bring(
+    segment: &mut Segment,
+    met: &mut [Surveyed],
+    chosen: &[usize],
+    wanted: Wanted,
+    duration: Option<Span>,
+) -> anyhow::Result<()> {
+    match wanted {
+        Wanted::Init => segment.ask(|registers| {
+            for place in chosen {
+                let device = &met[*place].device;
+                states::reach(registers, device.whose(), State::Init)?;
+            }
+            Ok(())
+        }),
+        Wanted::PreOp => segment.ask(|registers| {
+            for place in chosen {
+                operate::to_pre_op(registers, &mut met[*place])?;
+            }
+            Ok(())
+        }),
+        Wanted::SafeOp => {
+            segment.ask(|registers| operate::to_safe_op(registers, met, chosen))?;
+            Ok(())
+        }
+        Wanted::Op => keep_in_op(segment, met, chosen, duration),
+    }
+}
+
+fn keep_in_op(
+    segment: &mut Segment,
+    met: &mut [Surveyed],
+    chosen: &[usize],
+    duration: Option<Span>,
+) -> anyhow::Result<()> {
+    let mut cycle = segment.ask(|registers| operate::to_safe_op(registers, met, chosen))?;
+    let devices: Vec<_> = chosen.iter().map(|place| &met[*place].device).collect();
+    operate::to_op(segment, &mut cycle, &devices)?;
+    let Some(duration) = duration else {
+        output::note(
+            "in OP; nobody exchanges process data from now on, so devices with outputs fall back \
+             (`--for SPAN` keeps them there, `kadenz ethercat run` with a beat)",
+        );
+        return Ok(());
+    };
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    output::note(&format!("in OP for {duration}; Ctrl-C ends"));
+    let end = segment.link.now() + duration.0;
+    while segment.link.now() < end && !stop.requested() {
+        operate::cycle_once(segment, &mut cycle);
+    }
+    Ok(())
+}
+
+impl ToldState {
+    fn of(met: &Surveyed) -> Self {
+        Self {
+            device: ToldDevice::of(&met.device),
+            state: met.status.state().map(|it| it.name()),
+            error: met.status.error(),
+            al_status_code: met.code.0,
+            reason: met.status.error().then(|| met.code.to_string()),
+        }
+    }
+}
+
+fn rows(met: &[&Surveyed]) -> String {
+    let rows = met.iter().map(|it| {
+        vec![
+            it.device.position.0.to_string(),
+            called(&it.device),
+            state_shown(it),
+        ]
+    });
+    table(&["pos", "device", "state"], 3, rows.collect())
+}
