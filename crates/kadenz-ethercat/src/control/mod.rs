@@ -1,5 +1,7 @@
 //! The control interface between the loop that drives a segment and everybody else (the paper's ECCI).
 //!
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
+//! - [`cyclic`]: the loop itself.
 
 pub mod board;
+pub mod cyclic;

@@ -1,0 +1,250 @@
+//! The loop that drives a segment: one real-time thread, a beat, a [`Controller`].
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use std::time::Duration;
+//! use kadenz_ethercat::control::cyclic::{CycleReport, Loop, Moment, Settings, VirtualTime};
+//! # use kadenz_ethercat::main_device::bring_up::{find, prepare};
+//! # use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! # use kadenz_ethercat::main_device::link::Link;
+//! # use kadenz_ethercat::main_device::postbox::Postbox;
+//! # use kadenz_ethercat::port::WirePort;
+//! # use kadenz_ethercat::sim::humanoid::humanoid;
+//! # let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
+//! # let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! # let mut registers = Registers::by(&mut way);
+//! # let mut devices = find(&mut registers)?;
+//! # let mut cycle = prepare(&mut registers, &mut devices, None)?;
+//! let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+//! let mut bus = Loop { link: &mut link, cycle: &mut cycle, postbox: &postbox, stop: &stop };
+//!
+//! let mut whole = 0;
+//! let ended = bus.run(
+//!     &Settings { cycles: Some(100), ..Settings::every(Duration::from_millis(1))? },
+//!     &mut VirtualTime,
+//!     // The controller: here device 1's first output follows the number of the cycle.
+//!     &mut |moment: &mut Moment<'_>| moment.outputs_of(1)[0] = moment.number() as u8,
+//!     &mut |report: &CycleReport<'_>| whole += u32::from(report.is_whole()),
+//! );
+//! assert_eq!((ended.cycles, whole), (100, 99), "the first has nothing to take in yet");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! As in the paper (figure 4) a cycle of [`Mode::Pipelined`] takes in what came back of the cycle before,
+//! lets the controller compute, sends, and sleeps: nobody waits for the wire, and no interrupt is needed.
+//!
+//! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it
+//! waits for nothing but the beat, and in [`Mode::Synchronous`] for the answers, up to a limit. No loss of
+//! frames, of the link or of devices ends it: the [`CycleReport`] tells of them.
+
+mod bulletin;
+mod moment;
+mod operate;
+mod pulse;
+mod report;
+mod settings;
+mod time;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kadenz_rt::clock::MonotonicTime;
+
+use crate::main_device::cycle::{Cycle, Outcome};
+use crate::main_device::link::Link;
+use crate::main_device::postbox::Postbox;
+use crate::port::Port;
+
+pub use bulletin::{Bulletin, HEAD as BULLETIN_HEAD, Heading};
+pub use moment::{Controller, Moment};
+pub use operate::{NotInOp, operate};
+pub use report::{CycleReport, Observer};
+pub use settings::{Ended, EndedBy, Mode, Overrun, Settings};
+pub use time::{RealTime, Timekeeper, VirtualTime};
+
+use pulse::{Due, Pulse};
+
+/// Decides how the beat moves, so that it stays with another clock.
+pub trait Phase {
+    /// By how many nanoseconds all beats to come are later than they would have been; negative for
+    /// earlier. Called once a cycle, after the observer. Real-time safe.
+    fn correct(&mut self, report: &CycleReport<'_>) -> i64;
+}
+
+/// The beat is this computer's own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Free;
+
+impl Phase for Free {
+    fn correct(&mut self, _: &CycleReport<'_>) -> i64 {
+        0
+    }
+}
+
+/// What the loop runs over.
+#[derive(Debug)]
+pub struct Loop<'l, P> {
+    /// The wire.
+    pub link: &'l mut Link<P>,
+    /// The process data, its SubDevices in SAFEOP at least.
+    pub cycle: &'l mut Cycle,
+    /// Questions of other threads: at most one is sent a cycle.
+    pub postbox: &'l Postbox,
+    /// Ends the loop when it is true.
+    pub stop: &'l AtomicBool,
+}
+
+/// What a cycle begins with.
+struct Begun {
+    due: Due,
+    number: u64,
+    woken: MonotonicTime,
+    before: Option<MonotonicTime>,
+    ending: bool,
+}
+
+impl<P: Port> Loop<'_, P> {
+    /// Runs until it is stopped, by its own beat. See [`run_locked`](Self::run_locked).
+    pub fn run(
+        &mut self,
+        settings: &Settings,
+        time: &mut impl Timekeeper<P>,
+        controller: &mut (impl Controller + ?Sized),
+        observer: &mut (impl Observer + ?Sized),
+    ) -> Ended {
+        self.run_locked(settings, time, &mut Free, controller, observer)
+    }
+
+    /// Runs until the flag says stop, the controller does, all cycles are done, or an overrun ends it
+    /// ([`Overrun::Stop`]). Nothing else ends it. The thread should have been given its priority before
+    /// (`kadenz_rt::tuning`).
+    pub fn run_locked(
+        &mut self,
+        settings: &Settings,
+        time: &mut impl Timekeeper<P>,
+        phase: &mut (impl Phase + ?Sized),
+        controller: &mut (impl Controller + ?Sized),
+        observer: &mut (impl Observer + ?Sized),
+    ) -> Ended {
+        let mut pulse = Pulse::new(settings, settings.start.unwrap_or_else(|| self.link.now()));
+        let mut leaving: Option<u64> = None;
+        let mut before = None;
+        // What somebody else left out on the wire is none of ours.
+        self.cycle.finish(self.link);
+        let why = loop {
+            if settings.cycles.is_some_and(|it| pulse.cycles() >= it) {
+                break EndedBy::Count;
+            }
+            if leaving.is_none() && self.stop.load(Ordering::Relaxed) {
+                leaving = Some(settings.farewell);
+            }
+            match &mut leaving {
+                Some(0) => break EndedBy::Flag,
+                Some(left) => *left -= 1,
+                None => {}
+            }
+            let Some(due) = pulse.next(self.link.now()) else {
+                break EndedBy::Overrun;
+            };
+            time.wait_until(self.link.port_mut(), due.intended);
+            let begun = Begun {
+                due,
+                number: pulse.cycles(),
+                woken: self.link.now(),
+                before,
+                ending: leaving.is_some(),
+            };
+            before = Some(begun.woken);
+            let (report, go_on) = self.once(settings, &begun, controller);
+            observer.cycle(&report);
+            pulse.shift(phase.correct(&report));
+            if !go_on {
+                break EndedBy::Controller;
+            }
+        };
+        self.part(settings);
+        pulse.ended(why)
+    }
+
+    /// A cycle; and whether the controller wants to go on.
+    fn once(
+        &mut self,
+        settings: &Settings,
+        begun: &Begun,
+        controller: &mut (impl Controller + ?Sized),
+    ) -> (CycleReport<'_>, bool) {
+        let synchronous = match settings.mode {
+            Mode::Synchronous { wait } => Some(wait),
+            Mode::Pipelined => None,
+        };
+        let mut outcome = None;
+        let mut sent = begun.woken;
+        if let Some(wait) = synchronous {
+            sent = self.send();
+            outcome = Some(self.await_answers(begun.woken + wait));
+        } else {
+            self.cycle.receive(self.link, self.postbox);
+            let before = self.cycle.finish(self.link);
+            if begun.before.is_some() {
+                outcome = Some(before);
+            }
+        }
+        let received = self.link.now();
+        let mut moment = Moment::new(self.cycle, begun, settings, outcome);
+        controller.beat(&mut moment);
+        let go_on = moment.goes_on();
+        let controlled = self.link.now();
+        if synchronous.is_none() {
+            sent = self.send();
+        }
+        self.postbox.expire(self.link);
+        let report = CycleReport {
+            number: begun.number,
+            beat: begun.due.beat,
+            intended: begun.due.intended,
+            woken: begun.woken,
+            received,
+            controlled,
+            sent,
+            ended: self.link.now(),
+            before: begun.before,
+            mode: settings.mode,
+            outcome,
+            overrun: begun.due.overrun,
+            skipped: begun.due.skipped,
+            counts: self.link.counts(),
+            layout: self.cycle.layout(),
+            inputs: self.cycle.inputs(),
+        };
+        (report, go_on)
+    }
+
+    /// Sends the outputs, and one question of others behind them; when that was done.
+    fn send(&mut self) -> MonotonicTime {
+        self.cycle.send(self.link);
+        self.postbox.send_one(self.link);
+        self.link.now()
+    }
+
+    fn await_answers(&mut self, latest: MonotonicTime) -> Outcome {
+        self.cycle.receive(self.link, self.postbox);
+        while !self.cycle.is_back() && self.link.now() < latest {
+            if self.link.wait(latest).is_err() {
+                break;
+            }
+            self.cycle.receive(self.link, self.postbox);
+        }
+        self.cycle.finish(self.link)
+    }
+
+    /// Sends what the controller wrote last, where that was not sent yet, and takes in what is still out.
+    fn part(&mut self, settings: &Settings) {
+        if matches!(settings.mode, Mode::Synchronous { .. }) {
+            self.cycle.send(self.link);
+        }
+        let latest = self.link.now() + settings.interval.as_duration();
+        self.await_answers(latest);
+    }
+}

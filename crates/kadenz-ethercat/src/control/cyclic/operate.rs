@@ -1,0 +1,110 @@
+//! From SAFEOP to OP, by the loop.
+
+use std::ops::ControlFlow;
+
+use super::{Controller, CycleReport, Loop, Moment, Overrun, Settings, Timekeeper};
+use crate::main_device::exchange::{ExchangeError, Patience, Registers, Waiting, Whose};
+use crate::main_device::states::longest;
+use crate::port::Port;
+use crate::wire::register::AL_CONTROL;
+use crate::wire::{AlControl, AlStatus, State};
+
+/// Cycles before OP is asked for: devices want outputs first (ETG.1020, SAFEOP to OP).
+const BEFORE: u64 = 10;
+
+/// Why the segment is not in OP.
+#[derive(Debug, thiserror::Error)]
+pub enum NotInOp {
+    /// It did not answer.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// A device refused, or did not come.
+    #[error(
+        "{count} of {wanted} devices answer, and their states together are 0x{states:02X}, not 0x08; ask each for its AL status code"
+    )]
+    States {
+        /// Devices that answer.
+        count: u16,
+        /// Devices that there should be.
+        wanted: u16,
+        /// AL status of all by OR.
+        states: u16,
+    },
+}
+
+/// Asks for OP and runs the loop until all `devices` are there; waits between cycles as the loop does.
+/// What has no steward, an experiment or a test, starts so. Outputs stay what they are.
+///
+/// # Errors
+/// [`NotInOp`], after 10 s of the port's time at the latest.
+pub fn operate<P: Port>(
+    bus: &mut Loop<'_, P>,
+    devices: u16,
+    settings: &Settings,
+    time: &mut impl Timekeeper<P>,
+) -> Result<(), NotInOp> {
+    let settings = Settings {
+        overrun: Overrun::Skip,
+        start: None,
+        ..*settings
+    };
+    let some = Settings {
+        cycles: Some(BEFORE),
+        ..settings
+    };
+    bus.run(&some, time, &mut (), &mut ());
+    let mut way = Waiting {
+        link: bus.link,
+        patience: Patience::default(),
+    };
+    let op = AlControl::request(State::Op).0;
+    Registers::by(&mut way).put_u16(Whose::All(devices), AL_CONTROL, op)?;
+    let mut wait = Wait {
+        devices,
+        seen: (AlStatus(0), 0),
+        end: bus.link.now() + longest(State::Op),
+    };
+    let all = Settings {
+        cycles: None,
+        ..settings
+    };
+    bus.run(&all, time, &mut wait, &mut |_: &CycleReport<'_>| ());
+    match wait.look() {
+        ControlFlow::Break(true) => Ok(()),
+        _ => Err(NotInOp::States {
+            count: wait.seen.1,
+            wanted: devices,
+            states: wait.seen.0.0,
+        }),
+    }
+}
+
+/// Ends the loop when all are in OP, one refused, or it takes too long.
+struct Wait {
+    devices: u16,
+    seen: (AlStatus, u16),
+    end: kadenz_rt::clock::MonotonicTime,
+}
+
+impl Wait {
+    /// Whether it is over, and well.
+    fn look(&self) -> ControlFlow<bool> {
+        let (status, count) = self.seen;
+        match (status.state(), status.error()) {
+            (_, true) => ControlFlow::Break(false),
+            (Some(State::Op), false) if count == self.devices => ControlFlow::Break(true),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Controller for Wait {
+    fn beat(&mut self, moment: &mut Moment<'_>) {
+        if let Some(states) = moment.outcome().and_then(|it| it.states) {
+            self.seen = states;
+        }
+        if self.look().is_break() || moment.woken() >= self.end {
+            moment.stop();
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! When the next cycle is due, and what becomes of those that were missed. Sans-IO.
+
+use kadenz_rt::beat::Beat;
+use kadenz_rt::clock::MonotonicTime;
+
+use super::settings::{Ended, EndedBy, Overrun, Settings};
+
+/// A cycle that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Due {
+    /// Which beat it is.
+    pub(super) beat: u64,
+    /// When.
+    pub(super) intended: MonotonicTime,
+    /// The cycle before was not done by then.
+    pub(super) overrun: bool,
+    /// Beats left out before it.
+    pub(super) skipped: u64,
+}
+
+/// The beat, moved as a phase wants it, and the policy.
+#[derive(Debug)]
+pub(super) struct Pulse {
+    beat: Beat,
+    policy: Overrun,
+    /// Sum of all corrections.
+    shift_ns: i64,
+    cycles: u64,
+    overruns: u64,
+    skipped: u64,
+}
+
+impl Pulse {
+    pub(super) fn new(settings: &Settings, start: MonotonicTime) -> Self {
+        Self {
+            beat: Beat::at(start, settings.interval),
+            policy: settings.overrun,
+            shift_ns: 0,
+            cycles: 0,
+            overruns: 0,
+            skipped: 0,
+        }
+    }
+
+    /// Cycles given out.
+    pub(super) fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// The next cycle; `None` when it was missed and that ends the loop. The first is never missed.
+    pub(super) fn next(&mut self, now: MonotonicTime) -> Option<Due> {
+        let now = now.offset_by_ns(self.shift_ns.saturating_neg());
+        let due = self.beat.intended(self.beat.index() + 1);
+        let overrun = self.cycles > 0 && now > due;
+        let mut skipped = 0;
+        if overrun {
+            self.overruns += 1;
+        }
+        match self.policy {
+            Overrun::Stop if overrun => return None,
+            Overrun::Skip if now > due => skipped = self.beat.skip_to(now),
+            _ => {}
+        }
+        self.skipped += skipped;
+        self.cycles += 1;
+        Some(Due {
+            intended: self.beat.next().offset_by_ns(self.shift_ns),
+            beat: self.beat.index(),
+            overrun,
+            skipped,
+        })
+    }
+
+    /// Moves all beats to come.
+    pub(super) fn shift(&mut self, later_ns: i64) {
+        self.shift_ns = self.shift_ns.saturating_add(later_ns);
+    }
+
+    pub(super) fn ended(&self, by: EndedBy) -> Ended {
+        Ended {
+            by,
+            cycles: self.cycles,
+            overruns: self.overruns,
+            skipped: self.skipped,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a cycle tells of itself.
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::settings::Mode;
+use crate::main_device::cycle::Outcome;
+use crate::main_device::layout::Layout;
+use crate::main_device::link::LinkCounts;
+
+/// Told of every cycle, at its end, on the real-time thread: it must neither allocate, lock, log nor wait.
+pub trait Observer {
+    /// A cycle is done.
+    fn cycle(&mut self, report: &CycleReport<'_>);
+}
+
+impl<F: FnMut(&CycleReport<'_>)> Observer for F {
+    fn cycle(&mut self, report: &CycleReport<'_>) {
+        self(report);
+    }
+}
+
+impl Observer for () {
+    fn cycle(&mut self, _: &CycleReport<'_>) {}
+}
+
+macro_rules! all_of {
+    ($($one:ident $at:tt),+) => {
+        impl<$($one: Observer),+> Observer for ($($one,)+) {
+            fn cycle(&mut self, report: &CycleReport<'_>) {
+                $(self.$at.cycle(report);)+
+            }
+        }
+    };
+}
+
+all_of!(A 0, B 1);
+all_of!(A 0, B 1, C 2);
+all_of!(A 0, B 1, C 2, D 3);
+all_of!(A 0, B 1, C 2, D 3, E 4);
+
+/// A cycle. Times are by the port's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct CycleReport<'c> {
+    /// Which cycle it is, from 1.
+    pub number: u64,
+    /// Which beat it served; more than `number` where beats were left out.
+    pub beat: u64,
+    /// When it should have begun.
+    pub intended: MonotonicTime,
+    /// When it began.
+    pub woken: MonotonicTime,
+    /// When the inputs that the controller saw had been taken in.
+    pub received: MonotonicTime,
+    /// When the controller was done.
+    pub controlled: MonotonicTime,
+    /// When the frames had been handed to the wire: after the controller when pipelined, before it when
+    /// synchronous.
+    pub sent: MonotonicTime,
+    /// When all was done.
+    pub ended: MonotonicTime,
+    /// When the cycle before began.
+    pub before: Option<MonotonicTime>,
+    /// When answers are taken in.
+    pub mode: Mode,
+    /// What became of the frames that were taken in here: those of the cycle before when pipelined, of
+    /// this one when synchronous. `None` where there were none before.
+    pub outcome: Option<Outcome>,
+    /// The cycle before was not done when this one was due.
+    pub overrun: bool,
+    /// Beats left out before this one.
+    pub skipped: u64,
+    /// What the link counted, since it was made.
+    pub counts: LinkCounts,
+    /// Where everybody's data lies.
+    pub layout: &'c Layout,
+    /// All inputs: those that the controller saw.
+    pub inputs: &'c [u8],
+}
+
+impl CycleReport<'_> {
+    /// Whether the frames taken in came back whole, with every SubDevice's part.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.outcome.is_some_and(|it| it.is_whole())
+    }
+
+    /// Wake-up latency in ns: actual less intended beginning.
+    #[must_use]
+    pub fn wake_up_ns(&self) -> i64 {
+        self.woken.since(self.intended)
+    }
+
+    /// Control period in ns: from the beginning of the cycle before to that of this one.
+    #[must_use]
+    pub fn period_ns(&self) -> Option<i64> {
+        self.before.map(|before| self.woken.since(before))
+    }
+
+    /// What the loop's thread spent on the bus, in ns. Synchronous: from the first frame on its way to
+    /// the last answer, or the end of waiting. Pipelined: taking in what had come, and sending.
+    #[must_use]
+    pub fn exchange_ns(&self) -> i64 {
+        let taken = self.received.since(self.woken);
+        match self.mode {
+            Mode::Synchronous { .. } => taken,
+            Mode::Pipelined => taken + self.sent.since(self.controlled),
+        }
+    }
+
+    /// What the controller took, in ns.
+    #[must_use]
+    pub fn controller_ns(&self) -> i64 {
+        self.controlled.since(self.received)
+    }
+}

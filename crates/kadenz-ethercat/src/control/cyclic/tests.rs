@@ -1,0 +1,316 @@
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::*;
+use crate::control::board::Reader;
+use crate::main_device::bring_up::{find, prepare};
+use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::port::WirePort;
+use crate::sim::Side;
+use crate::sim::fault::{Fault, FrameFault, WireFault};
+use crate::sim::humanoid::humanoid;
+use crate::sync::AtomicU64;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A segment in OP, in virtual time.
+struct Bench {
+    link: Link<WirePort>,
+    cycle: Cycle,
+    postbox: Postbox,
+    stop: AtomicBool,
+}
+
+impl Bench {
+    fn new(devices: u16) -> Self {
+        let port = WirePort::new(humanoid(usize::from(devices)).build().unwrap());
+        let mut link = Link::new(port, 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut found = find(&mut registers).unwrap();
+        let cycle = prepare(&mut registers, &mut found, None).unwrap();
+        let mut bench = Self {
+            link,
+            cycle,
+            postbox: Postbox::default(),
+            stop: AtomicBool::new(false),
+        };
+        operate(
+            &mut bench.bus(),
+            devices,
+            &Settings::every(MS).unwrap(),
+            &mut VirtualTime,
+        )
+        .unwrap();
+        bench
+    }
+
+    fn bus(&mut self) -> Loop<'_, WirePort> {
+        Loop {
+            link: &mut self.link,
+            cycle: &mut self.cycle,
+            postbox: &self.postbox,
+            stop: &self.stop,
+        }
+    }
+
+    fn inflict(&mut self, fault: FrameFault) {
+        let now = self.link.port_mut().time();
+        let segment = self.link.port_mut().segment_mut();
+        segment.inflict(Fault::Frame(fault), now);
+    }
+}
+
+fn cycles(count: u64) -> Settings {
+    Settings {
+        cycles: Some(count),
+        ..Settings::every(MS).unwrap()
+    }
+}
+
+fn synchronous(count: u64) -> Settings {
+    Settings {
+        mode: Mode::Synchronous { wait: MS / 2 },
+        ..cycles(count)
+    }
+}
+
+/// Virtual time in which the computer stalls: in the given cycles it wakes so much late.
+struct Stumbling {
+    cycle: u64,
+    late: &'static [(u64, u64)],
+}
+
+impl Timekeeper<WirePort> for Stumbling {
+    fn wait_until(&mut self, port: &mut WirePort, time: MonotonicTime) {
+        self.cycle += 1;
+        VirtualTime.wait_until(port, time);
+        if let Some((_, us)) = self.late.iter().find(|it| it.0 == self.cycle) {
+            port.elapse(us * 1000);
+        }
+    }
+}
+
+#[test]
+fn both_modes_exchange_everything_every_cycle() {
+    let mut bench = Bench::new(59);
+    for settings in [cycles(200), synchronous(200)] {
+        let mut whole = 0;
+        let mut last = None;
+        let ended = bench.bus().run(
+            &settings,
+            &mut VirtualTime,
+            &mut (),
+            &mut |report: &CycleReport<'_>| {
+                assert_eq!(report.wake_up_ns(), 0);
+                assert!(report.period_ns().is_none_or(|it| it == 1_000_000));
+                whole += u32::from(report.is_whole());
+                last = report.outcome;
+            },
+        );
+        assert_eq!((ended.by, ended.cycles), (EndedBy::Count, 200));
+        let pipelined = settings.mode == Mode::Pipelined;
+        assert_eq!(whole, 200 - u32::from(pipelined), "{last:?}");
+    }
+    let counts = bench.link.counts();
+    assert_eq!((counts.lost, counts.late), (0, 0), "{counts:?}");
+}
+
+#[test]
+fn synchronous_sees_this_cycle_s_inputs_and_pipelined_those_of_the_cycle_before() {
+    let mut bench = Bench::new(59);
+    let mut waited = Vec::new();
+    for settings in [cycles(20), synchronous(20)] {
+        let mut observer = |report: &CycleReport<'_>| {
+            waited.push((report.exchange_ns() > 0, report.sent >= report.controlled));
+        };
+        bench
+            .bus()
+            .run(&settings, &mut VirtualTime, &mut (), &mut observer);
+    }
+    // Pipelined: nothing is waited for, and sending comes last. Synchronous: first sent, then waited for.
+    assert_eq!(waited[..20], [(false, true); 20]);
+    assert_eq!(waited[20..], [(true, false); 20]);
+}
+
+#[test]
+fn no_fault_of_a_frame_ends_the_loop_and_each_is_told_in_one_outcome() {
+    for settings in [cycles(30), synchronous(30)] {
+        for fault in [
+            FrameFault::Lose { after: None },
+            FrameFault::Corrupt { after: None },
+            FrameFault::Delay { ns: 5_000_000 },
+            FrameFault::Truncate { length: 40 },
+            FrameFault::Skew { by: -1 },
+        ] {
+            let mut bench = Bench::new(20);
+            bench.inflict(fault);
+            let mut bad = Vec::new();
+            let ended = bench.bus().run(
+                &settings,
+                &mut VirtualTime,
+                &mut (),
+                &mut |report: &CycleReport<'_>| {
+                    if report.outcome.is_some_and(|it| !it.is_whole()) {
+                        bad.push(report.number);
+                    }
+                },
+            );
+            let expected = if settings.mode == Mode::Pipelined {
+                2
+            } else {
+                1
+            };
+            assert_eq!(ended.cycles, 30, "{fault:?}");
+            assert_eq!(bad, [expected], "{fault:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stall_is_caught_up_skipped_or_ends_the_loop_as_the_user_chose() {
+    // The fifth wake-up is 2.5 ms late.
+    let run = |overrun| {
+        let mut bench = Bench::new(5);
+        let mut time = Stumbling {
+            cycle: 0,
+            late: &[(5, 2500)],
+        };
+        let mut beats = Vec::new();
+        let settings = Settings {
+            overrun,
+            ..cycles(10)
+        };
+        let ended = bench.bus().run(
+            &settings,
+            &mut time,
+            &mut (),
+            &mut |report: &CycleReport<'_>| {
+                beats.push((report.beat, report.wake_up_ns() / 1000));
+            },
+        );
+        (ended, beats)
+    };
+    let (ended, beats) = run(Overrun::CatchUp);
+    assert_eq!((ended.cycles, ended.overruns, ended.skipped), (10, 2, 0));
+    assert_eq!(
+        &beats[3..8],
+        [(4, 0), (5, 2500), (6, 1500), (7, 500), (8, 0)]
+    );
+    let (ended, beats) = run(Overrun::Skip);
+    assert_eq!((ended.cycles, ended.overruns, ended.skipped), (10, 1, 2));
+    assert_eq!(&beats[3..6], [(4, 0), (5, 2500), (8, 0)]);
+    let (ended, beats) = run(Overrun::Stop);
+    assert_eq!(
+        (ended.by, ended.cycles, beats.len()),
+        (EndedBy::Overrun, 5, 5)
+    );
+}
+
+#[test]
+fn a_controller_ends_the_loop_and_its_last_outputs_are_sent() {
+    for settings in [cycles(100), synchronous(100)] {
+        let mut bench = Bench::new(5);
+        let sent = bench.link.counts().sent;
+        let mut controller = |moment: &mut Moment<'_>| {
+            moment.outputs_of(1).fill(0xA5);
+            if moment.number() == 7 {
+                moment.stop();
+            }
+        };
+        let ended = bench
+            .bus()
+            .run(&settings, &mut VirtualTime, &mut controller, &mut ());
+        assert_eq!((ended.by, ended.cycles), (EndedBy::Controller, 7));
+        let extra = u64::from(settings.mode != Mode::Pipelined);
+        assert_eq!(bench.link.counts().sent - sent, 7 + extra);
+        assert_eq!(bench.link.counts().lost, 0);
+    }
+}
+
+#[test]
+fn after_the_flag_a_controller_has_time_to_bring_everything_to_rest() {
+    let mut bench = Bench::new(3);
+    bench.stop.store(true, Ordering::Relaxed);
+    let settings = Settings {
+        farewell: 50,
+        ..Settings::every(MS).unwrap()
+    };
+    let mut ending = 0;
+    let mut controller = |moment: &mut Moment<'_>| ending += u32::from(moment.is_ending());
+    let ended = bench
+        .bus()
+        .run(&settings, &mut VirtualTime, &mut controller, &mut ());
+    assert_eq!((ended.by, ended.cycles, ending), (EndedBy::Flag, 50, 50));
+    let ended = bench.bus().run(
+        &Settings::every(MS).unwrap(),
+        &mut VirtualTime,
+        &mut (),
+        &mut (),
+    );
+    assert_eq!((ended.by, ended.cycles), (EndedBy::Flag, 0));
+}
+
+#[test]
+fn a_phase_moves_every_beat_to_come() {
+    struct Later;
+    impl Phase for Later {
+        fn correct(&mut self, report: &CycleReport<'_>) -> i64 {
+            if report.number == 3 { 250 } else { 0 }
+        }
+    }
+    let mut bench = Bench::new(3);
+    let mut periods = Vec::new();
+    bench.bus().run_locked(
+        &cycles(6),
+        &mut VirtualTime,
+        &mut Later,
+        &mut (),
+        &mut |report: &CycleReport<'_>| periods.extend(report.period_ns()),
+    );
+    assert_eq!(
+        periods,
+        [1_000_000, 1_000_000, 1_000_250, 1_000_000, 1_000_000]
+    );
+}
+
+#[test]
+fn a_bulletin_shows_what_the_controller_saw() {
+    let mut bench = Bench::new(59);
+    let inputs = bench.cycle.layout().inputs;
+    let words: Vec<_> = (0..Bulletin::words(inputs))
+        .map(|_| AtomicU64::new(0))
+        .collect();
+    let mut bulletin = Bulletin::begin(&words, inputs).unwrap();
+    bench
+        .bus()
+        .run(&cycles(9), &mut VirtualTime, &mut (), &mut bulletin);
+    let reader = Reader::of(&words[..]).unwrap();
+    let mut post = vec![0; reader.bytes()];
+    assert_eq!(reader.read(&mut post).unwrap(), 9);
+    let (heading, seen) = Heading::split(&post).unwrap();
+    assert_eq!((heading.number, heading.whole), (9, true));
+    assert_eq!(seen.len(), inputs);
+    assert!(seen.iter().any(|it| *it != 0));
+    assert_eq!(Heading::split(&post[..23]), None);
+}
+
+#[test]
+fn a_device_that_is_gone_is_an_outcome_and_no_end() {
+    let mut bench = Bench::new(20);
+    let now = bench.link.port_mut().time();
+    let segment = bench.link.port_mut().segment_mut();
+    let last = segment.positions(Side::Primary)[19];
+    segment.inflict(Fault::Wire(WireFault::PowerOff(last)), now);
+    let mut told = 0;
+    let ended = bench.bus().run(
+        &cycles(50),
+        &mut VirtualTime,
+        &mut (),
+        &mut |report: &CycleReport<'_>| told += u32::from(!report.is_whole()),
+    );
+    assert_eq!((ended.cycles, told), (50, 50));
+}

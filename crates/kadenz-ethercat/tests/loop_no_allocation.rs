@@ -1,0 +1,70 @@
+//! The loop allocates nothing after its start, whatever happens on the wire.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use allocation_counter::measure;
+use kadenz_ethercat::control::cyclic::{
+    CycleReport, Loop, Mode, Moment, Settings, VirtualTime, operate,
+};
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::fault::{Fault, FrameFault, When};
+use kadenz_ethercat::sim::humanoid::humanoid;
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
+    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut found = find(&mut registers).unwrap();
+    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let mut bus = Loop {
+        link: &mut link,
+        cycle: &mut cycle,
+        postbox: &postbox,
+        stop: &stop,
+    };
+    let every = Settings::every(MS).unwrap();
+    operate(&mut bus, 59, &every, &mut VirtualTime).unwrap();
+    let lose = Fault::Frame(FrameFault::Lose { after: None });
+    let faults = bus.link.port_mut().segment_mut().faults();
+    faults.add(When::Chance(0.1), lose).unwrap();
+    // The virtual segment's list of what is wrong with a frame grows by its first.
+    let some = Settings {
+        cycles: Some(100),
+        ..every
+    };
+    bus.run(&some, &mut VirtualTime, &mut (), &mut ());
+    for mode in [Mode::Pipelined, Mode::Synchronous { wait: MS / 2 }] {
+        let settings = Settings {
+            mode,
+            cycles: Some(1000),
+            ..every
+        };
+        let mut whole = 0;
+        let counted = measure(|| {
+            bus.run(
+                &settings,
+                &mut VirtualTime,
+                &mut |moment: &mut Moment<'_>| {
+                    let number = moment.number() as u8;
+                    moment.outputs_of(1).fill(number);
+                },
+                &mut |report: &CycleReport<'_>| whole += u32::from(report.is_whole()),
+            );
+        });
+        assert_eq!(counted.count_total, 0, "{counted:?}");
+        assert!((800..1000).contains(&whole), "{whole}");
+    }
+}
