@@ -1,7 +1,8 @@
 //! The MainDevice and the virtual segment at the two ends of a cable, in real time.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
+mod beside;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,53 +14,9 @@ use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::port::{self, InterfacePort};
-use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::serve::{Pace, Server};
 use kadenz_ethercat::wire::State;
-use kadenz_rt::net::cable::Cable;
-use kadenz_rt::net::namespace::Namespace;
 
 const DEVICES: u16 = 59;
-
-fn skip(test: &str, missing: &str) {
-    assert!(
-        std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
-        "{test} must not be skipped: {missing}"
-    );
-    eprintln!("skipped: {test}: {missing}");
-}
-
-/// Runs beside a humanoid that is plugged into the interface `near`, or says why not.
-fn beside_a_humanoid(test: &str, work: impl FnOnce() + Send) {
-    let network = match Namespace::create() {
-        Ok(network) => network,
-        Err(error) => {
-            assert!(error.is_refusal(), "{error}");
-            return skip(test, &error.to_string());
-        }
-    };
-    let done = AtomicBool::new(false);
-    let with_cable = || {
-        let _cable = Cable::create("near", "far").unwrap();
-        let port = InterfacePort::open("far", port::Waiting::Blocking).unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let segment = humanoid(usize::from(DEVICES)).build().unwrap();
-                let mut server = Server::new(port, segment, Pace::AtOnce);
-                while !done.load(Ordering::Relaxed) {
-                    server.step().unwrap();
-                }
-            });
-            // A panic here must end the other thread too, or the test would never end.
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-            done.store(true, Ordering::Relaxed);
-            if let Err(panic) = outcome {
-                std::panic::resume_unwind(panic);
-            }
-        });
-    };
-    network.run(with_cable).unwrap();
-}
 
 fn link() -> Link<InterfacePort> {
     Link::new(
@@ -89,7 +46,7 @@ fn configured(link: &mut Link<InterfacePort>) -> Cycle {
 
 #[test]
 fn the_humanoid_comes_to_op_over_a_cable_while_the_loop_goes_on() {
-    beside_a_humanoid("the humanoid comes to OP over a cable", || {
+    beside::a_humanoid(DEVICES, "the humanoid comes to OP over a cable", || {
         let mut link = link();
         let mut cycle = configured(&mut link);
         let postbox = Postbox::default();

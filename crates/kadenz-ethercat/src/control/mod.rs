@@ -2,6 +2,8 @@
 //!
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`cyclic`]: the loop itself.
+//! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
 
 pub mod board;
 pub mod cyclic;
+pub mod timing;

@@ -1,0 +1,151 @@
+//! The loop over a cable, in real time: other threads bring the segment to OP and read it meanwhile.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod beside;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use kadenz_ethercat::control::board::Reader;
+use kadenz_ethercat::control::cyclic::{
+    Bulletin, CycleReport, Ended, EndedBy, Heading, Loop, Mode, RealTime, Settings,
+};
+use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
+use kadenz_ethercat::main_device::states;
+use kadenz_ethercat::port::{self, InterfacePort};
+use kadenz_ethercat::wire::State;
+
+const DEVICES: u16 = 59;
+/// Longer than even a very busy machine needs.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A machine that is busy answers late, and that is no fault here.
+fn patient() -> Patience {
+    Patience {
+        answer: Duration::from_millis(500),
+        tries: 20,
+    }
+}
+
+/// Waits for something; whether it came.
+fn await_it(mut is_it: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + LONG;
+    while Instant::now() < end {
+        if is_it() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    false
+}
+
+/// What the loop tells the others in this test.
+#[derive(Default)]
+struct Seen {
+    whole_in_op: AtomicU64,
+}
+
+impl Seen {
+    fn note(&self, report: &CycleReport<'_>) {
+        let states = report.outcome.and_then(|it| it.states);
+        let in_op =
+            states.is_some_and(|(it, count)| it.state() == Some(State::Op) && count == DEVICES);
+        let count = u64::from(in_op && report.is_whole());
+        self.whole_in_op.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+fn settings(mode: Mode) -> Settings {
+    Settings {
+        mode,
+        ..Settings::every(Duration::from_millis(2)).unwrap()
+    }
+}
+
+/// Runs the loop until `work`, which runs beside it, is done.
+fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -> (Ended, Timing) {
+    let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
+    let mut link = Link::new(port, 1);
+    let mut waiting = Waiting {
+        link: &mut link,
+        patience: patient(),
+    };
+    let mut registers = Registers::by(&mut waiting);
+    let mut found = find(&mut registers).unwrap();
+    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let settings = settings(mode);
+    let (postbox, stop, seen) = (Postbox::default(), AtomicBool::new(false), Seen::default());
+    let inputs = cycle.layout().inputs;
+    let words: Vec<_> = (0..Bulletin::words(inputs))
+        .map(|_| AtomicU64::new(0))
+        .collect();
+    let bulletin = Bulletin::begin(&words, inputs).unwrap();
+    let timing = Timing::new(&settings);
+    let mut bus = Loop {
+        link: &mut link,
+        cycle: &mut cycle,
+        postbox: &postbox,
+        stop: &stop,
+    };
+    let mut time = RealTime::open(settings.spin).unwrap();
+    let mut observer = (&timing, bulletin, |report: &CycleReport<'_>| {
+        seen.note(report)
+    });
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // A panic here must end the loop too, or the test would never end.
+            let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                work(&postbox, &seen, &words);
+            }));
+            stop.store(true, Ordering::Relaxed);
+            if let Err(panic) = worked {
+                std::panic::resume_unwind(panic);
+            }
+        });
+        let ended = bus.run(&settings, &mut time, &mut (), &mut observer);
+        postbox.end();
+        ended
+    });
+    (ended, timing)
+}
+
+fn to_op_and_stop(mode: Mode) {
+    let (ended, timing) = run_beside(mode, |postbox, seen, words| {
+        let mut way = Correspondent::of(postbox, patient());
+        let mut registers = Registers::by(&mut way);
+        states::reach(&mut registers, Whose::All(DEVICES), State::Op).unwrap();
+        assert!(await_it(|| seen.whole_in_op.load(Ordering::Relaxed) >= 200));
+        let reader = Reader::of(words).unwrap();
+        let mut post = vec![0; reader.bytes()];
+        assert!(await_it(|| {
+            reader.read(&mut post).is_ok()
+                && Heading::split(&post).is_some_and(|(it, _)| it.whole && it.number > 200)
+        }));
+    });
+    assert_eq!(ended.by, EndedBy::Flag);
+    let snapshot = timing.snapshot();
+    assert_eq!(snapshot.cycles, ended.cycles);
+    assert!(snapshot.whole_exchanges >= 200, "{snapshot}");
+    assert_eq!(snapshot.early_wake_ups, 0, "{snapshot}");
+    assert!(snapshot.exchange.p50_ns > Some(0), "{snapshot}");
+}
+
+#[test]
+fn the_humanoid_comes_to_op_by_a_pipelined_loop_that_ends_by_its_flag() {
+    let test = "the humanoid comes to OP by a pipelined loop";
+    beside::a_humanoid(DEVICES, test, || to_op_and_stop(Mode::Pipelined));
+}
+
+#[test]
+fn the_humanoid_comes_to_op_by_a_synchronous_loop_that_ends_by_its_flag() {
+    let test = "the humanoid comes to OP by a synchronous loop";
+    let wait = Duration::from_millis(1);
+    beside::a_humanoid(DEVICES, test, || {
+        to_op_and_stop(Mode::Synchronous { wait });
+    });
+}
