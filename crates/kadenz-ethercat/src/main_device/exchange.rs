@@ -348,6 +348,30 @@ impl<'x> Registers<'x> {
         self.write(whose, register, &value.to_le_bytes())
     }
 
+    /// Reads a register of one SubDevice and writes it to that of all behind it, in one frame (FRMW).
+    ///
+    /// # Errors
+    /// [`ExchangeError`], for one when whose it is did not answer.
+    pub fn spread<const N: usize>(
+        &mut self,
+        from: Configured,
+        register: u16,
+    ) -> Result<[u8; N], ExchangeError> {
+        let address = Address::configured(from, register);
+        let command = Command::Frmw;
+        let slot = self.frame.write(|it| it.push(command, 0, address, N))?;
+        let mut bytes = [0; N];
+        match self.ask(slot, &mut bytes)? {
+            0 => Err(ExchangeError::WorkingCounter {
+                command,
+                register,
+                expected: 1,
+                got: 0,
+            }),
+            _ => Ok(bytes),
+        }
+    }
+
     fn ask(&mut self, slot: crate::wire::Slot, to: &mut [u8]) -> Result<u16, ExchangeError> {
         self.exchange.exchange(&mut self.frame)?;
         let answer = Datagrams::of(self.frame.bytes())?

@@ -2,6 +2,7 @@
 //! them once a cycle.
 
 pub mod bring_up;
+pub mod clocks;
 pub mod configure;
 pub mod cycle;
 pub mod device;

@@ -92,6 +92,8 @@ pub const DC_FILTER: u16 = 0x0934;
 pub const DC_CYCLIC_CONTROL: u16 = 0x0980;
 /// Activation of SYNC0 and SYNC1, u8.
 pub const DC_ACTIVATION: u16 = 0x0981;
+/// What became of the activation, u8: bit 0 SYNC0 waits for its start, bit 1 SYNC1 does.
+pub const DC_ACTIVATION_STATUS: u16 = 0x0984;
 /// Time of the first SYNC0, u64.
 pub const DC_START_TIME: u16 = 0x0990;
 /// Cycle of SYNC0 in ns, u32.
@@ -103,8 +105,9 @@ pub const RAM: u16 = 0x1000;
 
 /// Bits of [`FEATURES`].
 pub mod features {
-    /// FMMUs map bits, not bytes alone.
-    pub const FMMU_BITS: u16 = 1 << 0;
+    /// FMMUs map whole bytes alone; where it is clear they map bits (Beckhoff's ESC data sheet, section
+    /// II, 0x0008 bit 0: 0 is bit oriented, 1 is byte oriented).
+    pub const FMMU_BYTES: u16 = 1 << 0;
     /// Distributed clocks.
     pub const DC: u16 = 1 << 2;
     /// Their times have 64 bits.

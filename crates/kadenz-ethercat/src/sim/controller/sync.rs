@@ -4,11 +4,8 @@ use super::clock::Clock;
 use super::memory::Memory;
 use crate::sim::{Signal, Time};
 use crate::wire::register::{
-    DC_ACTIVATION, DC_OFFSET, DC_START_TIME, DC_SYNC0_CYCLE, DC_SYNC1_CYCLE,
+    DC_ACTIVATION, DC_ACTIVATION_STATUS, DC_OFFSET, DC_START_TIME, DC_SYNC0_CYCLE, DC_SYNC1_CYCLE,
 };
-
-/// Register 0x0984: what became of the activation.
-const ACTIVATION_STATUS: u16 = 0x0984;
 
 /// Bits of [`DC_ACTIVATION`].
 const CYCLIC: u8 = 1 << 0;
@@ -55,7 +52,7 @@ impl SyncUnit {
         }
         *self = Self::new();
         self.active = active;
-        memory.set_u8(ACTIVATION_STATUS, active >> 1);
+        memory.set_u8(DC_ACTIVATION_STATUS, active >> 1);
         if active == 0 {
             return;
         }

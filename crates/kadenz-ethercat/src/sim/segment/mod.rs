@@ -236,6 +236,28 @@ impl Segment {
         route.order.iter().map(|it| DeviceId(it.0)).collect()
     }
 
+    /// What a frame from that side takes to each device's processing unit, in ns and without jitter, in
+    /// the order of positions: the truth that a MainDevice's measurement of delays is held against.
+    pub fn delays(&mut self, side: Side) -> Vec<(DeviceId, u64)> {
+        self.ensure_routes();
+        let cables = &self.topology.cables;
+        let Some(route) = &self.routes[side as usize] else {
+            return Vec::new();
+        };
+        let mut at = 0;
+        let steps = route.steps.iter();
+        let times: Vec<u64> = steps
+            .map(|step| {
+                at += cables[usize::from(step.cable)].cable.delay_ns;
+                at
+            })
+            .collect();
+        let order = route.order.iter();
+        order
+            .map(|(device, step)| (DeviceId(*device), times[usize::from(*step)]))
+            .collect()
+    }
+
     /// The faults that are planned.
     pub fn faults(&mut self) -> &mut FaultPlan {
         &mut self.plan

@@ -420,7 +420,7 @@ pub struct ClockMode {
     pub shift1_ns: i32,
     /// SYNC1's cycle as a factor of SYNC0's.
     pub factor1: i16,
-    /// What goes to the activation register 0x0980, low byte 0x0981's.
+    /// What goes to registers 0x0980, its low byte, and 0x0981, its high byte.
     pub activate: u16,
     /// SYNC0's cycle as a factor of the MainDevice's.
     pub factor0: i16,

@@ -1,0 +1,266 @@
+//! From receive times at ports to delays.
+//!
+//! A latch tells for each SubDevice with a clock when one frame came into each of its ports, by its own
+//! clock. What lies between the frame's leaving by a port and its coming back there is the way to the
+//! child, the child's own loop, and the way back; both ways are equal but for what the processing unit
+//! takes more than forwarding (Beckhoff's ESC data sheet, section I, 9.1.2, "propagation delay
+//! measurement"):
+//!
+//! ```text
+//! down = ((t[port] - t[port before]) - (t'[last] - t'[entry]) + d) / 2
+//! ```
+//!
+//! with t of the parent, t' of the child, and d what processing takes more where the frame leaves the
+//! parent right behind its processing unit, less that where the child is the last of its branch. The delay
+//! of a SubDevice is that of its parent, plus when the frame left the parent for it, plus the way down: a
+//! branch waits until the frame has passed those before it.
+//!
+//! SubDevices without a clock tell no times: they are part of the cable. Behind one that branches the sum
+//! of the ways is all that is known; it is split evenly, and what comes of that is marked as estimated.
+
+use super::topology::{Branch, Topology};
+
+/// What is known of a frame's way through a SubDevice.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Passage {
+    /// Whether it has a clock; without, it tells nothing.
+    pub(super) clock: bool,
+    /// When the frame came into each port, in ns since it came in first, by the reference's clock.
+    pub(super) times: [f64; 4],
+}
+
+/// When a frame comes to a SubDevice, in ns since it came to the first, and whether that was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Arrival {
+    pub(super) ns: f64,
+    pub(super) measured: bool,
+}
+
+/// What lies behind a SubDevice without a clock, up to those that have one.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Blind {
+    /// Ways from one to the next, each counted once.
+    hops: u32,
+    /// Loops of those with a clock, in ns.
+    known: f64,
+    /// Whether it is a single file that ends at one with a clock.
+    single: bool,
+}
+
+/// Computes delays; children come behind their parents.
+pub(super) struct Delays<'a> {
+    topology: &'a Topology,
+    passages: &'a [Passage],
+    /// What processing takes more than forwarding, in ns.
+    processing: f64,
+    blind: Vec<Blind>,
+    /// The way into each, in ns, and whether it was measured.
+    ways: Vec<Option<Arrival>>,
+}
+
+impl<'a> Delays<'a> {
+    pub(super) fn of(
+        topology: &'a Topology,
+        passages: &'a [Passage],
+        processing: f64,
+    ) -> Vec<Arrival> {
+        let count = passages.len();
+        let mut delays = Self {
+            topology,
+            passages,
+            processing,
+            blind: vec![Blind::default(); count],
+            ways: vec![None; count],
+        };
+        for at in (0..count).rev() {
+            delays.blind[at] = delays.behind(at);
+        }
+        for at in 0..count {
+            delays.measure_ways(at);
+        }
+        delays.arrivals()
+    }
+
+    /// What a frame takes through a SubDevice with a clock and all behind it.
+    fn own_loop(&self, at: usize) -> f64 {
+        let last = self.topology.places[at].branches.last();
+        last.map_or(0.0, |it| self.passages[at].times[usize::from(it.port)])
+    }
+
+    fn behind(&self, at: usize) -> Blind {
+        if self.passages[at].clock {
+            return Blind {
+                hops: 0,
+                known: self.own_loop(at),
+                single: true,
+            };
+        }
+        let branches = &self.topology.places[at].branches;
+        let all = branches.iter().map(|it| self.blind[it.child]);
+        let sum = all.fold(Blind::default(), |sum, it| Blind {
+            hops: sum.hops + it.hops + 1,
+            known: sum.known + it.known,
+            single: it.single,
+        });
+        Blind {
+            single: sum.single && branches.len() == 1,
+            ..sum
+        }
+    }
+
+    /// The ways that the times of one SubDevice tell.
+    fn measure_ways(&mut self, at: usize) {
+        if !self.passages[at].clock {
+            // What its parent's times have told of the way into it holds for those behind it too.
+            let Some(own) = self.ways[at] else { return };
+            for branch in &self.topology.places[at].branches {
+                self.ways[branch.child] = Some(own);
+            }
+            return;
+        }
+        for branch in &self.topology.places[at].branches {
+            let times = self.passages[at].times;
+            let span = times[usize::from(branch.port)] - times[usize::from(branch.before)];
+            let child = self.blind[branch.child];
+            let ways = 2 * (child.hops + 1);
+            let even = (span - child.known) / f64::from(ways);
+            self.ways[branch.child] = Some(Arrival {
+                ns: (even + self.unevenness(at, branch) / 2.0).max(0.0),
+                measured: child.single,
+            });
+        }
+    }
+
+    /// How much longer the way down is than the way up.
+    fn unevenness(&self, parent: usize, branch: &Branch) -> f64 {
+        if !self.passages[branch.child].clock {
+            return 0.0;
+        }
+        let first = branch.before == self.topology.places[parent].entry;
+        let last = self.topology.places[branch.child].branches.is_empty();
+        let more = |yes| if yes { self.processing } else { 0.0 };
+        more(first) - more(last)
+    }
+
+    /// Ways that nobody with a clock looked over: as long as the others are on average.
+    fn usual_way(&self) -> f64 {
+        let known = self.ways.iter().flatten().map(|it| it.ns);
+        let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), it| (sum + it, count + 1));
+        sum / f64::from(count.max(1))
+    }
+
+    fn arrivals(&self) -> Vec<Arrival> {
+        let usual = self.usual_way();
+        let mut all = vec![Arrival::default(); self.passages.len()];
+        // The first with a clock is what delays count from.
+        let reference = self.passages.iter().position(|it| it.clock);
+        let mut sure = vec![false; self.passages.len()];
+        for (at, place) in self.topology.places.iter().enumerate() {
+            let passage = &self.passages[at];
+            sure[at] |= reference == Some(at);
+            all[at].measured = sure[at] && passage.clock;
+            // Since the frame came in.
+            let mut passed = 0.0;
+            for branch in &place.branches {
+                if passage.clock {
+                    passed = passage.times[usize::from(branch.before)];
+                }
+                let child = self.blind[branch.child];
+                let way = self.ways[branch.child].unwrap_or(Arrival {
+                    ns: usual,
+                    measured: false,
+                });
+                all[branch.child].ns = all[at].ns + passed + way.ns;
+                sure[branch.child] = sure[at] && way.measured;
+                passed += way.ns * f64::from(2 * (child.hops + 1)) + child.known;
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{DlStatus, PortStatus};
+
+    fn topology(ports: &[&[u8]]) -> Topology {
+        let links = ports.iter().map(|open| {
+            let links = open.iter().fold(DlStatus(0x5500), |all, port| {
+                all.with_port(*port, PortStatus::Open)
+            });
+            (links, 0)
+        });
+        Topology::of(&links.collect::<Vec<_>>()).unwrap()
+    }
+
+    fn clock(times: [f64; 4]) -> Passage {
+        Passage { clock: true, times }
+    }
+
+    /// The data sheet's own example, figure and formulas of section I, 9.1.2: A before B; B has C and D
+    /// behind it by port 1, and E and F by port 2.
+    #[test]
+    fn the_data_sheets_example() {
+        // Processing takes 300, forwarding 260, each wire 100.
+        let (p, f, w) = (300.0, 260.0, 100.0);
+        let (cd, dc) = (p + w, p + w);
+        let (bc, cb) = (p + w, f + w);
+        let (ef, fe) = (p + w, p + w);
+        let (be, eb) = (f + w, f + w);
+        let (ab, ba) = (p + w, f + w);
+        let c_loop = cd + dc;
+        let e_loop = ef + fe;
+        let b1 = bc + c_loop + cb;
+        let b2 = b1 + be + e_loop + eb;
+        let topology = topology(&[&[0, 1], &[0, 1, 2], &[0, 1], &[0], &[0, 1], &[0]]);
+        let passages = [
+            clock([0.0, ab + b2 + ba, 0.0, 0.0]),
+            clock([0.0, b1, b2, 0.0]),
+            clock([0.0, c_loop, 0.0, 0.0]),
+            clock([0.0; 4]),
+            clock([0.0, e_loop, 0.0, 0.0]),
+            clock([0.0; 4]),
+        ];
+        let all = Delays::of(&topology, &passages, p - f);
+        let delays: Vec<_> = all.iter().map(|it| it.ns).collect();
+        let e = ab + bc + cd + dc + cb + be;
+        assert_eq!(delays, [0.0, ab, ab + bc, ab + bc + cd, e, e + ef]);
+        assert!(all.iter().all(|it| it.measured));
+    }
+
+    #[test]
+    fn one_without_a_clock_in_between_is_part_of_the_cable() {
+        let topology = topology(&[&[0, 1], &[0, 1], &[0, 1], &[0]]);
+        let blind = Passage::default();
+        let passages = [
+            clock([0.0, 2.0 * 700.0 + 500.0, 0.0, 0.0]),
+            blind,
+            clock([0.0, 500.0, 0.0, 0.0]),
+            clock([0.0; 4]),
+        ];
+        let all = Delays::of(&topology, &passages, 0.0);
+        let delays: Vec<_> = all.iter().map(|it| (it.ns, it.measured)).collect();
+        assert_eq!(
+            delays,
+            [(0.0, true), (350.0, false), (700.0, true), (950.0, true)]
+        );
+    }
+
+    #[test]
+    fn behind_a_branch_without_a_clock_delays_are_estimated() {
+        let topology = topology(&[&[0, 1], &[0, 1, 2], &[0], &[0]]);
+        let passages = [
+            clock([0.0, 6.0 * 300.0, 0.0, 0.0]),
+            Passage::default(),
+            clock([0.0; 4]),
+            clock([0.0; 4]),
+        ];
+        let all = Delays::of(&topology, &passages, 0.0);
+        let delays: Vec<_> = all.iter().map(|it| (it.ns, it.measured)).collect();
+        assert_eq!(
+            delays,
+            [(0.0, true), (300.0, false), (600.0, false), (1200.0, false)]
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! The sync unit: pulses at equal times everywhere.
+
+use std::time::Duration;
+
+use super::{Clocks, Width};
+use crate::main_device::exchange::{ExchangeError, Registers, Whose};
+use crate::wire::Position;
+use crate::wire::register::{
+    DC_ACTIVATION, DC_CYCLIC_CONTROL, DC_START_TIME, DC_SYNC0_CYCLE, DC_SYNC1_CYCLE, DC_SYSTEM_TIME,
+};
+use crate::wire::sii::ClockMode;
+
+/// Bits of register 0x0981 (ETG.1000.4; Beckhoff's ESC data sheet, section II).
+const CYCLIC: u8 = 1 << 0;
+const SYNC0: u8 = 1 << 1;
+const SYNC1: u8 = 1 << 2;
+
+/// How often a start that turns out to be past is tried again, each time twice as far ahead.
+const TRIES: u32 = 4;
+
+/// What a SubDevice is to pulse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sync {
+    /// From one SYNC0 to the next, in ns.
+    pub cycle0_ns: u32,
+    /// How much later than a whole cycle of system time SYNC0 comes, in ns; below zero: earlier.
+    pub shift0_ns: i32,
+    /// What goes to register 0x09A4 where SYNC1 is wanted: how much later than a SYNC0 it comes, in ns,
+    /// where that is less than the cycle; what is more lets it come with every so manieth SYNC0 only.
+    pub sync1_ns: Option<u32>,
+}
+
+impl Sync {
+    /// SYNC0 alone.
+    #[must_use]
+    pub const fn sync0(cycle_ns: u32, shift_ns: i32) -> Self {
+        Self {
+            cycle0_ns: cycle_ns,
+            shift0_ns: shift_ns,
+            sync1_ns: None,
+        }
+    }
+
+    /// What a SubDevice's SII asks for by one of its operation modes, at a MainDevice's cycle; `None` for
+    /// a mode without pulses. Factors are those of ETG.2000, `CycleTimeSync0` and `CycleTimeSync1`.
+    #[must_use]
+    pub fn of_mode(mode: &ClockMode, cycle_ns: u32) -> Option<Self> {
+        let activate = (mode.activate >> 8) as u8;
+        if activate & CYCLIC == 0 || activate & (SYNC0 | SYNC1) == 0 {
+            return None;
+        }
+        let cycle0_ns = match (mode.cycle0_ns, mode.factor0) {
+            (0, 0) => cycle_ns,
+            (0, less @ ..0) => cycle_ns / u32::from(less.unsigned_abs()),
+            (0, more) => cycle_ns.saturating_mul(more.unsigned_abs().into()),
+            (own, _) => own,
+        };
+        let every = u32::from(mode.factor1.max(1).unsigned_abs());
+        let behind = cycle0_ns.saturating_mul(every - 1);
+        let sync1 = behind.saturating_add_signed(mode.shift1_ns);
+        Some(Self {
+            cycle0_ns,
+            shift0_ns: mode.shift0_ns,
+            sync1_ns: (activate & SYNC1 != 0).then_some(sync1),
+        })
+    }
+
+    /// After how long all repeats.
+    fn period(&self) -> u64 {
+        let cycle = u64::from(self.cycle0_ns.max(1));
+        match self.sync1_ns {
+            Some(behind) => (u64::from(behind) / cycle + 1) * cycle,
+            None => cycle,
+        }
+    }
+
+    fn activation(&self) -> u8 {
+        CYCLIC | SYNC0 | if self.sync1_ns.is_some() { SYNC1 } else { 0 }
+    }
+}
+
+/// Why there are no pulses.
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    /// The segment did not answer.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// It has no clock.
+    #[error("SubDevice {position} has no distributed clock, and cannot pulse; leave it out", position = .0.0)]
+    NoClock(Position),
+    /// There is no SubDevice of that position.
+    #[error("there is no SubDevice {position}", position = .0.0)]
+    Nobody(Position),
+    /// The wire is too slow.
+    #[error(
+        "the pulses were to start {lead:?} ahead, and the time was past before all were told; give them \
+         longer, or find out what makes the wire so slow"
+    )]
+    TooLate {
+        /// How far ahead the last try was.
+        lead: Duration,
+    },
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut more, mut less) = (a, b);
+    while less > 0 {
+        (more, less) = (less, more % less);
+    }
+    // Of cycles that have nothing in common: the longer one, rather than next year.
+    let common = (a / more.max(1)).saturating_mul(b);
+    match common {
+        ..=10_000_000_000 => common,
+        _ => a.max(b),
+    }
+}
+
+/// Lets SubDevices pulse from a time on that is a whole cycle of all, at least `lead` ahead; the system
+/// time of that start, without anybody's shift, is the answer. To be called when clocks are
+/// [aligned](Clocks::align), before SAFEOP. Who pulses already is stopped first. Waits.
+///
+/// # Errors
+/// [`SyncError`].
+pub fn start_sync(
+    registers: &mut Registers<'_>,
+    clocks: &Clocks,
+    wanted: &[(Position, Sync)],
+    lead: Duration,
+) -> Result<Option<u64>, SyncError> {
+    let Some(reference) = clocks.reference() else {
+        return match wanted.first() {
+            Some((position, _)) => Err(SyncError::NoClock(*position)),
+            None => Ok(None),
+        };
+    };
+    let period = wanted.iter().map(|it| it.1.period()).fold(1, lcm);
+    let mut lead = lead;
+    for _ in 0..TRIES {
+        let now = system_time(registers, reference)?;
+        let start = now + u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX / 4);
+        let start = start.div_ceil(period).saturating_mul(period);
+        for (position, sync) in wanted {
+            tell(registers, clocks, *position, sync, start)?;
+        }
+        let shifts = wanted.iter().map(|it| i64::from(it.1.shift0_ns));
+        let first = start.saturating_add_signed(shifts.min().unwrap_or(0));
+        if system_time(registers, reference)? < first {
+            return Ok(Some(start));
+        }
+        lead *= 2;
+    }
+    Err(SyncError::TooLate { lead: lead / 2 })
+}
+
+fn system_time(
+    registers: &mut Registers<'_>,
+    reference: crate::wire::Configured,
+) -> Result<u64, ExchangeError> {
+    let time = registers.get(Whose::Of(reference), DC_SYSTEM_TIME)?;
+    Ok(u64::from_le_bytes(time))
+}
+
+fn tell(
+    registers: &mut Registers<'_>,
+    clocks: &Clocks,
+    position: Position,
+    sync: &Sync,
+    start: u64,
+) -> Result<(), SyncError> {
+    let device = clocks.devices.iter().find(|it| it.position == position);
+    let device = device.ok_or(SyncError::Nobody(position))?;
+    let width = device.width.ok_or(SyncError::NoClock(position))?;
+    let whose = Whose::Of(device.station);
+    registers.write(whose, DC_ACTIVATION, &[0])?;
+    // The MainDevice governs it, not the application.
+    registers.write(whose, DC_CYCLIC_CONTROL, &[0])?;
+    registers.write(whose, DC_SYNC0_CYCLE, &sync.cycle0_ns.to_le_bytes())?;
+    let sync1 = sync.sync1_ns.unwrap_or(0);
+    registers.write(whose, DC_SYNC1_CYCLE, &sync1.to_le_bytes())?;
+    let start = start.saturating_add_signed(sync.shift0_ns.into());
+    let start = start.to_le_bytes();
+    let start = match width {
+        Width::Bits32 => &start[..4],
+        Width::Bits64 => &start[..],
+    };
+    registers.write(whose, DC_START_TIME, start)?;
+    registers.write(whose, DC_ACTIVATION, &[sync.activation()])?;
+    Ok(())
+}

@@ -1,0 +1,507 @@
+//! Clocks against the virtual segment, whose true delays and times are known.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{Bounds, Clocks, Epoch, Settings, Sync, measure, start_sync};
+use crate::main_device::device::SubDevice;
+use crate::main_device::discover;
+use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::main_device::link::Link;
+use crate::port::WirePort;
+use crate::sim::humanoid::humanoid;
+use crate::sim::model::Description;
+use crate::sim::{Cable, DeviceId, End, Hardware, Model, Passive, PortKind, Segment, Side, Time};
+use crate::wire::Position;
+use crate::wire::sii::Identity;
+
+/// One device of a tree: who is before it and by which port, what its cable takes, its quartz.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    parent: Option<(usize, u8)>,
+    delay_ns: u64,
+    jitter_ns: u64,
+    drift_ppm: f64,
+    clock: bool,
+}
+
+impl Node {
+    fn behind(parent: usize, port: u8, delay_ns: u64) -> Self {
+        Self {
+            parent: Some((parent, port)),
+            delay_ns,
+            jitter_ns: 0,
+            drift_ppm: 0.0,
+            clock: true,
+        }
+    }
+
+    fn first() -> Self {
+        Self {
+            parent: None,
+            ..Self::behind(0, 0, 500)
+        }
+    }
+}
+
+fn line(delays: &[u64]) -> Vec<Node> {
+    let mut nodes = vec![Node::first()];
+    nodes.extend((0..).zip(delays).map(|(at, ns)| Node::behind(at, 1, *ns)));
+    nodes
+}
+
+fn sii(hardware: Hardware) -> Vec<u8> {
+    let description = Description::new(hardware, Identity::default(), "KZ", "Clock");
+    description.sii().unwrap()
+}
+
+fn segment(nodes: &[Node]) -> Segment {
+    let mut segment = Segment::new(7);
+    for (at, node) in nodes.iter().enumerate() {
+        let hardware = Hardware::et1100().with_ports([PortKind::Cable; 4]);
+        let hardware = match node.clock {
+            true => hardware,
+            false => hardware.without_clock(),
+        };
+        let model = Model {
+            hardware,
+            sii: sii(hardware),
+            application: Box::new(Passive),
+        };
+        let settings = crate::sim::Settings {
+            drift_ppm: node.drift_ppm,
+            clock_start: at as u64 * 3_123_456_789,
+            ..crate::sim::Settings::default()
+        };
+        let device = segment.add(model, settings).unwrap();
+        let before = match node.parent {
+            None => End::Main(Side::Primary),
+            Some((parent, port)) => End::Device(DeviceId(parent as u16), port),
+        };
+        let cable = Cable {
+            delay_ns: node.delay_ns,
+            jitter_ns: node.jitter_ns,
+        };
+        segment
+            .connect(before, End::Device(device, 0), cable)
+            .unwrap();
+    }
+    segment
+}
+
+struct Bench {
+    link: Link<WirePort>,
+    devices: Vec<SubDevice>,
+}
+
+impl Bench {
+    fn new(segment: Segment) -> Self {
+        let mut link = Link::new(WirePort::new(segment), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let devices = discover::discover(&mut Registers::by(&mut way)).unwrap();
+        Self { link, devices }
+    }
+
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>, &[SubDevice]) -> T) -> T {
+        let mut way = Waiting {
+            link: &mut self.link,
+            patience: Patience::default(),
+        };
+        ask(&mut Registers::by(&mut way), &self.devices)
+    }
+
+    fn measured(&mut self) -> Clocks {
+        self.ask(|registers, devices| measure(registers, devices, &Settings::default()).unwrap())
+    }
+
+    fn segment(&mut self) -> &mut Segment {
+        self.link.port_mut().segment_mut()
+    }
+
+    /// What a frame truly takes from the first device with a clock to each.
+    fn truth(&mut self) -> Vec<(DeviceId, i64)> {
+        let all = self.segment().delays(Side::Primary);
+        let segment = self.link.port_mut().segment();
+        let has_clock = |id| segment.device(id).unwrap().hardware().has_clock();
+        let first = all.iter().find(|it| has_clock(it.0)).map_or(0, |it| it.1);
+        let all = all.iter();
+        all.map(|(id, ns)| (*id, *ns as i64 - first as i64))
+            .collect()
+    }
+
+    /// Largest error of the delays that are said to be measured, in ns; they are told by the reference's
+    /// clock, which runs wrongly by that much.
+    fn worst_delay(&mut self, clocks: &Clocks, drift_ppm: f64) -> f64 {
+        let truth = self.truth();
+        let all = clocks.devices().iter().zip(truth);
+        let errors = all.filter(|(told, _)| told.measured);
+        let errors = errors.map(|(told, (_, truth))| {
+            let truth = truth as f64 * (1.0 + drift_ppm * 1e-6);
+            (f64::from(told.delay_ns) - truth).abs()
+        });
+        errors.fold(0.0, f64::max)
+    }
+
+    /// How far the clocks are apart at this moment, in ns, by the segment's own view.
+    fn apart(&mut self) -> u64 {
+        let now = self.link.port_mut().time();
+        let order = self.segment().positions(Side::Primary);
+        let segment = self.link.port_mut().segment();
+        let devices = order.iter().map(|id| segment.device(*id).unwrap());
+        let times: Vec<_> = devices
+            .filter(|it| it.hardware().has_clock())
+            .map(|it| it.system_time(now))
+            .collect();
+        let all = times.iter().map(|it| it.wrapping_sub(times[0]) as i64);
+        all.map(i64::unsigned_abs).max().unwrap_or(0)
+    }
+
+    /// Sets and aligns.
+    fn aligned(&mut self) -> (Clocks, super::Alignment) {
+        let clocks = self.measured();
+        let aligned = self.ask(|registers, _| {
+            clocks.set(registers, Epoch::Own).unwrap();
+            clocks
+                .align(registers, &Bounds::default(), &mut |_| {})
+                .unwrap()
+        });
+        (clocks, aligned)
+    }
+
+    /// A second of cycles of a millisecond, each with the reference's time; the worst that clocks were
+    /// apart meanwhile.
+    fn cycle(&mut self, clocks: &Clocks) -> u64 {
+        let reference = clocks.reference().unwrap();
+        let mut worst = 0;
+        for _ in 0..1_000 {
+            self.ask(|registers, _| {
+                let register = crate::wire::register::DC_SYSTEM_TIME;
+                registers.spread::<8>(reference, register).unwrap();
+                registers.exchange().pause(Duration::from_micros(990));
+            });
+            worst = worst.max(self.apart());
+        }
+        worst
+    }
+}
+
+#[test]
+fn delays_of_a_line_are_those_of_its_cables() {
+    let mut bench = Bench::new(segment(&line(&[300, 700, 5_000, 450])));
+    let clocks = bench.measured();
+    let delays: Vec<_> = clocks.devices().iter().map(|it| it.delay_ns).collect();
+    assert_eq!(delays, [0, 300, 1_000, 6_000, 6_450]);
+    assert_eq!(clocks.reference(), Some(bench.devices[0].station));
+    assert!(bench.worst_delay(&clocks, 0.0) < 0.5);
+}
+
+#[test]
+fn a_branch_waits_for_those_before_it() {
+    let nodes = [
+        Node::first(),
+        Node::behind(0, 3, 400),
+        Node::behind(1, 1, 600),
+        Node::behind(0, 1, 900),
+        Node::behind(0, 2, 250),
+    ];
+    let mut bench = Bench::new(segment(&nodes));
+    let clocks = bench.measured();
+    let delays: Vec<_> = clocks.devices().iter().map(|it| it.delay_ns).collect();
+    assert_eq!(delays, [0, 400, 1_000, 2_900, 4_050]);
+    let parents: Vec<_> = clocks.devices().iter().map(|it| it.parent).collect();
+    assert_eq!(parents[4], Some((Position(0), 2)));
+    assert_eq!(parents[2], Some((Position(1), 1)));
+}
+
+#[test]
+fn the_papers_humanoid_is_measured_to_some_nanoseconds_although_its_quartzes_drift() {
+    for count in [59, 128] {
+        let mut bench = Bench::new(humanoid(count).build().unwrap());
+        let clocks = bench.measured();
+        assert!(clocks.devices().iter().all(|it| it.measured));
+        // The torso coupler's quartz is slow by 20 ppm.
+        let worst = bench.worst_delay(&clocks, -20.0);
+        assert!(worst <= 3.0, "{count} devices: {worst} ns");
+    }
+}
+
+#[test]
+fn those_without_a_clock_are_left_alone_and_the_first_with_one_is_the_reference() {
+    let mut nodes = line(&[300, 700, 700, 450, 450]);
+    for at in [0, 3] {
+        nodes[at].clock = false;
+    }
+    let mut bench = Bench::new(segment(&nodes));
+    let clocks = bench.measured();
+    assert_eq!(clocks.reference(), Some(bench.devices[1].station));
+    let told: Vec<_> = clocks
+        .devices()
+        .iter()
+        .map(|it| (it.width.is_some(), it.measured))
+        .collect();
+    let (with, without) = ((true, true), (false, false));
+    assert_eq!(told, [without, with, with, without, with, with]);
+    assert!(bench.worst_delay(&clocks, 0.0) < 0.5);
+    let (clocks, _) = bench.aligned();
+    assert!(bench.cycle(&clocks) < 1_000);
+    let differences = bench.ask(|it, _| clocks.differences(it).unwrap());
+    assert_eq!(differences[0], None);
+    assert!(differences[4].is_some());
+}
+
+#[test]
+fn a_segment_without_clocks_has_no_reference() {
+    let mut nodes = line(&[300]);
+    nodes.iter_mut().for_each(|it| it.clock = false);
+    let mut bench = Bench::new(segment(&nodes));
+    let (clocks, aligned) = bench.aligned();
+    assert_eq!((clocks.reference(), aligned.frames), (None, 0));
+    let sync = [(Position(1), Sync::sync0(1_000_000, 0))];
+    let error = bench.ask(|it, _| start_sync(it, &clocks, &sync, Duration::ZERO).unwrap_err());
+    assert!(error.to_string().contains("no distributed clock"));
+}
+
+#[test]
+fn clocks_of_any_quartz_come_together_and_stay_within_a_microsecond() {
+    let mut nodes = line(&[500; 11]);
+    for (at, node) in nodes.iter_mut().enumerate() {
+        node.drift_ppm = [-100.0, 100.0, 37.0, -63.0][at % 4];
+        node.jitter_ns = 20;
+    }
+    let mut bench = Bench::new(segment(&nodes));
+    let (clocks, aligned) = bench.aligned();
+    assert!(aligned.worst_ns <= Bounds::default().good_ns);
+    assert!(aligned.frames < Bounds::default().most_frames);
+    let worst = bench.cycle(&clocks);
+    assert!(worst < 1_000, "{worst} ns apart");
+    let rates: Vec<_> = clocks.devices().iter().map(|it| it.rate_ppb).collect();
+    assert!((rates[1] - 200_000).abs() < 5_000, "{rates:?}");
+}
+
+#[test]
+fn alignment_ends_at_its_bound_and_tells_how_far_it_came() {
+    let mut nodes = line(&[500]);
+    nodes[1].drift_ppm = 100.0;
+    let mut bench = Bench::new(segment(&nodes));
+    let clocks = bench.measured();
+    let bounds = Bounds {
+        most_frames: 100,
+        between: 30,
+        good_ns: 0,
+    };
+    let mut told = Vec::new();
+    let aligned = bench.ask(|registers, _| {
+        clocks.set(registers, Epoch::Own).unwrap();
+        clocks
+            .align(registers, &bounds, &mut |it| told.push(it.frames))
+            .unwrap()
+    });
+    assert_eq!((told, aligned.frames), (vec![30, 60, 90, 100], 100));
+}
+
+#[test]
+fn system_time_is_what_was_asked_for() {
+    let mut bench = Bench::new(segment(&line(&[500; 3])));
+    let clocks = bench.measured();
+    let wanted = 800_000_000_000_000_000;
+    bench.ask(|it, _| clocks.set(it, Epoch::Now(wanted)).unwrap());
+    let now = bench.link.port_mut().time();
+    let first = bench.segment().device(DeviceId(0)).unwrap();
+    let since = first.system_time(now) - wanted;
+    // Setting four clocks took some frames.
+    assert!(since < 5_000_000, "{since} ns");
+    assert!(bench.apart() < 10);
+    let clocks = bench.measured();
+    bench.ask(|it, _| clocks.set(it, Epoch::Kept).unwrap());
+    let now = bench.link.port_mut().time();
+    let first = bench.segment().device(DeviceId(0)).unwrap();
+    assert!(first.system_time(now) > wanted);
+    assert!(bench.apart() < 10);
+}
+
+#[test]
+fn who_lost_power_is_set_again_while_the_others_go_on() {
+    let mut nodes = line(&[500; 4]);
+    nodes[2].drift_ppm = 50.0;
+    let mut bench = Bench::new(segment(&nodes));
+    let (clocks, _) = bench.aligned();
+    let now = bench.link.port_mut().time();
+    let device = bench.segment().device_mut(DeviceId(2)).unwrap();
+    device.power_on(now);
+    assert!(bench.apart() > 1_000_000, "it has begun anew");
+    bench.ask(|registers, devices| {
+        let station = devices[2].station.0;
+        let whose = crate::main_device::exchange::Whose::At(Position(2));
+        let register = crate::wire::register::STATION_ADDRESS;
+        registers.put_u16(whose, register, station).unwrap();
+        clocks.set_again(registers, Position(2)).unwrap();
+    });
+    let worst = bench.cycle(&clocks);
+    assert!(worst < 1_000, "{worst} ns apart");
+}
+
+/// Notes when it pulses.
+#[derive(Default)]
+struct Pulses(Vec<(Time, u64)>);
+
+impl crate::sim::Application for Pulses {
+    fn change(
+        &mut self,
+        _: crate::sim::Change,
+        _: &mut dyn crate::sim::Pdi,
+    ) -> crate::sim::Decision {
+        crate::sim::Decision::Accept
+    }
+
+    fn sync(&mut self, signal: crate::sim::Signal, pdi: &mut dyn crate::sim::Pdi) {
+        if signal == crate::sim::Signal::Sync0 {
+            self.0.push((pdi.now(), pdi.system_time()));
+        }
+    }
+}
+
+#[test]
+fn all_pulse_at_once_a_whole_cycle_ahead_and_by_their_shift() {
+    let mut pulsing = Segment::new(3);
+    let mut end = End::Main(Side::Primary);
+    for (at, drift_ppm) in [(0, 60.0), (1, -40.0), (2, 5.0_f64)] {
+        let model = Model {
+            hardware: Hardware::et1100(),
+            sii: sii(Hardware::et1100()),
+            application: Box::new(Pulses::default()),
+        };
+        let settings = crate::sim::Settings {
+            drift_ppm,
+            clock_start: at,
+            ..crate::sim::Settings::default()
+        };
+        let id = pulsing.add(model, settings).unwrap();
+        let cable = Cable::default();
+        pulsing.connect(end, End::Device(id, 0), cable).unwrap();
+        end = End::Device(id, 1);
+    }
+    let mut bench = Bench::new(pulsing);
+    let (clocks, _) = bench.aligned();
+    let (cycle, shift) = (500_000, 100_000);
+    let wanted = [
+        (Position(0), Sync::sync0(cycle, 0)),
+        (Position(1), Sync::sync0(cycle, 0)),
+        (Position(2), Sync::sync0(cycle, shift)),
+    ];
+    let lead = Duration::from_millis(10);
+    let start = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    let start = start.unwrap();
+    assert_eq!(start % u64::from(cycle), 0);
+    bench.cycle(&clocks);
+    let all: Vec<Vec<(Time, u64)>> = (0..3)
+        .map(|id| {
+            let device = bench.segment().device_mut(DeviceId(id)).unwrap();
+            let any: &mut dyn std::any::Any = device.application_mut();
+            any.downcast_mut::<Pulses>().unwrap().0.clone()
+        })
+        .collect();
+    assert!(all.iter().all(|it| it.len() > 1_900), "{}", all[0].len());
+    assert!(all[0][0].1.abs_diff(start) < 10, "{start}: {:?}", all[0][0]);
+    for ((one, two), three) in all[0].iter().zip(&all[1]).zip(&all[2]) {
+        assert!(one.0.0.abs_diff(two.0.0) < 1_000, "{one:?} {two:?}");
+        let later = three.0.0.abs_diff(one.0.0 + shift as u64);
+        assert!(later < 1_000, "{one:?} {three:?}");
+    }
+}
+
+#[test]
+fn a_start_that_would_be_past_is_put_further_ahead() {
+    let mut bench = Bench::new(segment(&line(&[500; 20])));
+    let (clocks, _) = bench.aligned();
+    let wanted: Vec<_> = (0..21)
+        .map(|it| (Position(it), Sync::sync0(1_000, 0)))
+        .collect();
+    // To tell 21 of them takes longer.
+    let lead = Duration::from_micros(2_000);
+    let start = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    let now = bench.link.port_mut().time();
+    let first = bench.segment().device(DeviceId(0)).unwrap();
+    assert!(first.system_time(now) < start.unwrap());
+    let lead = Duration::from_nanos(1);
+    let error = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap_err());
+    assert!(error.to_string().contains("give them longer"), "{error}");
+}
+
+#[test]
+fn modes_of_the_sii_become_pulses() {
+    let mode = |factor0, factor1, activate| crate::wire::sii::ClockMode {
+        factor0,
+        factor1,
+        activate,
+        shift1_ns: 50,
+        ..Default::default()
+    };
+    let of = |it| Sync::of_mode(&it, 1_000);
+    assert_eq!(of(mode(0, 0, 0)), None);
+    assert_eq!(of(mode(0, 0, 0x0300)), Some(Sync::sync0(1_000, 0)));
+    assert_eq!(of(mode(-4, 0, 0x0300)).unwrap().cycle0_ns, 250);
+    assert_eq!(of(mode(2, 0, 0x0300)).unwrap().cycle0_ns, 2_000);
+    assert_eq!(of(mode(1, 1, 0x0700)).unwrap().sync1_ns, Some(50));
+    assert_eq!(of(mode(1, 3, 0x0700)).unwrap().sync1_ns, Some(2_050));
+}
+
+/// Random trees: each behind a random one before it, at its next free port.
+fn trees(clocks_of_all: bool) -> impl Strategy<Value = Vec<Node>> {
+    let node = (any::<u16>(), 50_u64..4_000, -100.0..100.0_f64, 0..4_u8);
+    prop::collection::vec(node, 1..40).prop_map(move |all| {
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut free = Vec::new();
+        for (at, (pick, delay_ns, drift_ppm, clock)) in all.into_iter().enumerate() {
+            let parent = (!free.is_empty()).then(|| free.remove(usize::from(pick) % free.len()));
+            free.extend([3, 1, 2].map(|port| (at, port)));
+            nodes.push(Node {
+                parent,
+                delay_ns,
+                jitter_ns: 0,
+                drift_ppm,
+                clock: clocks_of_all || clock > 0,
+            });
+        }
+        nodes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Receive times are whole nanoseconds, and what is cut off adds up over forty devices.
+    /// The computed delay of whoever is said to be measured is the true one, whatever the tree, the
+    /// cables and the quartzes.
+    #[test]
+    fn delays_of_any_tree_are_true(nodes in trees(true)) {
+        let mut bench = Bench::new(segment(&nodes));
+        let clocks = bench.measured();
+        prop_assert!(clocks.devices().iter().all(|it| it.measured));
+        let reference = nodes.iter().find(|it| it.clock);
+        let worst = bench.worst_delay(&clocks, reference.map_or(0.0, |it| it.drift_ppm));
+        prop_assert!(worst <= 10.0, "{worst} ns");
+    }
+
+    /// Also where some have no clock: what cannot be measured is said to be estimated.
+    #[test]
+    fn what_is_called_measured_is_true_also_among_those_without_a_clock(nodes in trees(false)) {
+        let mut bench = Bench::new(segment(&nodes));
+        let clocks = bench.measured();
+        let reference = nodes.iter().find(|it| it.clock);
+        let worst = bench.worst_delay(&clocks, reference.map_or(0.0, |it| it.drift_ppm));
+        prop_assert!(worst <= 10.0, "{worst} ns");
+    }
+
+    #[test]
+    fn clocks_of_any_tree_stay_together(nodes in trees(true)) {
+        let mut bench = Bench::new(segment(&nodes));
+        let (clocks, aligned) = bench.aligned();
+        prop_assert!(aligned.worst_ns <= Bounds::default().good_ns);
+        let worst = bench.cycle(&clocks);
+        prop_assert!(worst < 1_000, "{worst} ns apart");
+    }
+}
