@@ -7,3 +7,6 @@
 pub mod board;
 pub mod cyclic;
 pub mod timing;
+//! - [`health`]: what the loop tells of each cycle, for any number of threads.
+
+pub mod health;
