@@ -2,11 +2,10 @@
 //!
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`cyclic`]: the loop itself.
+//! - [`health`]: what the loop tells of each cycle, for any number of threads.
 //! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
 
 pub mod board;
 pub mod cyclic;
-pub mod timing;
-//! - [`health`]: what the loop tells of each cycle, for any number of threads.
-
 pub mod health;
+pub mod timing;
