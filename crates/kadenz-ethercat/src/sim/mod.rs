@@ -7,13 +7,15 @@
 //! - [`Hardware`] says what kind of controller it has.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
 //! - [`fault`] is what goes wrong, by a plan or by command.
-//! - [`serve`] puts a segment behind a port in real time.
+//! - [`serve`] puts a segment behind a port in real time; `beside` puts any MainDevice in front of it.
 //! - [`Time`] is the segment's own clock; the caller says what time it is.
 //!
 //! All of it is sans-IO and deterministic: the same frames at the same times with the same seeds give
 //! the same answers.
 
 mod application;
+#[cfg(target_os = "linux")]
+pub mod beside;
 pub mod coe;
 mod controller;
 pub mod fault;

@@ -1,0 +1,85 @@
+//! Somebody's work beside a segment: both in a network of their own, which nothing else is in.
+//!
+//! So a MainDevice that knows only network interfaces meets a segment without any change of the machine's
+//! own network, and whatever ends this process leaves nothing behind.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kadenz_rt::net::cable::{Cable, CableError};
+use kadenz_rt::net::namespace::{Namespace, NamespaceError};
+use kadenz_rt::net::packet::PacketError;
+
+use super::Segment;
+use super::serve::{Pace, Server};
+use crate::port::{InterfacePort, Waiting};
+
+/// Why there is no segment to be beside of.
+#[derive(Debug, thiserror::Error)]
+pub enum BesideError {
+    /// No network of its own.
+    #[error(transparent)]
+    Network(#[from] NamespaceError),
+    /// No cable in it.
+    #[error(transparent)]
+    Cable(#[from] CableError),
+    /// No raw frames.
+    #[error(transparent)]
+    Port(#[from] PacketError),
+}
+
+impl BesideError {
+    /// Whether rights are missing: then a test may be skipped.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Network(error) if error.is_refusal())
+    }
+}
+
+/// Does `work` on a thread whose network holds one cable: the segment answers at its far end, and the near
+/// one is the interface `near`. Programs that `work` starts are in that network too. Needs root.
+///
+/// ```no_run
+/// use kadenz_ethercat::sim::{beside::beside, humanoid::humanoid};
+///
+/// let segment = humanoid(59).build()?;
+/// let seen = beside(segment, "ec0", || {
+///     std::process::Command::new("my-master").arg("ec0").status()
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Without rights, or where the kernel has no network namespaces or no veth.
+///
+/// # Panics
+/// When `work` does.
+pub fn beside<R: Send>(
+    segment: Segment,
+    near: &str,
+    work: impl FnOnce() -> R + Send,
+) -> Result<R, BesideError> {
+    Namespace::create()?.run(|| {
+        let _cable = Cable::create(near, "far")?;
+        let port = InterfacePort::open("far", Waiting::Blocking)?;
+        Ok(while_served(Server::new(port, segment, Pace::AtOnce), work))
+    })?
+}
+
+fn while_served<R>(mut server: Server<InterfacePort>, work: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Where the cable is pulled there is nothing to wait for, which the work then finds out.
+            while !done.load(Ordering::Relaxed) {
+                if server.step().is_err() {
+                    return;
+                }
+            }
+        });
+        // A panic must end the other thread too, or nobody would hear of it.
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        done.store(true, Ordering::Relaxed);
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
