@@ -2,6 +2,7 @@
 
 mod cross;
 mod failing;
+mod peers;
 mod plan;
 mod steps;
 mod tally;

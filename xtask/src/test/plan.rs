@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::steps;
 use super::tally::Tally;
+use super::{peers, steps};
 use crate::repository::Repository;
 
 /// One step: a test runner with what it needs.
@@ -62,6 +62,11 @@ pub const STEPS: &[Step] = &[
         name: "features",
         about: "what plain Kadenz leaves out: shared memory, Zenoh, DDS, ROS 2's SQLite bags",
         run: steps::features,
+    },
+    Step {
+        name: "peers",
+        about: "ethercrab's own tests on our virtual segment",
+        run: peers::ethercrab,
     },
     Step {
         name: "loom",

@@ -221,7 +221,7 @@ fn crates_that_say(repository: &Repository, words: &str) -> Result<Vec<Crate>> {
 }
 
 /// Runs a test runner, shows what it says and counts it.
-fn watch(command: &mut Command, tally: &mut Tally) -> Result<bool> {
+pub(super) fn watch(command: &mut Command, tally: &mut Tally) -> Result<bool> {
     let mut screen = Screen::default();
     let status = process::tee(command, |stream, line| {
         tally.read(line);
