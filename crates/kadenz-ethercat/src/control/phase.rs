@@ -1,0 +1,250 @@
+//! The loop on the segment's time: beats that stay where they should be in the reference clock's cycle.
+//!
+//! The quartz of this computer and that of the reference clock differ by some parts per million; a loop by
+//! its own clock would pass through all of the segment's cycle in a minute, and now and then its frames
+//! would come at the moment when devices pulse. [`Regulator`] looks each cycle at when, in system time, a
+//! beat was, and says by how much the next is to come earlier or later; [`Follow`] makes a
+//! [`Phase`](super::cyclic::Phase) of a loop of it.
+//!
+//! The regulator is proportional and integral: with `e` the offset of a beat in ns and `I` the drift in ns
+//! a cycle,
+//!
+//! ```text
+//! I += integral * e        correction = -(proportional * e + I)
+//! ```
+//!
+//! Beats go on by what was corrected, so the offset follows `e'' + proportional * e' + integral * e = 0` in
+//! cycles: without overshoot but for the start where `integral = proportional² / 4`.
+//!
+//! ```
+//! use kadenz_ethercat::control::phase::{Observation, Regulator, Settings};
+//! use kadenz_rt::clock::MonotonicTime;
+//!
+//! let mut regulator = Regulator::new(Settings::every(1_000_000));
+//! // The reference's clock is fast by 50 ppm, and ahead by 0.2 ms.
+//! let mut beat = 0_i64;
+//! for _ in 0..1_000 {
+//!     let system = 1.000_05 * beat as f64 + 200_000.0;
+//!     let at = MonotonicTime::from_ns(beat as u64);
+//!     let step = regulator.observe(Observation { intended: at, sent: at, system_time_ns: system as u64 });
+//!     beat += 1_000_000 + step.correction_ns;
+//! }
+//! let step = regulator.last();
+//! assert!(step.locked && step.offset_ns.abs() < 10);
+//! assert!((step.drift_ppb - 50_000).abs() < 100);
+//! ```
+
+mod follow;
+
+#[cfg(test)]
+mod tests;
+
+use kadenz_rt::clock::MonotonicTime;
+
+pub use crate::main_device::clocks::Width;
+pub use follow::Follow;
+
+/// How beats are held. Times in ns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// From one beat to the next.
+    pub interval_ns: u64,
+    /// Where in a cycle of system time beats are to be: 0 for whole cycles, where SYNC0 without a shift
+    /// is. Frames take their time: outputs should be there before devices pulse.
+    pub target_ns: u64,
+    /// Part of the offset that the next beat takes away.
+    pub proportional: f64,
+    /// Part of the offset that goes to the drift.
+    pub integral: f64,
+    /// A beat is corrected by no more than that.
+    pub most_ns: f64,
+    /// The two clocks are taken to differ by no more than that, in parts per million.
+    pub most_drift_ppm: f64,
+    /// Beats within that are locked, when 50 in a row were.
+    pub lock_ns: i64,
+    /// Once locked, a beat that is further off than that is taken for a wrong time, unless 5 in a row are.
+    pub outlier_ns: i64,
+    /// How long system times are.
+    pub width: Width,
+}
+
+/// Beats within [`Settings::lock_ns`] until the loop is called locked.
+const LOCKED_AFTER: u32 = 50;
+/// Wrong times in a row until they are believed.
+const MOST_OUTLIERS: u32 = 5;
+
+impl Settings {
+    /// For beats every so many ns, with whole cycles of system time: a time constant of 40 cycles, at most
+    /// a hundredth of a cycle a beat, locked within a hundredth.
+    #[must_use]
+    pub fn every(interval_ns: u64) -> Self {
+        let interval_ns = interval_ns.max(1);
+        Self {
+            interval_ns,
+            target_ns: 0,
+            proportional: 0.05,
+            integral: 0.05 * 0.05 / 4.0,
+            most_ns: interval_ns as f64 / 100.0,
+            most_drift_ppm: 500.0,
+            lock_ns: (interval_ns / 100).cast_signed(),
+            outlier_ns: (interval_ns / 10).cast_signed(),
+            width: Width::Bits64,
+        }
+    }
+}
+
+/// What was seen of a beat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Observation {
+    /// When it should have been, by this computer's clock.
+    pub intended: MonotonicTime,
+    /// When its frame was handed to the wire, by this computer's clock: how late the beat was served does
+    /// not count as an offset of the beat itself.
+    pub sent: MonotonicTime,
+    /// What the reference's clock showed when the frame was there.
+    pub system_time_ns: u64,
+}
+
+/// What became of a beat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Step {
+    /// How much later than its place in the segment's cycle the beat last seen was, in ns.
+    pub offset_ns: i64,
+    /// How much faster than this computer's clock the reference runs, as the regulator has it, in parts
+    /// per billion.
+    pub drift_ppb: i64,
+    /// By how much all beats to come are to be later, in ns.
+    pub correction_ns: i64,
+    /// Beats are where they should be.
+    pub locked: bool,
+    /// Whether this step saw a time that it believed. Else it goes on by the drift alone.
+    pub seen: bool,
+}
+
+/// Holds beats at their place in the cycle of another clock. Pure: it knows no clock. Neither allocates,
+/// locks nor waits.
+#[derive(Debug, Clone)]
+pub struct Regulator {
+    settings: Settings,
+    /// Drift in ns a cycle.
+    drift: f64,
+    /// What rounding has left over, in ns.
+    rest: f64,
+    /// Beats in a row within the bound.
+    within: u32,
+    outliers: u32,
+    /// The last time that was believed: when by this computer's clock, and all 64 bits of it.
+    known: Option<(MonotonicTime, u64)>,
+    last: Step,
+}
+
+impl Regulator {
+    /// One that has seen nothing yet.
+    #[must_use]
+    pub const fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            drift: 0.0,
+            rest: 0.0,
+            within: 0,
+            outliers: 0,
+            known: None,
+            last: Step {
+                offset_ns: 0,
+                drift_ppb: 0,
+                correction_ns: 0,
+                locked: false,
+                seen: false,
+            },
+        }
+    }
+
+    /// What it was told.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The last step.
+    #[must_use]
+    pub const fn last(&self) -> Step {
+        self.last
+    }
+
+    /// A beat was seen. Once a cycle, or [`missed`](Self::missed).
+    pub fn observe(&mut self, observation: Observation) -> Step {
+        let system = self.extend(&observation);
+        let late = observation.sent.since(observation.intended);
+        let offset = self.offset(system.wrapping_sub(late as u64));
+        let wild = self.last.locked && offset.abs() > self.settings.outlier_ns;
+        if wild && self.outliers < MOST_OUTLIERS {
+            self.outliers += 1;
+            return self.missed();
+        }
+        self.outliers = 0;
+        self.known = Some((observation.sent, system));
+        self.last.offset_ns = offset;
+        self.last.seen = true;
+        let wanted = self.settings.proportional * offset as f64 + self.drift;
+        let bounded = wanted.clamp(-self.settings.most_ns, self.settings.most_ns);
+        // What cannot be corrected at once says nothing of the drift.
+        if wanted.abs() <= self.settings.most_ns {
+            let most = self.settings.most_drift_ppm * 1e-6 * self.settings.interval_ns as f64;
+            let drift = self.drift + self.settings.integral * offset as f64;
+            self.drift = drift.clamp(-most, most);
+        }
+        self.within = match offset.abs() <= self.settings.lock_ns {
+            true => self.within.saturating_add(1),
+            false => 0,
+        };
+        self.last.locked = self.within >= LOCKED_AFTER;
+        self.step(-bounded)
+    }
+
+    /// A beat was not seen: its frame got lost, or nobody told the time. The drift goes on.
+    pub fn missed(&mut self) -> Step {
+        self.last.seen = false;
+        self.step(-self.drift)
+    }
+
+    /// Forgets the offset, and keeps the drift: clocks were set anew.
+    pub const fn restart(&mut self) {
+        self.within = 0;
+        self.outliers = 0;
+        self.known = None;
+        self.last.locked = false;
+    }
+
+    fn step(&mut self, correction: f64) -> Step {
+        let exact = correction + self.rest;
+        let whole = exact.round();
+        self.rest = exact - whole;
+        self.last.correction_ns = whole as i64;
+        let ppb = self.drift * 1e9 / self.settings.interval_ns as f64;
+        self.last.drift_ppb = ppb.round() as i64;
+        self.last
+    }
+
+    /// All 64 bits of a time of 32, by what it should be about.
+    fn extend(&self, observation: &Observation) -> u64 {
+        let told = observation.system_time_ns;
+        let (Width::Bits32, Some((sent, system))) = (self.settings.width, self.known) else {
+            return told;
+        };
+        let about = system.wrapping_add(observation.sent.since(sent) as u64);
+        let ahead = (told as u32).wrapping_sub(about as u32).cast_signed();
+        about.wrapping_add_signed(ahead.into())
+    }
+
+    /// How much later than the nearest place where a beat should be.
+    fn offset(&self, system: u64) -> i64 {
+        let interval = self.settings.interval_ns.max(1);
+        let target = self.settings.target_ns % interval;
+        let later = (system % interval + interval - target) % interval;
+        if later > interval / 2 {
+            -((interval - later).cast_signed())
+        } else {
+            later.cast_signed()
+        }
+    }
+}
