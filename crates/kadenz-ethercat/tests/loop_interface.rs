@@ -94,7 +94,7 @@ fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -
     };
     let mut time = RealTime::open(settings.spin).unwrap();
     let mut observer = (&timing, bulletin, |report: &CycleReport<'_>| {
-        seen.note(report)
+        seen.note(report);
     });
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
