@@ -1,5 +1,6 @@
 //! `kadenz ethercat`, a file a command.
 
+mod dc;
 mod device;
 mod operate;
 mod pdo;
@@ -28,6 +29,7 @@ pub(crate) enum Ethercat {
     #[command(subcommand)]
     Sdo(sdo::Sdo),
     Pdo(pdo::Options),
+    Dc(dc::Options),
     Sii(sii::Options),
 }
 
@@ -38,6 +40,7 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
         Ethercat::State(options) => state::run(options),
         Ethercat::Sdo(sdo) => sdo::run(sdo),
         Ethercat::Pdo(options) => pdo::run(options),
+        Ethercat::Dc(options) => dc::run(options),
         Ethercat::Sii(options) => sii::run(options),
     }
 }

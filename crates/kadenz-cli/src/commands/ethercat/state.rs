@@ -3,7 +3,8 @@
 use clap::{Args, ValueEnum};
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::main_device::survey::Surveyed;
-use kadenz_ethercat::wire::State;
+use kadenz_ethercat::wire::register::AL_STATUS_CODE;
+use kadenz_ethercat::wire::{AlStatusCode, State};
 use serde::Serialize;
 
 use super::device::{ToldDevice, Which, called};
@@ -87,17 +88,21 @@ struct ToldState {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut segment = Segment::open(&options.segment)?;
-    let refused = match options.state {
-        None => None,
+    let (refused, met, chosen) = match options.state {
+        None => {
+            let met = segment.survey()?;
+            let chosen = options.device.among(&met)?;
+            (None, met, chosen)
+        }
         Some(wanted) => {
             segment.ensure_alone()?;
             let mut met = segment.adopt()?;
             let chosen = options.device.among(&met)?;
-            bring(&mut segment, &mut met, &chosen, wanted, options.duration).err()
+            let refused = bring(&mut segment, &mut met, &chosen, wanted, options.duration).err();
+            look_again(&mut segment, &mut met, &chosen)?;
+            (refused, met, chosen)
         }
     };
-    let met = segment.survey()?;
-    let chosen = options.device.among(&met)?;
     let shown: Vec<&Surveyed> = chosen.iter().map(|place| &met[*place]).collect();
     if options.json {
         output::json(&Told {
@@ -180,6 +185,22 @@ fn keep_in_op(
         operate::cycle_once(segment, &mut cycle);
     }
     Ok(())
+}
+
+/// Where they are now. Before a watchdog that nobody feeds any more bites: nothing else is asked.
+fn look_again(
+    segment: &mut Segment,
+    met: &mut [Surveyed],
+    chosen: &[usize],
+) -> anyhow::Result<()> {
+    segment.ask(|registers| {
+        for place in chosen {
+            let whose = met[*place].device.whose();
+            met[*place].status = states::read(registers, whose)?;
+            met[*place].code = AlStatusCode(registers.get_u16(whose, AL_STATUS_CODE)?);
+        }
+        Ok(())
+    })
 }
 
 impl ToldState {

@@ -1,0 +1,217 @@
+//! `kadenz ethercat dc`.
+
+use clap::Args;
+use kadenz_ethercat::main_device::clocks::{
+    self, Alignment, Bounds, Clocks, DeviceClock, Epoch, Settings, Width, since_2000,
+};
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Registers, Whose};
+use kadenz_ethercat::wire::Position;
+use kadenz_ethercat::wire::register::DC_OFFSET;
+use kadenz_rt::clock::WallTime;
+use serde::Serialize;
+
+use super::device::{ToldDevice, called};
+use super::segment::{Segment, SegmentOptions};
+use crate::commands::msg::table::table;
+use crate::output::{self, Outcome};
+
+/// How far is each device, and what does its clock say?
+///
+/// Measures what a frame takes from the reference clock to every device and how fast each clock runs, and
+/// reads how far each says that it is off. That changes nothing but what is latched for it.
+///
+/// With `--align`, delays and offsets are written, and the reference's time is let pass by all until every
+/// clock follows it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat dc --interface eth1                    delays, and how the clocks stand
+  kadenz ethercat dc --interface eth1 --align            bring them together
+  kadenz ethercat dc --sim 59 --align --json | jq '.devices[].difference_ns'")]
+pub(crate) struct Options {
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    /// Write delays and offsets, and let all clocks follow the reference
+    #[arg(long)]
+    align: bool,
+
+    /// What time it is to be then
+    #[arg(long, value_name = "EPOCH", default_value = "wall", requires = "align")]
+    time: EpochOption,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EpochOption {
+    /// This computer's wall time, from 2000-01-01 on as EtherCAT counts
+    Wall,
+    /// The reference's own: since it got power
+    Own,
+    /// What it is
+    Kept,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    reference: Option<u16>,
+    alignment: Option<ToldAlignment>,
+    devices: Vec<ToldClock>,
+}
+
+#[derive(Serialize)]
+struct ToldAlignment {
+    frames: u32,
+    worst_ns: u64,
+}
+
+#[derive(Serialize)]
+struct ToldClock {
+    #[serde(flatten)]
+    device: ToldDevice,
+    bits: Option<u8>,
+    parent: Option<u16>,
+    parent_port: Option<u8>,
+    delay_ns: u32,
+    delay_is_measured: bool,
+    rate_ppb: Option<i64>,
+    offset_ns: Option<u64>,
+    difference_ns: Option<i64>,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut segment = Segment::open(&options.segment)?;
+    if options.align {
+        segment.ensure_alone()?;
+    }
+    let met = segment.adopt()?;
+    let devices: Vec<SubDevice> = met.into_iter().map(|it| it.device).collect();
+    let mut told = segment.ask(|registers| look(registers, &devices, options))?;
+    told.segment = segment.name;
+    if options.json {
+        output::json(&told)?;
+    } else {
+        output::say(&words(&told, &devices));
+    }
+    Ok(Outcome::Kept)
+}
+
+fn look(
+    registers: &mut Registers<'_>,
+    devices: &[SubDevice],
+    options: &Options,
+) -> anyhow::Result<Told> {
+    let clocks = clocks::measure(registers, devices, &Settings::default())?;
+    let alignment = match options.align {
+        true => Some(align(registers, &clocks, options.time)?),
+        false => None,
+    };
+    let differences = clocks.differences(registers)?;
+    let mut told = Vec::with_capacity(devices.len());
+    for ((clock, difference_ns), device) in clocks.devices().iter().zip(differences).zip(devices) {
+        told.push(ToldClock {
+            device: ToldDevice::of(device),
+            bits: clock.width.map(bits),
+            parent: clock.parent.map(|(Position(parent), _)| parent),
+            parent_port: clock.parent.map(|(_, port)| port),
+            delay_ns: clock.delay_ns,
+            delay_is_measured: clock.measured,
+            rate_ppb: clock.width.map(|_| clock.rate_ppb),
+            offset_ns: offset(registers, clock)?,
+            difference_ns,
+        });
+    }
+    let reference = clocks.reference();
+    let reference = clocks
+        .devices()
+        .iter()
+        .find(|it| Some(it.station) == reference);
+    Ok(Told {
+        version: 1,
+        segment: String::new(),
+        reference: reference.map(|it| it.position.0),
+        alignment: alignment.map(|it| ToldAlignment {
+            frames: it.frames,
+            worst_ns: it.worst_ns,
+        }),
+        devices: told,
+    })
+}
+
+fn align(
+    registers: &mut Registers<'_>,
+    clocks: &Clocks,
+    epoch: EpochOption,
+) -> anyhow::Result<Alignment> {
+    let epoch = match epoch {
+        EpochOption::Wall => Epoch::Now(since_2000(WallTime::now())),
+        EpochOption::Own => Epoch::Own,
+        EpochOption::Kept => Epoch::Kept,
+    };
+    clocks.set(registers, epoch)?;
+    Ok(clocks.align(registers, &Bounds::default(), &mut |_| {})?)
+}
+
+const fn bits(width: Width) -> u8 {
+    match width {
+        Width::Bits32 => 32,
+        Width::Bits64 => 64,
+    }
+}
+
+fn offset(registers: &mut Registers<'_>, clock: &DeviceClock) -> anyhow::Result<Option<u64>> {
+    let whose = Whose::Of(clock.station);
+    Ok(match clock.width {
+        None => None,
+        Some(Width::Bits32) => Some(registers.get_u32(whose, DC_OFFSET)?.into()),
+        Some(Width::Bits64) => Some(u64::from_le_bytes(registers.get(whose, DC_OFFSET)?)),
+    })
+}
+
+fn words(told: &Told, devices: &[SubDevice]) -> String {
+    let rows = told.devices.iter().zip(devices).map(|(it, device)| {
+        let or_not = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
+        let about = if it.delay_is_measured { "" } else { "~" };
+        let parent = it.parent.zip(it.parent_port);
+        vec![
+            device.position.0.to_string(),
+            called(device),
+            or_not(it.bits.map(|it| format!("{it} bits"))),
+            or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
+            format!("{about}{}", it.delay_ns),
+            or_not(it.rate_ppb.map(|it| format!("{:+.3}", it as f64 / 1e3))),
+            or_not(it.difference_ns.map(|it| it.to_string())),
+            or_not(it.offset_ns.map(|it| it.to_string())),
+        ]
+    });
+    let head = [
+        "pos",
+        "device",
+        "clock",
+        "behind",
+        "delay ns",
+        "rate ppm",
+        "off by ns",
+        "offset ns",
+    ];
+    let reference = told.reference.map_or_else(
+        || "no device has a clock".to_owned(),
+        |it| format!("the reference clock is that of device {it}"),
+    );
+    let aligned = told.alignment.as_ref().map_or_else(String::new, |it| {
+        format!(
+            "; after {} frames no clock says that it is off by more than {} ns",
+            it.frames, it.worst_ns
+        )
+    });
+    format!(
+        "{}\n\n{reference}{aligned}",
+        table(&head, 4, rows.collect())
+    )
+}

@@ -1,0 +1,427 @@
+//! `kadenz ethercat` on a virtual segment in its own process, which needs no rights, as a user types it.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+
+use serde_json::Value;
+
+/// What a command says that ends well, as JSON that its schema describes.
+fn told(definition: &str, arguments: &[&str]) -> Value {
+    let said = run(&[&["ethercat"], arguments, &["--json"]].concat());
+    assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
+    let json = said.json();
+    assert_described("ethercat", definition, &json);
+    json
+}
+
+/// What a command says to people.
+fn words(arguments: &[&str]) -> Said {
+    run(&[&["ethercat"], arguments].concat())
+}
+
+#[test]
+fn a_scan_tells_who_is_there_and_what_is_plugged_into_what() {
+    let json = told("scan", &["scan", "--sim", "59"]);
+    assert_eq!(json["segment"], "sim:59");
+    let devices = json["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 59);
+    let (coupler, knee) = (&devices[0], &devices[8]);
+    assert_eq!(coupler["name"], "EK1100");
+    assert_eq!(coupler["vendor"], 2);
+    assert_eq!(
+        coupler["ports"],
+        serde_json::json!(["open", "open", "open", "unplugged"])
+    );
+    assert_eq!(knee["description"], "left knee");
+    assert_eq!(
+        (&knee["output_bytes"], &knee["input_bytes"]),
+        (&8.into(), &12.into())
+    );
+    assert!(
+        devices
+            .iter()
+            .all(|it| it["state"] == "INIT" && it["station"] == 0)
+    );
+
+    let said = words(&["scan", "--sim", "59"]);
+    let row = said
+        .out
+        .lines()
+        .find(|it| it.contains("left knee"))
+        .unwrap();
+    assert!(
+        row.contains("0x4b41445a:0x04020001:0x00000001") && row.contains("01--"),
+        "{row}"
+    );
+    assert!(
+        said.out.contains("59 devices, 402 bytes of outputs"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_state_is_shown_reached_and_refused_with_the_reason() {
+    let json = told("state", &["state", "--sim", "12"]);
+    assert!(json["wanted"].is_null());
+    for (wanted, device, count) in [
+        ("PREOP", "all", 12),
+        ("safeop", "left knee", 1),
+        ("OP", "all", 12),
+        ("INIT", "3", 1),
+    ] {
+        let json = told(
+            "state",
+            &["state", wanted, "--sim", "12", "--device", device],
+        );
+        let devices = json["devices"].as_array().unwrap();
+        assert_eq!(devices.len(), count, "{wanted}");
+        let wanted = wanted.to_uppercase();
+        assert!(
+            devices.iter().all(|it| it["state"] == wanted.as_str()),
+            "{json}"
+        );
+    }
+    // 5 s of virtual time with a cycle each millisecond; nobody falls back.
+    let json = told("state", &["state", "OP", "--sim", "12", "--for", "5s"]);
+    let states = json["devices"].as_array().unwrap().iter();
+    assert!(
+        states
+            .clone()
+            .all(|it| it["state"] == "OP" && it["error"] == false)
+    );
+}
+
+#[test]
+fn a_device_that_fails_is_told_with_its_status_code() {
+    let folder = folder();
+    let file = folder.path().join("failing.toml");
+    // It leaves OP by the watchdog when its cable is cut for long enough.
+    std::fs::write(
+        &file,
+        r#"
+        [[device]]
+        name = "coupler"
+        model = "ek1100"
+        [[device]]
+        name = "joint"
+        model = "drive"
+        [[fault]]
+        what = "flap"
+        device = "joint"
+        at_ms = 900
+        value = 400
+        "#,
+    )
+    .unwrap();
+    let said = run(&[
+        "ethercat",
+        "state",
+        "OP",
+        "--for",
+        "3s",
+        "--json",
+        "--sim",
+        text(&file),
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_described("ethercat", "state", &json);
+    let joint = &json["devices"][1];
+    assert_eq!(
+        (&joint["state"], &joint["error"]),
+        (&"SAFEOP".into(), &true.into())
+    );
+    assert_eq!(joint["al_status_code"], 0x1B);
+    assert!(
+        joint["reason"].as_str().unwrap().contains("watchdog"),
+        "{joint}"
+    );
+}
+
+#[test]
+fn objects_are_read_by_position_and_name_with_the_type_that_the_device_tells() {
+    let json = told("sdo", &["sdo", "read", "8", "0x1018:1", "--sim", "59"]);
+    assert_eq!(
+        (&json["value"], &json["type"]),
+        (&0x4B41_445A_u32.into(), &"u32".into())
+    );
+    assert_eq!(json["name"], "Vendor ID");
+    let named = told(
+        "sdo",
+        &["sdo", "read", "left knee", "0x1008", "--sim", "59"],
+    );
+    assert_eq!(
+        (&named["value"], &named["type"]),
+        (&"KZ-Drive".into(), &"text".into())
+    );
+    let forced = told(
+        "sdo",
+        &[
+            "sdo", "read", "8", "0x1018:1", "--type", "bytes", "--sim", "59",
+        ],
+    );
+    assert_eq!(forced["value"], "5a 44 41 4b");
+    let whole = told(
+        "sdo",
+        &["sdo", "read", "8", "0x1018:1", "--complete", "--sim", "59"],
+    );
+    assert_eq!(whole["bytes"].as_str().unwrap().split(' ').count(), 16);
+
+    let said = words(&["sdo", "read", "8", "0x6041", "--sim", "59"]);
+    assert_eq!(said.code, 0);
+    assert!(
+        said.out.starts_with("0x6041:00 Statusword = "),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.err.contains("was in INIT, and is in PREOP now"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn objects_are_written_and_refusals_are_in_words() {
+    let json = told(
+        "sdo",
+        &["sdo", "write", "8", "0x6065", "0x20000", "--sim", "59"],
+    );
+    assert_eq!(json["bytes"], "00 00 02 00");
+    let json = told("sdo", &["sdo", "write", "8", "0x60B2", "-5", "--sim", "59"]);
+    assert_eq!(
+        (&json["value"], &json["type"]),
+        (&(-5).into(), &"i16".into())
+    );
+    for (arguments, word) in [
+        (&["write", "8", "0x6041", "1"][..], "read only"),
+        (&["write", "8", "0x6060", "300"][..], "-128 to 127"),
+        (&["write", "8", "0x6060", "x", "--type", "i8"][..], "digits"),
+        (&["write", "8", "0x5FFF", "1"][..], "--type"),
+        (
+            &["write", "8", "0x5FFF", "1", "--type", "u8"][..],
+            "does not exist",
+        ),
+        (&["read", "8", "0x1018:9"][..], "sub-index does not exist"),
+        (&["read", "0", "0x1018"][..], "no CoE"),
+        (&["read", "59", "0x1018"][..], "the last of 59 is at 58"),
+        (&["read", "nobody", "0x1018"][..], "scan"),
+        (
+            &["read", "KZ-Drive", "0x1018"][..],
+            "by its position: 4 (waist yaw), 5 (left hip yaw)",
+        ),
+        (&["info", "8", "0x5FFF"][..], "does not exist"),
+    ] {
+        let said = run(&[&["ethercat", "sdo"], arguments, &["--sim", "59"]].concat());
+        assert_eq!(said.code, 2, "{arguments:?}");
+        assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
+        assert!(said.out.is_empty());
+    }
+}
+
+#[test]
+fn the_object_dictionary_is_listed_with_values() {
+    let json = told("sdo-list", &["sdo", "list", "left knee", "--sim", "59"]);
+    let objects = json["objects"].as_array().unwrap();
+    let of = |index: u32| objects.iter().find(|it| it["index"] == index).unwrap();
+    assert_eq!(of(0x1018)["entries"].as_array().unwrap().len(), 5);
+    let word = &of(0x6040)["entries"][0];
+    assert_eq!(
+        (&word["type"], &word["output"]),
+        (&"u16".into(), &true.into())
+    );
+    assert!(word["writable"] == true && word["readable"] == true);
+    let one = told("sdo-list", &["sdo", "info", "8", "0x1018:1", "--sim", "59"]);
+    assert_eq!(one["objects"][0]["entries"].as_array().unwrap().len(), 1);
+    let said = words(&["sdo", "info", "8", "0x6040", "--sim", "59"]);
+    assert!(
+        said.out.contains("0x6040:00  Controlword") && said.out.contains("rwo-"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn process_data_is_where_it_is_said_to_be() {
+    let json = told("pdo", &["pdo", "--sim", "59", "--watch", "3"]);
+    let entries = json["entries"].as_array().unwrap();
+    let cycles = json["cycles"].as_array().unwrap();
+    assert_eq!(cycles.len(), 3);
+    for cycle in cycles {
+        assert_eq!(cycle["working_counter"], cycle["expected_working_counter"]);
+        assert_eq!(cycle["values"].as_array().unwrap().len(), entries.len());
+    }
+    // An IMU counts its samples: were it looked for elsewhere, that would not go up by one.
+    let counter = |cycle: &Value| {
+        let is_it = |it: &Value| it["name"] == "Sample counter" && it["device"]["position"] == 3;
+        let place = entries.iter().position(is_it).unwrap();
+        cycle["values"][place].as_u64().unwrap()
+    };
+    assert_eq!(counter(&cycles[1]), counter(&cycles[0]) + 1);
+    assert_eq!(counter(&cycles[2]), counter(&cycles[0]) + 2);
+
+    let alone = told("pdo", &["pdo", "--sim", "59", "--device", "left knee"]);
+    let names: Vec<_> = alone["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["name"])
+        .collect();
+    assert_eq!(names[0], "Controlword");
+    let said = words(&["pdo", "--sim", "59", "--device", "3", "--watch", "2"]);
+    assert!(
+        said.out.contains("cycle 2: working counter 159 of 159"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn delays_and_clocks_are_those_of_the_segment() {
+    let json = told("dc", &["dc", "--sim", "59", "--align"]);
+    let devices = json["devices"].as_array().unwrap();
+    assert_eq!(json["reference"], 0);
+    assert_eq!(devices[0]["delay_ns"], 0);
+    assert!(
+        json["alignment"]["worst_ns"].as_u64().unwrap() <= 100,
+        "{}",
+        json["alignment"]
+    );
+    // Each hop of the humanoid takes 600 ns.
+    let knee = &devices[8];
+    let before = &devices[knee["parent"].as_u64().unwrap() as usize];
+    let hop = knee["delay_ns"].as_i64().unwrap() - before["delay_ns"].as_i64().unwrap();
+    assert!((hop - 600).abs() <= 20, "{hop}");
+    let looked = told("dc", &["dc", "--sim", "59"]);
+    assert!(looked["alignment"].is_null());
+    let said = words(&["dc", "--sim", "12", "--align"]);
+    assert!(
+        said.out
+            .contains("the reference clock is that of device 0; after"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn the_memory_of_a_device_is_shown_and_saved() {
+    let folder = folder();
+    let file = folder.path().join("knee.bin");
+    let json = told("sii", &["sii", "8", "--sim", "59", "--out", text(&file)]);
+    assert_eq!(json["checksum_holds"], true);
+    let bytes = std::fs::read(&file).unwrap();
+    let shown: Vec<String> = bytes.iter().map(|it| format!("{it:02x}")).collect();
+    assert_eq!(json["bytes"], shown.join(" ").as_str());
+    assert!(
+        json["categories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|it| it["name"] == "SyncManagers")
+    );
+    let said = words(&["sii", "left knee", "--sim", "59", "--hex"]);
+    assert!(said.out.starts_with("0x0000  "), "{}", said.out);
+    assert!(
+        words(&["sii", "0", "--sim", "59"])
+            .out
+            .contains("mailbox: none")
+    );
+}
+
+#[test]
+fn a_printed_segment_is_a_file_that_every_command_takes() {
+    let folder = folder();
+    let file = folder.path().join("robot.toml");
+    let printed = words(&["sim", "--devices", "12", "--print"]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    std::fs::write(&file, &printed.out).unwrap();
+    let of_file = told("scan", &["scan", "--sim", text(&file)]);
+    let of_number = told("scan", &["scan", "--sim", "12"]);
+    assert_eq!(of_file["devices"], of_number["devices"]);
+    let again = words(&["sim", text(&file), "--print"]);
+    assert_eq!(again.out, printed.out);
+}
+
+#[test]
+fn what_cannot_be_is_exit_code_2_with_the_remedy() {
+    let folder = folder();
+    let file = folder.path().join("wrong.toml");
+    std::fs::write(&file, "[[device]]\nname = \"a\"\nmodel = \"el9999\"\n").unwrap();
+    for (arguments, word) in [
+        (&["scan"][..], "--interface"),
+        (&["scan", "--sim", "0"][..], "1 to 200"),
+        (&["scan", "--sim", "201"][..], "1 to 200"),
+        (&["scan", "--sim", "/no/such.toml"][..], "/no/such.toml"),
+        (&["scan", "--sim", text(&file)][..], "wrong.toml:3"),
+        (
+            &["scan", "--sim", "59", "--interface", "eth0"][..],
+            "cannot be used with",
+        ),
+        (&["state", "BOOT", "--sim", "3"][..], "PREOP"),
+        (&["state", "--sim", "3", "--for", "1s"][..], "STATE"),
+        (&["state", "OP", "--sim", "3", "--for", "1"][..], "unit"),
+        (
+            &["state", "--sim", "3", "--device", "7"][..],
+            "the last of 3 is at 2",
+        ),
+        (&["sdo", "read", "1", "6041", "--sim", "3"][..], "0x1018:1"),
+        (
+            &["sdo", "read", "1", "0x6041", "--type", "u7", "--sim", "3"][..],
+            "f64",
+        ),
+        (&["pdo", "--watch", "0", "--sim", "3"][..], "1..=1000000"),
+        (&["sii", "9", "--sim", "3"][..], "the last of 3"),
+        (
+            &["sii", "0", "--sim", "3", "--out", "/no/such/folder/a"][..],
+            "/no/such/folder/a",
+        ),
+        (&["sim"][..], "--interface"),
+        (&["sim", "--devices", "300", "--print"][..], "200"),
+        (&["sim", text(&file), "--print"][..], "el9999"),
+        (&["sim", "--cable", "a0", "--print"][..], "--cable"),
+        (&["dc", "--time", "own", "--sim", "3"][..], "--align"),
+    ] {
+        let said = words(arguments);
+        assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
+        assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
+        assert!(said.out.is_empty(), "{arguments:?}: {}", said.out);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interface_that_is_not_there_is_told_with_those_that_are() {
+    for command in [&["scan"][..], &["sim"], &["dc"], &["state", "OP"]] {
+        let said = words(&[command, &["--interface", "nosuch0"]].concat());
+        assert_eq!(said.code, 2);
+        assert!(
+            said.err.contains("`nosuch0`") && said.err.contains("lo"),
+            "{}",
+            said.err
+        );
+    }
+}
+
+#[test]
+fn every_command_has_examples() {
+    for command in [
+        &["sim"][..],
+        &["scan"],
+        &["state"],
+        &["sdo", "read"],
+        &["sdo", "write"],
+        &["sdo", "list"],
+        &["sdo", "info"],
+        &["pdo"],
+        &["dc"],
+        &["sii"],
+    ] {
+        let said = words(&[command, &["--help"]].concat());
+        assert!(
+            said.code == 0 && said.out.contains("Examples:"),
+            "{command:?}"
+        );
+    }
+}
