@@ -2,12 +2,18 @@
 //!
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`cyclic`]: the loop itself.
+//! - [`ferry`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
+//! - [`notice`]: what happens on the segment, told to any number of subscribers.
 //! - [`phase`]: the loop on the reference clock's time.
+//! - [`steward`]: brings devices to OP and back there while the loop runs.
 //! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
 
 pub mod board;
 pub mod cyclic;
+pub mod ferry;
 pub mod health;
+pub mod notice;
 pub mod phase;
+pub mod steward;
 pub mod timing;

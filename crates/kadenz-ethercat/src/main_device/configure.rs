@@ -113,6 +113,29 @@ pub fn to_safe_op(
     device: &mut SubDevice,
     share: &Share,
 ) -> Result<(), ConfigureError> {
+    let fmmus = mapping(device, share)?;
+    let pieces = device
+        .process_data
+        .outputs
+        .iter()
+        .chain(&device.process_data.inputs);
+    for piece in pieces {
+        set_sync_manager(registers, device, piece.number, piece.manager)?;
+    }
+    for (number, fmmu) in (0_u16..).zip(&fmmus) {
+        let register = FMMU + number * FMMU_SIZE;
+        registers.write(device.whose(), register, &fmmu.to_bytes())?;
+    }
+    device.process_data.fmmus = fmmus;
+    states::reach(registers, device.whose(), State::SafeOp)?;
+    Ok(())
+}
+
+/// What maps a SubDevice's process data to where the layout wants it, in the order of FMMUs.
+///
+/// # Errors
+/// [`ConfigureError::Fmmus`] when it has fewer.
+pub(crate) fn mapping(device: &SubDevice, share: &Share) -> Result<Vec<Fmmu>, ConfigureError> {
     let mut fmmus = Vec::new();
     let mut logical = share.logical_outputs.0;
     for piece in &device.process_data.outputs {
@@ -132,21 +155,7 @@ pub fn to_safe_op(
             has: device.fmmus,
         });
     }
-    let pieces = device
-        .process_data
-        .outputs
-        .iter()
-        .chain(&device.process_data.inputs);
-    for piece in pieces {
-        set_sync_manager(registers, device, piece.number, piece.manager)?;
-    }
-    for (number, fmmu) in (0_u16..).zip(&fmmus) {
-        let register = FMMU + number * FMMU_SIZE;
-        registers.write(device.whose(), register, &fmmu.to_bytes())?;
-    }
-    device.process_data.fmmus = fmmus;
-    states::reach(registers, device.whose(), State::SafeOp)?;
-    Ok(())
+    Ok(fmmus)
 }
 
 fn set_sync_manager(

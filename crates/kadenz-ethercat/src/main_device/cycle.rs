@@ -94,7 +94,8 @@ impl Cycle {
         &mut self.outputs
     }
 
-    /// The inputs that came last, frame by frame: those of a frame that did not come back whole stay.
+    /// The inputs that came last. Those of a frame that did not come back stay as they were, and so do,
+    /// in one whose working counter is too low, those of SubDevices that took no part.
     #[must_use]
     pub fn inputs(&self) -> &[u8] {
         &self.inputs
@@ -111,7 +112,10 @@ impl Cycle {
         for (frame, carrier) in self.carriers.iter_mut().enumerate() {
             if let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) {
                 let outputs = &self.outputs[plan.outputs.clone()];
-                carrier.bytes[slot.range()][..outputs.len()].copy_from_slice(outputs);
+                let data = &mut carrier.bytes[slot.range()];
+                data[..outputs.len()].copy_from_slice(outputs);
+                // Whoever takes no part leaves its inputs as they went out: as they were last.
+                data[outputs.len()..].copy_from_slice(&self.inputs[plan.inputs.clone()]);
                 self.outcome.expected += u32::from(plan.expected);
             }
             self.outcome.sent += 1;
@@ -187,6 +191,9 @@ impl Cycle {
         self.outcome.working_counter += u32::from(got);
         if got == plan.expected {
             self.outcome.whole += 1;
+        }
+        // More than all cannot have taken part: that frame is not to be believed.
+        if (1..=plan.expected).contains(&got) {
             let inputs = slot.range().start + plan.outputs.len()..slot.range().end;
             self.inputs[plan.inputs.clone()].copy_from_slice(&bytes[inputs]);
         }

@@ -202,7 +202,7 @@ pub enum Whose {
 }
 
 impl Whose {
-    fn reading(self, register: u16) -> (Command, Address, u16) {
+    pub(crate) fn reading(self, register: u16) -> (Command, Address, u16) {
         match self {
             Self::At(position) => (Command::Aprd, Address::position(position, register), 1),
             Self::Of(station) => (Command::Fprd, Address::configured(station, register), 1),
@@ -210,7 +210,7 @@ impl Whose {
         }
     }
 
-    fn writing(self, register: u16) -> (Command, Address, u16) {
+    pub(crate) fn writing(self, register: u16) -> (Command, Address, u16) {
         match self {
             Self::At(position) => (Command::Apwr, Address::position(position, register), 1),
             Self::Of(station) => (Command::Fpwr, Address::configured(station, register), 1),

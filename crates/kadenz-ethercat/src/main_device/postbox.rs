@@ -3,7 +3,7 @@
 //! The loop never waits for a lock: a slot that somebody else holds is looked at again in the next cycle.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ impl Postbox {
     }
 
     /// Puts a question in; which slot it has. `None` when all are taken.
-    fn ask(&self, frame: &FrameBuffer, patience: Patience) -> Option<usize> {
+    pub(crate) fn ask(&self, frame: &FrameBuffer, patience: Patience) -> Option<usize> {
         self.slots.iter().position(|slot| {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             let free = matches!(slot.stage, Stage::Free);
@@ -133,29 +133,39 @@ impl Postbox {
     /// Waits for the slot's end; whether there is an answer, which is put into `frame`.
     fn answer(&self, slot: usize, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
         loop {
-            let mut slot = self.slots[slot]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let answered = match slot.stage {
-                Stage::Answered => true,
-                Stage::Lost => false,
-                _ if self.has_ended() => {
-                    slot.stage = Stage::Free;
-                    return Err(ExchangeError::Ended);
-                }
-                _ => {
-                    drop(slot);
-                    std::thread::park_timeout(Duration::from_millis(50));
-                    continue;
-                }
-            };
-            if answered {
-                frame.replace(slot.frame.bytes());
+            // Asked before: an answer that came just before the loop's end counts.
+            let ended = self.has_ended();
+            if let Some(answered) = self.take(slot, frame) {
+                return Ok(answered);
             }
-            slot.stage = Stage::Free;
-            slot.waiting = None;
-            return Ok(answered);
+            if ended {
+                self.lock(slot).stage = Stage::Free;
+                return Err(ExchangeError::Ended);
+            }
+            std::thread::park_timeout(Duration::from_millis(50));
         }
+    }
+
+    /// Takes the slot's answer into `frame`: whether there is one, `None` as long as that is not known.
+    pub(crate) fn take(&self, slot: usize, frame: &mut FrameBuffer) -> Option<bool> {
+        let mut slot = self.lock(slot);
+        let answered = match slot.stage {
+            Stage::Answered => true,
+            Stage::Lost => false,
+            _ => return None,
+        };
+        if answered {
+            frame.replace(slot.frame.bytes());
+        }
+        slot.stage = Stage::Free;
+        slot.waiting = None;
+        Some(answered)
+    }
+
+    fn lock(&self, slot: usize) -> MutexGuard<'_, Slot> {
+        self.slots[slot]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

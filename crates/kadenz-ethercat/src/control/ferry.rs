@@ -1,0 +1,164 @@
+//! The loop and its questions in one thread: who asks, waits by letting the loop beat.
+//!
+//! In virtual time, where no second thread can keep pace, this is the way to watch and configure devices
+//! while process data goes on. In real time a loop of its own with a
+//! [`Correspondent`](crate::main_device::postbox::Correspondent) is it.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz_ethercat::control::ferry::Ferry;
+//! use kadenz_ethercat::main_device::bring_up::{find, prepare};
+//! use kadenz_ethercat::main_device::exchange::{Exchange, Patience, Registers, Waiting, Whose};
+//! use kadenz_ethercat::main_device::{link::Link, states};
+//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::humanoid::humanoid;
+//! use kadenz_ethercat::wire::State;
+//!
+//! let mut link = Link::new(WirePort::new(humanoid(6).build()?), 1);
+//! let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut registers = Registers::by(&mut way);
+//! let mut devices = find(&mut registers)?;
+//! let cycle = prepare(&mut registers, &mut devices, None)?;
+//!
+//! let mut ferry = Ferry::new(link, cycle, Duration::from_millis(1));
+//! ferry.pause(Duration::from_millis(10));
+//! states::reach(&mut Registers::by(&mut ferry), Whose::All(6), State::Op)?;
+//! assert!(ferry.health().vitals().cycles > 10);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::health::Health;
+use crate::main_device::cycle::{Cycle, Outcome};
+use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Patience};
+use crate::main_device::link::Link;
+use crate::main_device::postbox::Postbox;
+use crate::port::Port;
+
+/// What is called after each beat.
+type AfterBeat<P> = Box<dyn FnMut(&mut Link<P>, &mut Cycle, &Outcome) + Send>;
+
+/// A loop that beats while its user waits.
+pub struct Ferry<P> {
+    link: Link<P>,
+    cycle: Cycle,
+    postbox: Postbox,
+    health: Arc<Health>,
+    interval: Duration,
+    patience: Patience,
+    next: MonotonicTime,
+    after: Option<AfterBeat<P>>,
+}
+
+impl<P: Port> Ferry<P> {
+    /// A loop of that interval.
+    pub fn new(link: Link<P>, cycle: Cycle, interval: Duration) -> Self {
+        Self {
+            next: link.now(),
+            link,
+            cycle,
+            postbox: Postbox::default(),
+            health: Arc::new(Health::new()),
+            interval,
+            patience: Patience::default(),
+            after: None,
+        }
+    }
+
+    /// Calls this after each beat: a controller, a recorder, or what lets things go wrong.
+    pub fn after_beat(
+        &mut self,
+        after: impl FnMut(&mut Link<P>, &mut Cycle, &Outcome) + Send + 'static,
+    ) {
+        self.after = Some(Box::new(after));
+    }
+
+    /// What the loop notes.
+    #[must_use]
+    pub fn health(&self) -> Arc<Health> {
+        Arc::clone(&self.health)
+    }
+
+    /// The link.
+    pub fn link_mut(&mut self) -> &mut Link<P> {
+        &mut self.link
+    }
+
+    /// The process data.
+    pub fn cycle_mut(&mut self) -> &mut Cycle {
+        &mut self.cycle
+    }
+
+    /// One beat: process data, at most one question, and then what is left of the interval.
+    pub fn beat(&mut self) -> Outcome {
+        self.next = (self.next + self.interval).max(self.link.now());
+        self.cycle.send(&mut self.link);
+        self.postbox.send_one(&mut self.link);
+        loop {
+            self.cycle.receive(&mut self.link, &self.postbox);
+            if self.link.now() >= self.next {
+                break;
+            }
+            // A port that cannot wait shows by what does not come; time must go on for it all the same.
+            if self.link.wait(self.next).is_err() {
+                std::thread::sleep(self.next.remaining(self.link.now()));
+                break;
+            }
+        }
+        let outcome = self.cycle.finish(&mut self.link);
+        self.postbox.expire(&mut self.link);
+        self.health.note(&outcome);
+        self.health.note_link(&self.link.counts());
+        if let Some(after) = &mut self.after {
+            after(&mut self.link, &mut self.cycle, &outcome);
+        }
+        outcome
+    }
+}
+
+impl<P: Port> Exchange for Ferry<P> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        for _ in 0..self.patience.tries {
+            let Some(slot) = self.postbox.ask(frame, self.patience) else {
+                self.beat();
+                continue;
+            };
+            loop {
+                self.beat();
+                match self.postbox.take(slot, frame) {
+                    Some(true) => return Ok(()),
+                    Some(false) => break,
+                    None => {}
+                }
+            }
+        }
+        Err(ExchangeError::Lost(
+            self.patience.answer,
+            self.patience.tries,
+        ))
+    }
+
+    fn pause(&mut self, span: Duration) {
+        let until = self.link.now() + span;
+        while self.link.now() < until {
+            self.beat();
+        }
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.link.now()
+    }
+}
+
+impl<P> std::fmt::Debug for Ferry<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ferry")
+            .field("interval", &self.interval)
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,249 @@
+//! What happens on a segment, in words for programs and for people.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AlStatusCode, shown};
+
+/// Whom a notice concerns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Who {
+    /// Its number among the devices that were configured, from 0.
+    pub device: usize,
+    /// Its name.
+    pub name: String,
+    /// Its station address.
+    pub station: u16,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            device,
+            name,
+            station,
+        } = self;
+        write!(f, "SubDevice {device} ({name}, 0x{station:04X})")
+    }
+}
+
+/// What happened. States are AL status words: see [`AlStatus`](crate::wire::AlStatus).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// No frame comes back.
+    WireLost,
+    /// Frames come back again.
+    WireBack,
+    /// A device does not answer any more.
+    Lost,
+    /// It answers again, at that position.
+    Back {
+        /// Where it is now.
+        position: u16,
+        /// Whether it had kept its power: it knew its address.
+        powered: bool,
+    },
+    /// It is in another state.
+    State {
+        /// AL status before.
+        from: u16,
+        /// AL status now.
+        to: u16,
+        /// AL status code.
+        code: u16,
+    },
+    /// It did not come to a state in time, or does not take what it is told.
+    Stuck {
+        /// The state's number.
+        wanted: u8,
+        /// How often it was tried in a row.
+        tries: u32,
+    },
+    /// What was to be done in PREOP failed.
+    Setup {
+        /// Why.
+        why: String,
+    },
+    /// A port has no link any more.
+    LinkDown {
+        /// Which.
+        port: u8,
+    },
+    /// A port has a link again.
+    LinkUp {
+        /// Which.
+        port: u8,
+    },
+    /// Counters of a port have risen: something is wrong with its cable or plug.
+    PortErrors {
+        /// Which.
+        port: u8,
+        /// Invalid frames.
+        invalid: u32,
+        /// Physical errors.
+        physical: u32,
+        /// Errors that somebody before has found.
+        forwarded: u32,
+        /// Lost links.
+        lost_links: u32,
+    },
+    /// It sent an emergency.
+    Emergency {
+        /// What went wrong; 0 for its end.
+        code: u16,
+        /// Object 0x1001.
+        register: u8,
+        /// The vendor's own.
+        data: [u8; 5],
+    },
+    /// It is at another place than where it was configured, seen from the others.
+    Moved {
+        /// Position at the start.
+        from: u16,
+        /// Position now.
+        to: u16,
+    },
+    /// Another of the same kind stands in its place, and is used.
+    Replaced {
+        /// Serial number of the one that was.
+        serial: u32,
+        /// Of the one that is.
+        now: u32,
+    },
+    /// Somebody is on the wire who was not configured.
+    Unknown {
+        /// Where.
+        position: u16,
+        /// Vendor, product, revision and serial number; `None` where its EEPROM does not tell.
+        identity: Option<[u32; 4]>,
+    },
+    /// Somebody unknown has gone.
+    UnknownGone {
+        /// Where it was.
+        position: u16,
+    },
+    /// Frames came back with a wrong working counter.
+    WorkingCounter {
+        /// How many, since the last notice of that.
+        frames: u64,
+        /// The last one.
+        got: u32,
+        /// What it should have been.
+        expected: u32,
+    },
+    /// Frames did not do as they should, since the last notice of that.
+    Frames {
+        /// Not back in their cycle.
+        lost: u64,
+        /// Not taken by the wire.
+        refused: u64,
+        /// Back too late, or twice.
+        late: u64,
+        /// Somebody else's.
+        foreign: u64,
+        /// Cut short or changed.
+        damaged: u64,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WireLost => f.write_str("no frame comes back; is the cable plugged in?"),
+            Self::WireBack => f.write_str("frames come back"),
+            Self::Lost => f.write_str("lost"),
+            Self::Back { position, powered } => {
+                let power = if *powered {
+                    ""
+                } else {
+                    ", after its power was off"
+                };
+                write!(f, "back at position {position}{power}")
+            }
+            Self::State { from, to, code } => {
+                write!(f, "{} -> {}", shown(*from), shown(*to))?;
+                match code {
+                    0 => Ok(()),
+                    code => write!(f, ": {}", AlStatusCode(*code)),
+                }
+            }
+            Self::Stuck { wanted, tries } => {
+                write!(
+                    f,
+                    "did not come to {} ({tries} tries)",
+                    shown(u16::from(*wanted))
+                )
+            }
+            Self::Setup { why } => write!(f, "its setup failed: {why}"),
+            Self::LinkDown { port } => write!(f, "link down at port {port}"),
+            Self::LinkUp { port } => write!(f, "link up at port {port}"),
+            Self::Emergency {
+                code,
+                register,
+                data,
+            } => write!(
+                f,
+                "emergency 0x{code:04X}, error register 0x{register:02X}, data {data:02X?}"
+            ),
+            Self::Moved { from, to } => write!(f, "moved from position {from} to {to}"),
+            Self::Replaced { serial, now } => {
+                write!(f, "replaced: serial number {now}, was {serial}")
+            }
+            other => other.of_segment(f),
+        }
+    }
+}
+
+impl Event {
+    fn of_segment(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PortErrors {
+                port,
+                invalid,
+                physical,
+                forwarded,
+                lost_links,
+            } => write!(
+                f,
+                "port {port}: {invalid} invalid frames, {physical} physical errors, {forwarded} forwarded errors, {lost_links} lost links"
+            ),
+            Self::Unknown {
+                position,
+                identity: Some([vendor, product, revision, serial]),
+            } => write!(
+                f,
+                "an unknown SubDevice at position {position}: 0x{vendor:08X}:0x{product:08X}:0x{revision:08X}, serial number {serial}"
+            ),
+            Self::Unknown { position, .. } => {
+                write!(
+                    f,
+                    "an unknown SubDevice at position {position}, whose EEPROM does not answer"
+                )
+            }
+            Self::UnknownGone { position } => {
+                write!(f, "the unknown SubDevice at position {position} is gone")
+            }
+            Self::WorkingCounter {
+                frames,
+                got,
+                expected,
+            } => write!(
+                f,
+                "{frames} frames with a wrong working counter, the last {got}, not {expected}"
+            ),
+            Self::Frames {
+                lost,
+                refused,
+                late,
+                foreign,
+                damaged,
+            } => write!(
+                f,
+                "frames: {lost} lost, {refused} refused, {late} late, {foreign} foreign, {damaged} damaged"
+            ),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The steward: brings all devices to OP while the loop runs, and back when something happened to them.
+//!
+//! It is an ordinary thread whose questions the loop carries, at most one a cycle, so it neither stops nor
+//! delays process data. The loop's [`Health`] tells it cheaply that something is wrong; then, and every
+//! [`Settings::look_every`] besides, it looks at every position: who stands there, in which state, with
+//! which links. What it sees it believes only when it saw it twice, since a working counter may be skewed
+//! or a bit flipped.
+//!
+//! - A device that kept its power behind a cut cable still has its address and its settings: its error is
+//!   acknowledged and it goes back to its state.
+//! - One that lost power has no address. It gets one that nobody ever had, is asked who it is by that
+//!   (positions shift when somebody before it comes or goes), and then gets its own and all its settings.
+//! - One that was configured but absent at the start is the same case.
+//! - Somebody unknown keeps the strange address, stays in INIT and is told of.
+//!
+//! A device that refuses is tried again after pauses that grow, up to [`LONGEST_PAUSE`].
+
+mod batch;
+mod identity;
+mod place;
+mod presence;
+mod roster;
+mod survey;
+mod tend;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+pub use place::Serials;
+pub use roster::{DeviceStatus, NoDevice, ObjectError, Roster};
+
+use super::health::Health;
+use super::notice::{Event, Notices, Who};
+use crate::main_device::configure::ConfigureError;
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::{Exchange, ExchangeError, Registers};
+use crate::main_device::layout::{Layout, Share};
+use crate::wire::State;
+use crate::wire::sii::Identity;
+use survey::Row;
+
+/// The longest pause before a device that refused is tried again.
+pub const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// How often the loop's word is looked at when all is well.
+const GLANCE: Duration = Duration::from_millis(5);
+/// The longest pause between two looks when all is not well but nothing changes.
+const LONGEST_CALM: Duration = Duration::from_millis(20);
+
+/// How the steward does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How often every device is looked at when the loop says that all is well.
+    pub look_every: Duration,
+    /// How often counters of errors are read.
+    pub count_every: Duration,
+    /// Whether a device of another serial number is taken in the place of one that is gone.
+    pub serials: Serials,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            look_every: Duration::from_millis(100),
+            count_every: Duration::from_secs(1),
+            serials: Serials::default(),
+        }
+    }
+}
+
+/// What a user does with a device in PREOP, before its process data is set up: objects that it needs, a
+/// clock's settings.
+pub type Setup =
+    Box<dyn FnMut(&mut SubDevice, &mut Registers<'_>) -> Result<(), ConfigureError> + Send>;
+
+/// A device as the steward watches it.
+#[derive(Debug)]
+struct Watched {
+    who: Who,
+    identity: Identity,
+    alias: u16,
+    share: Share,
+    has_coe: bool,
+    /// Where it was when it was configured.
+    first: u16,
+    position: Option<u16>,
+    /// Whether its absence or presence was told.
+    told: bool,
+    /// What was seen last, and what was seen twice.
+    seen: Option<Row>,
+    row: Option<Row>,
+    /// AL status as told last.
+    status: u16,
+    /// Whether its process data is set up, as far as is known.
+    configured: bool,
+    /// From which state to which it was asked to go, and until when it may take.
+    pending: Option<(State, State, MonotonicTime)>,
+    troubles: u32,
+    not_before: MonotonicTime,
+    /// Since when it is as it should be.
+    well: Option<MonotonicTime>,
+    moved: bool,
+    counters: Option<[u8; 20]>,
+}
+
+/// Watches and mends a segment. See the module.
+pub struct Steward {
+    roster: Arc<Roster>,
+    notices: Arc<Notices>,
+    health: Arc<Health>,
+    settings: Settings,
+    setup: Option<Setup>,
+    watched: Vec<Watched>,
+    strangers: Vec<presence::Stranger>,
+    /// Stations by position, as seen last.
+    before: Option<Vec<u16>>,
+    wire: bool,
+    temporary: u16,
+    calm: Duration,
+    look: MonotonicTime,
+    mail: MonotonicTime,
+    count: MonotonicTime,
+    told: watch::Told,
+}
+
+/// What a look came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    /// It must be seen once more.
+    Unsure,
+    /// Something changed, or is being done.
+    Moving,
+    /// Nothing changes now.
+    Calm,
+}
+
+/// The loop that carries the questions has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the loop has ended; start it again, and then the steward")]
+pub struct Ended;
+
+impl Steward {
+    /// A steward of devices whose process data is laid out so. They may be as
+    /// [`find`](crate::main_device::bring_up::find) or [`prepare`](crate::main_device::bring_up::prepare)
+    /// left them, or absent.
+    #[must_use]
+    pub fn new(devices: Vec<SubDevice>, layout: &Layout, health: Arc<Health>) -> Self {
+        let watched = devices.iter().zip(&layout.shares).enumerate();
+        let watched = watched.map(|(number, (device, share))| Watched::of(number, device, share));
+        Self {
+            watched: watched.collect(),
+            roster: Arc::new(Roster::new(devices)),
+            notices: Arc::new(Notices::new()),
+            health,
+            settings: Settings::default(),
+            setup: None,
+            strangers: Vec::new(),
+            before: None,
+            wire: true,
+            temporary: presence::FIRST_TEMPORARY,
+            calm: Duration::ZERO,
+            look: MonotonicTime::from_ns(0),
+            mail: MonotonicTime::from_ns(0),
+            count: MonotonicTime::from_ns(0),
+            told: watch::Told::default(),
+        }
+    }
+
+    /// The same with other settings.
+    #[must_use]
+    pub fn with_settings(self, settings: Settings) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The same with something to be done whenever a device is in PREOP on its way up.
+    #[must_use]
+    pub fn with_setup(self, setup: Setup) -> Self {
+        let setup = Some(setup);
+        Self { setup, ..self }
+    }
+
+    /// The devices, for others.
+    #[must_use]
+    pub fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster)
+    }
+
+    /// What happens, for others.
+    #[must_use]
+    pub fn notices(&self) -> Arc<Notices> {
+        Arc::clone(&self.notices)
+    }
+
+    /// What the loop notes.
+    #[must_use]
+    pub fn health(&self) -> Arc<Health> {
+        Arc::clone(&self.health)
+    }
+
+    /// Does its work until `stop` is set or the loop ends. Waits.
+    ///
+    /// # Errors
+    /// [`Ended`] when the loop carries no more questions.
+    pub fn run(&mut self, exchange: &mut dyn Exchange, stop: &AtomicBool) -> Result<(), Ended> {
+        while !stop.load(Ordering::Relaxed) {
+            let pause = self.step(exchange)?;
+            if !pause.is_zero() {
+                exchange.pause(pause);
+            }
+        }
+        Ok(())
+    }
+
+    /// One look, and what is to be done upon it: some questions. How long to pause until the next.
+    ///
+    /// # Errors
+    /// [`Ended`] when the loop carries no more questions.
+    pub fn step(&mut self, exchange: &mut dyn Exchange) -> Result<Duration, Ended> {
+        let now = exchange.now();
+        self.tell_frames(now);
+        if now < self.look && self.is_well() {
+            return Ok(GLANCE);
+        }
+        let looked = self.look(exchange);
+        let now = exchange.now();
+        self.look = now + self.settings.look_every;
+        match looked {
+            Ok(looked) => Ok(self.pause(looked)),
+            Err(ExchangeError::Ended) => Err(Ended),
+            // A damaged answer, and nothing else: asked again.
+            Err(ExchangeError::Frame(_)) => Ok(self.pause(Looked::Unsure)),
+            Err(_) => {
+                self.lose_wire(now);
+                Ok(self.pause(Looked::Calm))
+            }
+        }
+    }
+
+    fn pause(&mut self, looked: Looked) -> Duration {
+        self.calm = match looked {
+            Looked::Unsure | Looked::Moving => Duration::ZERO,
+            Looked::Calm => (self.calm * 2).clamp(Duration::from_millis(1), LONGEST_CALM),
+        };
+        self.calm
+    }
+
+    /// Whether, by the loop's word, everything is as it should be and was so when it was looked at.
+    fn is_well(&self) -> bool {
+        let there = self.watched.len() + self.strangers.len();
+        let known = self
+            .watched
+            .iter()
+            .enumerate()
+            .all(|(device, it)| it.is_well(self.wanted(device)));
+        known && self.health.vitals().is_well(there as u16)
+    }
+
+    fn wanted(&self, device: usize) -> State {
+        self.roster.wanted(device).unwrap_or(State::Init)
+    }
+
+    fn look(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
+        let Some(rows) = survey::take(exchange)? else {
+            return Ok(Looked::Unsure);
+        };
+        let now = exchange.now();
+        if !std::mem::replace(&mut self.wire, true) {
+            self.notices.publish(now, None, Event::WireBack);
+        }
+        let stations: Vec<_> = rows.iter().map(|it| it.station).collect();
+        if self.before.as_ref() != Some(&stations) {
+            self.before = Some(stations);
+            return Ok(Looked::Unsure);
+        }
+        let mut looked = self.note_presence(exchange, &rows)?;
+        looked = looked.max(self.note_rows(&rows, now));
+        looked = looked.max(self.tend(exchange)?);
+        self.fetch_mail(exchange)?;
+        self.count_errors(exchange)?;
+        Ok(looked)
+    }
+
+    fn lose_wire(&mut self, now: MonotonicTime) {
+        if std::mem::replace(&mut self.wire, false) {
+            self.notices.publish(now, None, Event::WireLost);
+        }
+        self.before = None;
+        for device in 0..self.watched.len() {
+            self.lose(device, now);
+        }
+    }
+
+    fn tell(&self, device: usize, now: MonotonicTime, event: Event) {
+        let who = self.watched[device].who.clone();
+        self.notices.publish(now, Some(who), event);
+    }
+}
+
+impl Looked {
+    /// What asks for the sooner look.
+    fn max(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Calm, other) => other,
+            (this, Self::Calm) => this,
+            (Self::Moving, Self::Moving) => Self::Moving,
+            _ => Self::Unsure,
+        }
+    }
+}
+
+impl Watched {
+    fn of(number: usize, device: &SubDevice, share: &Share) -> Self {
+        let demand = device.process_data.demand();
+        let nothing = demand.outputs == 0 && demand.inputs == 0;
+        Self {
+            who: Who {
+                device: number,
+                name: device.name.clone(),
+                station: device.station.0,
+            },
+            identity: device.identity,
+            alias: device.alias,
+            share: share.clone(),
+            has_coe: device.has_coe(),
+            first: device.position.0,
+            position: None,
+            told: false,
+            seen: None,
+            row: None,
+            status: 0,
+            configured: nothing || !device.process_data.fmmus.is_empty(),
+            pending: None,
+            troubles: 0,
+            not_before: MonotonicTime::from_ns(0),
+            well: None,
+            moved: false,
+            counters: None,
+        }
+    }
+
+    fn is_well(&self, wanted: State) -> bool {
+        self.position.is_some() && self.status == u16::from(wanted.number())
+    }
+}
+
+impl std::fmt::Debug for Steward {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Steward")
+            .field("settings", &self.settings)
+            .field("watched", &self.watched)
+            .field("strangers", &self.strangers)
+            .field("wire", &self.wire)
+            .finish_non_exhaustive()
+    }
+}

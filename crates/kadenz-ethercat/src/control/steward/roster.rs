@@ -1,0 +1,259 @@
+//! The devices that were configured, and how each is: what the steward, the desk and others share.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::{Exchange, Registers};
+use crate::main_device::mailbox::Mail;
+use crate::main_device::sdo::{self, SdoError};
+use crate::wire::State;
+use crate::wire::coe::Address;
+
+/// How a device is, as the steward saw it last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceStatus {
+    /// Its number, from 0, in the order in which devices were configured.
+    pub device: usize,
+    /// Its name.
+    pub name: String,
+    /// Its station address.
+    pub station: u16,
+    /// Its alias; 0 for none.
+    pub alias: u16,
+    /// Vendor, product, revision and serial number.
+    pub identity: [u32; 4],
+    /// Where it is now; `None` when it does not answer.
+    pub position: Option<u16>,
+    /// AL status; see [`AlStatus`](crate::wire::AlStatus).
+    pub status: u16,
+    /// AL status code.
+    pub code: u16,
+    /// DL status; see [`DlStatus`](crate::wire::DlStatus).
+    pub links: u16,
+    /// The state that it is to be in, by its number.
+    pub wanted: u8,
+    /// How often it was lost.
+    pub losses: u32,
+    /// How often it was configured anew or brought back to its state.
+    pub recoveries: u32,
+    /// Emergencies that it sent.
+    pub emergencies: u32,
+}
+
+impl DeviceStatus {
+    /// Whether it is there, in the state that it is to be in, without an error.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.position.is_some() && self.status == u16::from(self.wanted)
+    }
+}
+
+#[derive(Debug)]
+struct Member {
+    device: Mutex<SubDevice>,
+    status: Mutex<DeviceStatus>,
+    wanted: AtomicU8,
+}
+
+/// All devices. Not for a real-time path: it locks.
+#[derive(Debug)]
+pub struct Roster {
+    members: Vec<Member>,
+}
+
+/// There is no device of that number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is no device {device}; they are numbered from 0 to {}", count.saturating_sub(1))]
+pub struct NoDevice {
+    /// The number.
+    pub device: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
+/// Why an object was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// No such device.
+    #[error(transparent)]
+    NoDevice(#[from] NoDevice),
+    /// It refused, or did not answer.
+    #[error(transparent)]
+    Sdo(#[from] SdoError),
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Roster {
+    /// Devices that are to be in OP.
+    #[must_use]
+    pub fn new(devices: Vec<SubDevice>) -> Self {
+        let members = devices.into_iter().enumerate().map(|(number, device)| {
+            let it = device.identity;
+            let status = DeviceStatus {
+                device: number,
+                name: device.name.clone(),
+                station: device.station.0,
+                alias: device.alias,
+                identity: [it.vendor, it.product, it.revision, it.serial],
+                position: None,
+                status: 0,
+                code: 0,
+                links: 0,
+                wanted: State::Op.number(),
+                losses: 0,
+                recoveries: 0,
+                emergencies: 0,
+            };
+            Member {
+                device: Mutex::new(device),
+                status: Mutex::new(status),
+                wanted: AtomicU8::new(State::Op.number()),
+            }
+        });
+        Self {
+            members: members.collect(),
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    fn member(&self, device: usize) -> Result<&Member, NoDevice> {
+        let count = self.len();
+        self.members.get(device).ok_or(NoDevice { device, count })
+    }
+
+    /// How a device is.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn status(&self, device: usize) -> Result<DeviceStatus, NoDevice> {
+        let member = self.member(device)?;
+        let mut status = lock(&member.status).clone();
+        status.wanted = member.wanted.load(Ordering::Relaxed);
+        Ok(status)
+    }
+
+    /// How all are.
+    #[must_use]
+    pub fn all(&self) -> Vec<DeviceStatus> {
+        (0..self.len())
+            .filter_map(|it| self.status(it).ok())
+            .collect()
+    }
+
+    /// Whether all are there, each in the state that it is to be in.
+    #[must_use]
+    pub fn is_well(&self) -> bool {
+        self.all().iter().all(DeviceStatus::is_well)
+    }
+
+    /// Says which state a device is to be in: the steward brings it there and keeps it there.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn want(&self, device: usize, state: State) -> Result<(), NoDevice> {
+        let member = self.member(device)?;
+        member.wanted.store(state.number(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Which state a device is to be in.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn wanted(&self, device: usize) -> Result<State, NoDevice> {
+        let number = self.member(device)?.wanted.load(Ordering::Relaxed);
+        Ok(State::from_number(number).unwrap_or(State::Init))
+    }
+
+    /// Does something with what is known of a device, its mailbox among it. Waits while somebody else has
+    /// it.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub fn with<R>(
+        &self,
+        device: usize,
+        work: impl FnOnce(&mut SubDevice) -> R,
+    ) -> Result<R, NoDevice> {
+        Ok(work(&mut lock(&self.member(device)?.device)))
+    }
+
+    /// As [`with`](Self::with), but `None` when somebody else has it now.
+    pub(super) fn try_with<R>(
+        &self,
+        device: usize,
+        work: impl FnOnce(&mut SubDevice) -> R,
+    ) -> Option<R> {
+        let member = self.members.get(device)?;
+        let mut device = member.device.try_lock().ok()?;
+        Some(work(&mut device))
+    }
+
+    pub(super) fn note(&self, device: usize, note: impl FnOnce(&mut DeviceStatus)) {
+        if let Some(member) = self.members.get(device) {
+            note(&mut lock(&member.status));
+        }
+    }
+
+    /// Reads an object. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn read_object(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+    ) -> Result<Vec<u8>, ObjectError> {
+        let read = self.with(device, |it| {
+            let (whose, mailboxes) = (it.whose(), it.mailboxes);
+            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
+            let mut mail = mail.map_err(SdoError::from)?;
+            sdo::read(&mut Registers::by(exchange), &mut mail, address, false)
+        })?;
+        Ok(read?)
+    }
+
+    /// Writes an object. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn write_object(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+        value: &[u8],
+    ) -> Result<(), ObjectError> {
+        let written = self.with(device, |it| {
+            let (whose, mailboxes) = (it.whose(), it.mailboxes);
+            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
+            let mut mail = mail.map_err(SdoError::from)?;
+            sdo::write(
+                &mut Registers::by(exchange),
+                &mut mail,
+                address,
+                false,
+                value,
+            )
+        })?;
+        Ok(written?)
+    }
+}

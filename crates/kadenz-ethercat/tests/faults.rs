@@ -1,0 +1,634 @@
+//! Everything that goes wrong on a wire, one by one, in virtual time: process data goes on, the steward
+//! brings back who was lost, and every event is told.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::notice::{Event, Notice, Subscription};
+use kadenz_ethercat::control::steward::{Roster, Serials, Settings, Steward};
+use kadenz_ethercat::main_device::bring_up::find;
+use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::layout::{Layout, room};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::fault::{Fault, FrameFault, When, WireFault};
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment, Side};
+use kadenz_ethercat::wire::register::STATION_ADDRESS;
+use kadenz_ethercat::wire::sii::Image;
+use kadenz_ethercat::wire::{AlStatusCode, Position, State};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A loop, its steward and a segment, all in one thread.
+struct Rig {
+    ferry: Ferry<WirePort>,
+    steward: Steward,
+    roster: Arc<Roster>,
+    notices: Subscription,
+    /// Whether each cycle was whole.
+    whole: Arc<Mutex<Vec<bool>>>,
+}
+
+/// Who is on a segment.
+fn found(segment: Segment) -> (Link<WirePort>, Vec<SubDevice>) {
+    let mut link = Link::new(WirePort::new(segment), 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let found = find(&mut Registers::by(&mut way)).unwrap();
+    (link, found)
+}
+
+impl Rig {
+    /// Devices that are known, on a wire where they may be.
+    fn of(link: Link<WirePort>, devices: Vec<SubDevice>, settings: Settings) -> Self {
+        let demands: Vec<_> = devices.iter().map(|it| it.process_data.demand()).collect();
+        let layout = Layout::of(&demands, room(BESIDES)).unwrap();
+        let cycle = Cycle::new(layout.clone(), None).unwrap();
+        let mut ferry = Ferry::new(link, cycle, MS);
+        let whole = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&whole);
+        ferry.after_beat(move |_, _, outcome| noted.lock().unwrap().push(outcome.is_whole()));
+        let steward = Steward::new(devices, &layout, ferry.health()).with_settings(settings);
+        Self {
+            ferry,
+            roster: steward.roster(),
+            notices: steward.notices().subscribe(10_000),
+            steward,
+            whole,
+        }
+    }
+
+    /// So many devices of the humanoid, in OP.
+    fn in_op(devices: usize) -> Self {
+        let (link, found) = found(humanoid(devices).build().unwrap());
+        let mut rig = Self::of(link, found, Settings::default());
+        rig.until_well("at the start", SECOND * 5);
+        rig.run(MS * 50);
+        rig.notices();
+        rig
+    }
+
+    fn segment(&mut self) -> &mut Segment {
+        self.ferry.link_mut().port_mut().segment_mut()
+    }
+
+    fn inflict(&mut self, fault: Fault) {
+        let now = self.ferry.link_mut().port_mut().time();
+        self.segment().inflict(fault, now);
+    }
+
+    fn step(&mut self) {
+        let pause = self.steward.step(&mut self.ferry).unwrap();
+        self.ferry.pause(pause);
+    }
+
+    fn run(&mut self, span: Duration) {
+        let end = self.ferry.now() + span;
+        while self.ferry.now() < end {
+            self.step();
+        }
+    }
+
+    /// Until all are where they should be and process data is whole; how long that took.
+    fn until_well(&mut self, what: &str, at_most: Duration) -> Duration {
+        let start = self.ferry.now();
+        loop {
+            self.step();
+            let took = Duration::from_nanos(self.ferry.now().since(start) as u64);
+            if self.roster.is_well() && self.ferry.health().vitals().is_whole {
+                return took;
+            }
+            if took > at_most {
+                let ill: Vec<_> = self.roster.all();
+                let ill: Vec<_> = ill.iter().filter(|it| !it.is_well()).collect();
+                panic!("{what}: {ill:#?}\n{:#?}", self.notices());
+            }
+        }
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        std::iter::from_fn(|| self.notices.try_next()).collect()
+    }
+
+    /// Which device has that name in the plan: it is the one of that position.
+    fn device(&mut self, position: usize) -> DeviceId {
+        self.segment().positions(Side::Primary)[position]
+    }
+
+    /// The cable before a device.
+    fn cable(&mut self, position: usize) -> CableId {
+        let device = self.device(position);
+        self.segment().cable_at(End::Device(device, 0)).unwrap()
+    }
+
+    /// Cycles that were not whole since the last call.
+    fn broken_cycles(&mut self) -> usize {
+        let mut whole = self.whole.lock().unwrap();
+        let broken = whole.iter().filter(|it| !**it).count();
+        whole.clear();
+        broken
+    }
+
+    /// Stations of all devices that have power.
+    fn stations(&mut self) -> Vec<u16> {
+        let devices = self.segment().positions(Side::Primary);
+        let segment = self.segment();
+        let station = |it: &DeviceId| {
+            let mut bytes = [0; 2];
+            segment
+                .device(*it)
+                .unwrap()
+                .peek(STATION_ADDRESS, &mut bytes);
+            u16::from_le_bytes(bytes)
+        };
+        devices.iter().map(station).collect()
+    }
+}
+
+fn tells(notices: &[Notice], device: Option<usize>, is_it: impl Fn(&Event) -> bool) -> bool {
+    let mut all = notices.iter();
+    all.any(|it| it.device.as_ref().map(|it| it.device) == device && is_it(&it.event))
+}
+
+#[test]
+fn the_steward_alone_brings_the_humanoid_to_op() {
+    for devices in [1, 59, 128] {
+        let (link, found) = found(humanoid(devices).build().unwrap());
+        let mut rig = Rig::of(link, found, Settings::default());
+        rig.until_well("at the start", SECOND * 5);
+        rig.broken_cycles();
+        rig.run(MS * 300);
+        assert_eq!(rig.broken_cycles(), 0);
+        let notices = rig.notices();
+        let to_op = |it: &&Notice| matches!(it.event, Event::State { to: 8, .. });
+        assert_eq!(notices.iter().filter(to_op).count(), devices);
+    }
+}
+
+#[test]
+fn a_frame_that_goes_wrong_costs_its_cycle_is_told_and_loses_nobody() {
+    let mut rig = Rig::in_op(59);
+    for fault in [
+        FrameFault::Lose { after: None },
+        FrameFault::Lose { after: Some(20) },
+        FrameFault::Corrupt { after: None },
+        FrameFault::Corrupt { after: Some(30) },
+        FrameFault::Delay { ns: 5_000_000 },
+        FrameFault::Duplicate { ns: 100_000 },
+        FrameFault::Truncate { length: 40 },
+        FrameFault::Truncate { length: 3 },
+        FrameFault::Skew { by: -1 },
+        FrameFault::Skew { by: 3 },
+    ] {
+        // Time enough that what was told is told anew.
+        rig.run(SECOND + SECOND);
+        rig.notices();
+        rig.broken_cycles();
+        rig.inflict(Fault::Frame(fault));
+        rig.run(MS * 4);
+        assert!(rig.broken_cycles() <= 1, "{fault:?}");
+        rig.run(SECOND * 2);
+        assert_eq!(rig.broken_cycles(), 0, "{fault:?}");
+        let notices = rig.notices();
+        let told = tells(&notices, None, |it| match it {
+            Event::Frames {
+                lost,
+                late,
+                foreign,
+                damaged,
+                ..
+            } => lost + late + foreign + damaged > 0,
+            Event::WorkingCounter { .. } => true,
+            _ => false,
+        });
+        assert!(told, "{fault:?}: {notices:#?}");
+        let lost = notices
+            .iter()
+            .any(|it| matches!(it.event, Event::Lost | Event::State { .. }));
+        assert!(!lost, "{fault:?}: {notices:#?}");
+    }
+}
+
+#[test]
+fn frames_that_go_wrong_by_chance_neither_end_it_nor_lose_anybody() {
+    for fault in [
+        FrameFault::Lose { after: None },
+        FrameFault::Garble { bits: 3 },
+        FrameFault::Truncate { length: 50 },
+        FrameFault::Skew { by: -1 },
+        FrameFault::Delay { ns: 3_000_000 },
+        FrameFault::Duplicate { ns: 500_000 },
+    ] {
+        let mut rig = Rig::in_op(20);
+        let id = rig
+            .segment()
+            .faults()
+            .add(When::Chance(0.05), Fault::Frame(fault))
+            .unwrap();
+        rig.run(SECOND * 3);
+        rig.segment().faults().remove(id);
+        rig.until_well(&format!("{fault:?}"), SECOND);
+        let notices = rig.notices();
+        let bad = |it: &&Notice| {
+            matches!(
+                it.event,
+                Event::Lost | Event::Unknown { .. } | Event::Moved { .. }
+            )
+        };
+        let bad: Vec<_> = notices.iter().filter(bad).collect();
+        assert!(bad.is_empty(), "{fault:?}: {bad:#?}");
+        rig.run(MS * 20);
+        rig.broken_cycles();
+        rig.run(MS * 200);
+        assert_eq!(rig.broken_cycles(), 0, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
+    let mut rig = Rig::in_op(59);
+    let stations = rig.stations();
+    // One at the end, one in the middle of a limb (those behind it are cut off), and the very first.
+    for position in [58, 30, 0] {
+        let device = rig.device(position);
+        rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 300_000_000)));
+        rig.run(MS * 290);
+        assert!(rig.roster.status(position).unwrap().position.is_none());
+        rig.run(MS * 10);
+        let took = rig.until_well(&format!("position {position}"), SECOND);
+        assert!(took <= SECOND, "{took:?}");
+        assert_eq!(rig.stations(), stations, "nobody has another's address");
+        let notices = rig.notices();
+        assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
+        let back = |it: &Event| matches!(it, Event::Back { powered: false, .. });
+        assert!(tells(&notices, Some(position), back), "{notices:#?}");
+        let op = |it: &Event| matches!(it, Event::State { to: 8, .. });
+        assert!(tells(&notices, Some(position), op), "{notices:#?}");
+        rig.run(MS * 10);
+        rig.broken_cycles();
+        rig.run(MS * 100);
+        assert_eq!(rig.broken_cycles(), 0);
+    }
+}
+
+#[test]
+fn the_whole_segment_power_cycled_comes_back() {
+    let mut rig = Rig::in_op(59);
+    let stations = rig.stations();
+    for position in (0..59).rev() {
+        let device = rig.device(position);
+        rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 200_000_000)));
+    }
+    rig.run(MS * 200);
+    rig.until_well("all of them", SECOND * 2);
+    assert_eq!(rig.stations(), stations);
+    let notices = rig.notices();
+    assert!(tells(&notices, None, |it| *it == Event::WireLost));
+    assert!(tells(&notices, None, |it| *it == Event::WireBack));
+}
+
+#[test]
+fn a_cable_that_was_cut_and_healed_gives_back_all_behind_it() {
+    let mut rig = Rig::in_op(59);
+    for position in [0, 10, 40] {
+        let cable = rig.cable(position);
+        rig.inflict(Fault::Wire(WireFault::Cut(cable)));
+        // Long enough for the watchdogs.
+        rig.run(MS * 500);
+        assert!(rig.roster.status(position).unwrap().position.is_none());
+        rig.inflict(Fault::Wire(WireFault::Heal(cable)));
+        rig.until_well(&format!("cable before {position}"), SECOND);
+        let notices = rig.notices();
+        assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
+        let back = |it: &Event| matches!(it, Event::Back { powered: true, .. });
+        assert!(tells(&notices, Some(position), back), "{notices:#?}");
+        let watchdog = AlStatusCode::WATCHDOG.0;
+        let by_watchdog = |it: &Notice| matches!(it.event, Event::State { to: 0x14, code, .. } if code == watchdog);
+        assert!(notices.iter().any(by_watchdog), "{notices:#?}");
+        if position > 0 {
+            let link = |it: &Notice| matches!(it.event, Event::LinkDown { .. });
+            assert!(notices.iter().any(link), "{notices:#?}");
+            let link = |it: &Notice| matches!(it.event, Event::LinkUp { .. });
+            assert!(notices.iter().any(link), "{notices:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_link_that_flaps_for_seconds_is_survived() {
+    let mut rig = Rig::in_op(59);
+    let cable = rig.cable(20);
+    for round in 0..10 {
+        let down = 20_000_000 + round * 37_000_000;
+        rig.inflict(Fault::Wire(WireFault::Flap(cable, down)));
+        rig.run(Duration::from_nanos(down));
+        rig.until_well(&format!("flap {round}"), SECOND);
+        rig.run(MS * 500);
+    }
+    let notices = rig.notices();
+    let downs = notices
+        .iter()
+        .filter(|it| matches!(it.event, Event::LinkDown { .. }));
+    assert!(
+        downs.count() >= 9,
+        "one of 20 ms may be too short to be seen by the link alone"
+    );
+}
+
+#[test]
+fn a_device_that_leaves_its_state_is_brought_back_and_why_is_told() {
+    let mut rig = Rig::in_op(20);
+    for (position, state, code) in [
+        (5, State::SafeOp, AlStatusCode::WATCHDOG),
+        (6, State::PreOp, AlStatusCode::BAD_SYNC_MANAGER),
+        (7, State::Init, AlStatusCode::RESTARTED),
+        (8, State::SafeOp, AlStatusCode::FATAL_SYNC),
+    ] {
+        let device = rig.device(position);
+        rig.inflict(Fault::Wire(WireFault::Leave(device, state, code)));
+        rig.run(MS * 20);
+        rig.until_well(&format!("{state}"), SECOND);
+        let notices = rig.notices();
+        let left =
+            |it: &Event| matches!(it, Event::State { from: 8, code: it, .. } if *it == code.0);
+        assert!(tells(&notices, Some(position), left), "{notices:#?}");
+    }
+}
+
+#[test]
+fn an_emergency_is_told() {
+    let mut rig = Rig::in_op(20);
+    let position = 6;
+    let device = rig.device(position);
+    rig.inflict(Fault::Wire(WireFault::Fail(device, 0x4310)));
+    rig.run(MS * 300);
+    let notices = rig.notices();
+    let hot = |it: &Event| matches!(it, Event::Emergency { code: 0x4310, .. });
+    assert!(tells(&notices, Some(position), hot), "{notices:#?}");
+    assert_eq!(rig.roster.status(position).unwrap().emergencies, 1);
+}
+
+#[test]
+fn a_device_that_was_absent_at_the_start_joins_and_the_others_do_not_wait_for_it() {
+    let (_, devices) = found(humanoid(20).build().unwrap());
+    let mut segment = humanoid(20).build().unwrap();
+    let last = segment.positions(Side::Primary)[19];
+    let now = segment.now();
+    segment.inflict(Fault::Wire(WireFault::PowerOff(last)), now);
+    let link = Link::new(WirePort::new(segment), 1);
+    let mut rig = Rig::of(link, devices, Settings::default());
+    rig.run(SECOND);
+    let all = rig.roster.all();
+    assert!(all[..19].iter().all(|it| it.is_well()), "{all:#?}");
+    assert!(all[19].position.is_none());
+    assert!(tells(&rig.notices(), Some(19), |it| *it == Event::Lost));
+    let inputs = rig.ferry.cycle_mut().inputs().to_vec();
+    rig.run(MS * 50);
+    assert_ne!(
+        rig.ferry.cycle_mut().inputs(),
+        inputs,
+        "the others' inputs go on"
+    );
+    rig.inflict(Fault::Wire(WireFault::PowerOn(last)));
+    rig.until_well("hot connect", SECOND);
+}
+
+#[test]
+fn inputs_of_a_device_that_is_gone_stay_as_they_were() {
+    let mut rig = Rig::in_op(20);
+    let position = (0..20)
+        .rev()
+        .find(|it| rig.ferry.cycle_mut().layout().shares[*it].inputs.len() > 4)
+        .unwrap();
+    let share = rig.ferry.cycle_mut().layout().shares[position]
+        .inputs
+        .clone();
+    let before = rig.ferry.cycle_mut().inputs()[share.clone()].to_vec();
+    assert!(before.iter().any(|it| *it != 0));
+    let device = rig.device(position);
+    let whole = rig.ferry.cycle_mut().inputs().to_vec();
+    rig.inflict(Fault::Wire(WireFault::PowerOff(device)));
+    let last = rig.ferry.cycle_mut().inputs()[share.clone()].to_vec();
+    rig.run(MS * 100);
+    assert_eq!(rig.ferry.cycle_mut().inputs()[share], last);
+    assert_ne!(rig.ferry.cycle_mut().inputs(), whole, "the others' go on");
+}
+
+#[test]
+fn somebody_unknown_is_told_of_and_left_alone() {
+    let (_, devices) = found(humanoid(20).build().unwrap());
+    // Serial numbers differ, so those of the larger robot's devices are the same up to the last.
+    let segment = humanoid(21).build().unwrap();
+    let link = Link::new(WirePort::new(segment), 1);
+    let mut rig = Rig::of(link, devices, Settings::default());
+    rig.until_well("the known ones", SECOND * 2);
+    let unknown = |it: &Notice| {
+        matches!(
+            it.event,
+            Event::Unknown {
+                identity: Some(_),
+                ..
+            }
+        )
+    };
+    assert_eq!(rig.notices().iter().filter(|it| unknown(it)).count(), 1);
+    rig.run(SECOND * 3);
+    assert!(!rig.notices().iter().any(unknown), "it is told once");
+}
+
+/// Devices of the same kind that change places while their power is off are known by their serial numbers.
+#[test]
+fn a_device_that_moved_is_known_and_told_of() {
+    let mut rig = Rig::in_op(20);
+    let (a, b) = two_alike(&rig.roster);
+    let (at_a, at_b) = (rig.device(a), rig.device(b));
+    for device in [at_b, at_a] {
+        rig.inflict(Fault::Wire(WireFault::PowerOff(device)));
+    }
+    rig.run(MS * 50);
+    let sii_a = rig.segment().device(at_a).unwrap().sii().to_vec();
+    let sii_b = rig.segment().device(at_b).unwrap().sii().to_vec();
+    rig.segment()
+        .device_mut(at_a)
+        .unwrap()
+        .sii_mut()
+        .copy_from_slice(&sii_b);
+    rig.segment()
+        .device_mut(at_b)
+        .unwrap()
+        .sii_mut()
+        .copy_from_slice(&sii_a);
+    for device in [at_a, at_b] {
+        rig.inflict(Fault::Wire(WireFault::PowerOn(device)));
+    }
+    rig.until_well("changed places", SECOND);
+    let status = |it| rig.roster.status(it).unwrap();
+    assert_eq!(status(a).position, Some(b as u16));
+    assert_eq!(status(b).position, Some(a as u16));
+    let notices = rig.notices();
+    let moved = |it: &Notice| matches!(it.event, Event::Moved { .. });
+    assert!(notices.iter().any(moved), "{notices:#?}");
+    let mut stations = rig.stations();
+    stations.sort_unstable();
+    stations.dedup();
+    assert_eq!(stations.len(), 20, "no address is twice on the wire");
+}
+
+/// Two drives of one kind.
+fn two_alike(roster: &Roster) -> (usize, usize) {
+    let all = roster.all();
+    for a in &all {
+        let same = |it: &&_| {
+            let it: &kadenz_ethercat::control::steward::DeviceStatus = it;
+            it.device > a.device && it.identity[..3] == a.identity[..3]
+        };
+        if let Some(b) = all.iter().find(same) {
+            return (a.device, b.device);
+        }
+    }
+    panic!("a humanoid has several drives");
+}
+
+/// Lets a device have another serial number, or another byte anywhere in its EEPROM.
+fn rewrite(rig: &mut Rig, device: DeviceId, word: usize, value: u8) -> u8 {
+    let sii = rig.segment().device_mut(device).unwrap().sii_mut();
+    std::mem::replace(&mut sii[2 * word], value)
+}
+
+#[test]
+fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended() {
+    let mut rig = Rig::in_op(20);
+    let position = 12;
+    let device = rig.device(position);
+    // The product.
+    let right = rewrite(&mut rig, device, 0x0A, 0xEE);
+    rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 50_000_000)));
+    rig.run(SECOND);
+    let notices = rig.notices();
+    let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
+    assert!(tells(&notices, None, unknown), "{notices:#?}");
+    assert!(rig.roster.status(position).unwrap().position.is_none());
+    // The EEPROM is written anew; nobody touches the power.
+    rewrite(&mut rig, device, 0x0A, right);
+    rig.until_well("mended", SECOND * 6);
+}
+
+#[test]
+fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
+    for (serials, taken) in [(Serials::MayDiffer, true), (Serials::MustMatch, false)] {
+        let (link, devices) = found(humanoid(20).build().unwrap());
+        let settings = Settings {
+            serials,
+            ..Settings::default()
+        };
+        let mut rig = Rig::of(link, devices, settings);
+        rig.until_well("at the start", SECOND * 5);
+        let device = rig.device(12);
+        rewrite(&mut rig, device, 0x0E, 0xEE);
+        rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 50_000_000)));
+        rig.run(SECOND);
+        assert_eq!(rig.roster.status(12).unwrap().is_well(), taken);
+        let notices = rig.notices();
+        let replaced = |it: &Event| matches!(it, Event::Replaced { now: 0xEE, .. });
+        assert_eq!(tells(&notices, Some(12), replaced), taken, "{notices:#?}");
+    }
+}
+
+/// A device of another bench, that kept the address that another MainDevice gave it.
+#[test]
+fn an_address_that_is_twice_on_the_wire_is_sorted_out() {
+    let (link, devices) = found(humanoid(21).build().unwrap());
+    let stations: Vec<_> = devices.iter().map(|it| it.station.0).collect();
+    let mut rig = Rig::of(link, devices, Settings::default());
+    rig.until_well("at the start", SECOND * 5);
+    let thief = Whose::At(Position(15));
+    Registers::by(&mut rig.ferry)
+        .put_u16(thief, STATION_ADDRESS, stations[7])
+        .unwrap();
+    rig.run(MS * 200);
+    rig.until_well("sorted out", SECOND);
+    assert_eq!(rig.stations(), stations);
+}
+
+#[test]
+fn a_device_that_refuses_is_asked_again_with_pauses_that_grow() {
+    let mut rig = Rig::in_op(6);
+    let position = 5;
+    let device = rig.device(position);
+    let id = rig
+        .segment()
+        .faults()
+        .add(
+            When::Every {
+                first: kadenz_ethercat::sim::Time::ZERO,
+                period: 3_000_000,
+            },
+            Fault::Wire(WireFault::Leave(
+                device,
+                State::SafeOp,
+                AlStatusCode::NO_OUTPUTS,
+            )),
+        )
+        .unwrap();
+    rig.run(SECOND * 4);
+    let tries = rig.roster.status(position).unwrap().recoveries;
+    assert!((5..60).contains(&tries), "{tries} tries in 4 s");
+    let notices = rig.notices();
+    let stuck = |it: &Event| matches!(it, Event::Stuck { .. });
+    assert!(tells(&notices, Some(position), stuck));
+    rig.segment().faults().remove(id);
+    rig.until_well("when it ends", SECOND);
+}
+
+#[test]
+fn who_is_wanted_in_another_state_goes_there_and_stays() {
+    let mut rig = Rig::in_op(20);
+    for state in [State::SafeOp, State::PreOp, State::Init, State::Op] {
+        rig.roster.want(9, state).unwrap();
+        rig.run(MS * 300);
+        let status = rig.roster.status(9).unwrap();
+        assert_eq!(status.status, u16::from(state.number()), "{state}");
+    }
+    assert!(rig.roster.want(20, State::Op).is_err());
+    rig.until_well("all in OP again", SECOND);
+}
+
+#[test]
+fn setup_is_done_on_every_way_up() {
+    let (link, devices) = found(humanoid(6).build().unwrap());
+    let mut rig = Rig::of(link, devices, Settings::default());
+    let times = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&times);
+    let health = rig.ferry.health();
+    let (_, devices) = found(humanoid(6).build().unwrap());
+    let layout = rig.ferry.cycle_mut().layout().clone();
+    rig.steward = Steward::new(devices, &layout, health).with_setup(Box::new(move |device, _| {
+        *counted.lock().unwrap() += i32::from(device.name == "KZ-Drive");
+        Ok(())
+    }));
+    rig.roster = rig.steward.roster();
+    rig.until_well("at the start", SECOND * 5);
+    let drives = *times.lock().unwrap();
+    assert!(drives > 0);
+    let device = rig.device(5);
+    rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 50_000_000)));
+    rig.run(MS * 60);
+    rig.until_well("power cycle", SECOND);
+    assert_eq!(*times.lock().unwrap(), drives + 1);
+}
+
+#[test]
+fn the_test_knows_what_it_writes_over() {
+    let (_, devices) = found(humanoid(6).build().unwrap());
+    let fixed = Image::of(&devices[5].sii).unwrap().fixed();
+    assert_eq!(devices[5].sii[2 * 0x0A], fixed.identity.product as u8);
+    assert_eq!(devices[5].sii[2 * 0x0E], fixed.identity.serial as u8);
+}
