@@ -109,7 +109,7 @@ impl Rig {
             if took > at_most {
                 let ill: Vec<_> = self.roster.all();
                 let ill: Vec<_> = ill.iter().filter(|it| !it.is_well()).collect();
-                panic!("{what}: {ill:#?}\n{:#?}", self.notices());
+                panic!("{what}: {ill:#?}\n{}", list(&self.notices()));
             }
         }
     }
@@ -151,6 +151,11 @@ impl Rig {
         };
         devices.iter().map(station).collect()
     }
+}
+
+fn list(notices: &[Notice]) -> String {
+    let lines: Vec<_> = notices.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 fn tells(notices: &[Notice], device: Option<usize>, is_it: impl Fn(&Event) -> bool) -> bool {
@@ -209,11 +214,11 @@ fn a_frame_that_goes_wrong_costs_its_cycle_is_told_and_loses_nobody() {
             Event::WorkingCounter { .. } => true,
             _ => false,
         });
-        assert!(told, "{fault:?}: {notices:#?}");
+        assert!(told, "{fault:?}: {}", list(&notices));
         let lost = notices
             .iter()
             .any(|it| matches!(it.event, Event::Lost | Event::State { .. }));
-        assert!(!lost, "{fault:?}: {notices:#?}");
+        assert!(!lost, "{fault:?}: {}", list(&notices));
     }
 }
 
@@ -269,9 +274,9 @@ fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
         let notices = rig.notices();
         assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
         let back = |it: &Event| matches!(it, Event::Back { powered: false, .. });
-        assert!(tells(&notices, Some(position), back), "{notices:#?}");
+        assert!(tells(&notices, Some(position), back), "{}", list(&notices));
         let op = |it: &Event| matches!(it, Event::State { to: 8, .. });
-        assert!(tells(&notices, Some(position), op), "{notices:#?}");
+        assert!(tells(&notices, Some(position), op), "{}", list(&notices));
         rig.run(MS * 10);
         rig.broken_cycles();
         rig.run(MS * 100);
@@ -309,15 +314,15 @@ fn a_cable_that_was_cut_and_healed_gives_back_all_behind_it() {
         let notices = rig.notices();
         assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
         let back = |it: &Event| matches!(it, Event::Back { powered: true, .. });
-        assert!(tells(&notices, Some(position), back), "{notices:#?}");
+        assert!(tells(&notices, Some(position), back), "{}", list(&notices));
         let watchdog = AlStatusCode::WATCHDOG.0;
         let by_watchdog = |it: &Notice| matches!(it.event, Event::State { to: 0x14, code, .. } if code == watchdog);
-        assert!(notices.iter().any(by_watchdog), "{notices:#?}");
+        assert!(notices.iter().any(by_watchdog), "{}", list(&notices));
         if position > 0 {
             let link = |it: &Notice| matches!(it.event, Event::LinkDown { .. });
-            assert!(notices.iter().any(link), "{notices:#?}");
+            assert!(notices.iter().any(link), "{}", list(&notices));
             let link = |it: &Notice| matches!(it.event, Event::LinkUp { .. });
-            assert!(notices.iter().any(link), "{notices:#?}");
+            assert!(notices.iter().any(link), "{}", list(&notices));
         }
     }
 }
@@ -359,7 +364,7 @@ fn a_device_that_leaves_its_state_is_brought_back_and_why_is_told() {
         let notices = rig.notices();
         let left =
             |it: &Event| matches!(it, Event::State { from: 8, code: it, .. } if *it == code.0);
-        assert!(tells(&notices, Some(position), left), "{notices:#?}");
+        assert!(tells(&notices, Some(position), left), "{}", list(&notices));
     }
 }
 
@@ -372,7 +377,7 @@ fn an_emergency_is_told() {
     rig.run(MS * 300);
     let notices = rig.notices();
     let hot = |it: &Event| matches!(it, Event::Emergency { code: 0x4310, .. });
-    assert!(tells(&notices, Some(position), hot), "{notices:#?}");
+    assert!(tells(&notices, Some(position), hot), "{}", list(&notices));
     assert_eq!(rig.roster.status(position).unwrap().emergencies, 1);
 }
 
@@ -475,7 +480,7 @@ fn a_device_that_moved_is_known_and_told_of() {
     assert_eq!(status(b).position, Some(a as u16));
     let notices = rig.notices();
     let moved = |it: &Notice| matches!(it.event, Event::Moved { .. });
-    assert!(notices.iter().any(moved), "{notices:#?}");
+    assert!(notices.iter().any(moved), "{}", list(&notices));
     let mut stations = rig.stations();
     stations.sort_unstable();
     stations.dedup();
@@ -514,7 +519,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
     rig.run(SECOND);
     let notices = rig.notices();
     let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
-    assert!(tells(&notices, None, unknown), "{notices:#?}");
+    assert!(tells(&notices, None, unknown), "{}", list(&notices));
     assert!(rig.roster.status(position).unwrap().position.is_none());
     // The EEPROM is written anew; nobody touches the power.
     rewrite(&mut rig, device, 0x0A, right);
@@ -538,7 +543,12 @@ fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
         assert_eq!(rig.roster.status(12).unwrap().is_well(), taken);
         let notices = rig.notices();
         let replaced = |it: &Event| matches!(it, Event::Replaced { now: 0xEE, .. });
-        assert_eq!(tells(&notices, Some(12), replaced), taken, "{notices:#?}");
+        assert_eq!(
+            tells(&notices, Some(12), replaced),
+            taken,
+            "{}",
+            list(&notices)
+        );
     }
 }
 

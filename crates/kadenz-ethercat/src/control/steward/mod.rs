@@ -342,7 +342,7 @@ impl Watched {
     }
 
     fn is_well(&self, wanted: State) -> bool {
-        self.position.is_some() && self.status == u16::from(wanted.number())
+        self.position.is_some() && self.row.is_some() && self.status == u16::from(wanted.number())
     }
 }
 

@@ -97,7 +97,7 @@ impl Steward {
         if tells {
             self.tell(device, now, Event::Lost);
             self.roster.note(device, |it| {
-                it.position = None;
+                (it.position, it.status) = (None, 0);
                 it.losses += 1;
             });
         }

@@ -27,7 +27,7 @@ pub struct DeviceStatus {
     pub identity: [u32; 4],
     /// Where it is now; `None` when it does not answer.
     pub position: Option<u16>,
-    /// AL status; see [`AlStatus`](crate::wire::AlStatus).
+    /// AL status; see [`AlStatus`](crate::wire::AlStatus). 0 as long as it is not known.
     pub status: u16,
     /// AL status code.
     pub code: u16,
