@@ -417,11 +417,106 @@ fn every_command_has_examples() {
         &["pdo"],
         &["dc"],
         &["sii"],
+        &["run"],
     ] {
         let said = words(&[command, &["--help"]].concat());
         assert!(
             said.code == 0 && said.out.contains("Examples:"),
             "{command:?}"
         );
+    }
+}
+
+/// Drives a virtual segment for some cycles of a length that a busy machine keeps.
+fn drive(folder: &std::path::Path, more: &[&str]) -> Said {
+    let out = folder.join("run");
+    let arguments = [
+        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--for", "3s",
+    ];
+    run(&[&arguments, &["--out", text(&out)][..], more].concat())
+}
+
+#[test]
+fn a_loop_is_measured_as_a_run() {
+    for mode in ["pipelined", "synchronous"] {
+        let folder = folder();
+        let said = drive(
+            folder.path(),
+            &["--json", "--mode", mode, "--deadline", "10s"],
+        );
+        assert_eq!(said.code, 0, "{}", said.err);
+        let json = said.json();
+        assert_valid("output", &json);
+        let written = run_json(&folder.path().join("run"));
+        assert_valid("run", &written);
+        let parameters = &written["parameters"];
+        assert_eq!(
+            (&parameters["devices"], &parameters["mode"]),
+            (&12.into(), &mode.into())
+        );
+        let bus = &parameters["bus"];
+        let cycles = bus["cycles"].as_u64().unwrap();
+        let left_out = bus["skipped_beats"].as_u64().unwrap();
+        assert!(cycles > 0 && cycles <= 600, "{bus}");
+        // Beats that nobody kept are no less late.
+        assert_eq!(series(&json, "wake-up")["count"], cycles + left_out);
+        assert_eq!(series(&json, "period")["count"], cycles - 1);
+        for name in ["exchange", "controller"] {
+            assert_eq!(series(&json, name)["count"], cycles, "{name}");
+        }
+        assert!(said.err.contains("12 devices in OP"), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_loop_stands_beside_the_paper_s_figure() {
+    let folder = folder();
+    let said = drive(folder.path(), &["--spin", "50us", "--quiet"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for words in [
+        "Control periods",
+        "the paper has no such column",
+        "12 devices, 1 frame in a cycle",
+    ] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    let other = tempfile::tempdir().unwrap();
+    let said = drive(
+        other.path(),
+        &["--lock", "--sleeper", "nanosleep", "--quiet"],
+    );
+    // Column M of figure 7: the lowest 99 % up to 1,032 us.
+    assert!(
+        said.out.contains("figure 7") && said.out.contains("1032.0"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_loop_that_cannot_be_is_refused_before_anything_runs() {
+    for (arguments, word) in [
+        (&["--cycle", "1us"][..], "20us to 1s"),
+        (&["--cycle", "1"][..], "unit"),
+        (
+            &["--cycle", "1s", "--for", "10ms"][..],
+            "shorter than one cycle",
+        ),
+        (&["--priority", "100"][..], "1..=99"),
+        (
+            &["--priority", "80", "--policy", "fifo:80"][..],
+            "cannot be used with",
+        ),
+        (
+            &["--spin", "50us", "--sleeper", "spin"][..],
+            "cannot be used with",
+        ),
+        (&["--load", "soft"][..], "heavy"),
+        (&["--mode", "sometimes"][..], "pipelined"),
+        (&["--overrun", "hope"][..], "catch-up"),
+    ] {
+        let said = run(&[&["ethercat", "run", "--sim", "3"], arguments].concat());
+        assert_eq!(said.code, 2, "{arguments:?}");
+        assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
     }
 }

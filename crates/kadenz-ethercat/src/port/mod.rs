@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "linux")]
 mod packet;
+mod pair;
 mod wire;
 
 use std::io;
@@ -13,6 +14,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 #[cfg(target_os = "linux")]
 pub use packet::{InterfacePort, Waiting};
+pub use pair::{PairPort, pair};
 pub use wire::WirePort;
 
 /// Sends and receives whole Ethernet frames, from their header on.

@@ -1,6 +1,7 @@
 //! The paper's statistics of control periods: the whole range, and the range without its peaks.
 
 use crate::statistics::{Percent, SignedBucket, count};
+use crate::summary::SeriesSummary;
 
 /// The share of the control periods that a row of the paper's tables keeps: the lowest 99 %, ...,
 /// all of them.
@@ -54,6 +55,14 @@ impl Periods {
             min_ns: interval + ends_ns.0 as f64,
             rows: rows?,
         })
+    }
+
+    /// The column of a series of jitter. Absent without values, or without the interval expected.
+    #[must_use]
+    pub fn of(series: &SeriesSummary) -> Option<Self> {
+        let ends = series.min_ns.zip(series.max_ns)?;
+        let interval = series.series.expected_interval_ns?;
+        Self::new(&series.distribution, ends, interval)
     }
 
     /// The row of a share, where the sample carries it.

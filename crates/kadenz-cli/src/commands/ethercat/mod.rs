@@ -4,6 +4,7 @@ mod dc;
 mod device;
 mod operate;
 mod pdo;
+mod run;
 mod scan;
 mod sdo;
 mod segment;
@@ -31,6 +32,7 @@ pub(crate) enum Ethercat {
     Pdo(pdo::Options),
     Dc(dc::Options),
     Sii(sii::Options),
+    Run(Box<run::Options>),
 }
 
 pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
@@ -42,5 +44,6 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
         Ethercat::Pdo(options) => pdo::run(options),
         Ethercat::Dc(options) => dc::run(options),
         Ethercat::Sii(options) => sii::run(options),
+        Ethercat::Run(options) => run::run(options),
     }
 }

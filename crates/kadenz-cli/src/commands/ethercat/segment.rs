@@ -73,6 +73,23 @@ impl std::fmt::Display for Virtual {
     }
 }
 
+impl SegmentOptions {
+    /// The interface that was named, or else the virtual segment.
+    pub(super) fn place(&self) -> anyhow::Result<Place<'_>> {
+        match (&self.interface, &self.sim) {
+            (Some(interface), _) => Ok(Place::Interface(interface)),
+            (None, Some(sim)) => Ok(Place::Virtual(sim)),
+            (None, None) => anyhow::bail!("name a segment: --interface NAME, or --sim 59"),
+        }
+    }
+}
+
+/// Where a segment is.
+pub(super) enum Place<'o> {
+    Interface(&'o str),
+    Virtual(&'o Virtual),
+}
+
 /// The way to a segment.
 pub(super) struct Segment {
     /// What frames cross.
@@ -92,13 +109,12 @@ const LISTENED: Duration = Duration::from_millis(50);
 
 impl Segment {
     pub(super) fn open(options: &SegmentOptions) -> anyhow::Result<Self> {
-        let (port, name) = match (&options.interface, &options.sim) {
-            (Some(interface), _) => (interface_port(interface)?, interface.clone()),
-            (None, Some(sim)) => {
+        let (port, name) = match options.place()? {
+            Place::Interface(interface) => (interface_port(interface)?, interface.to_owned()),
+            Place::Virtual(sim) => {
                 let port = WirePort::new(sim.plan()?.build()?);
                 (Box::new(port) as Box<dyn Port>, sim.to_string())
             }
-            (None, None) => anyhow::bail!("name a segment: --interface NAME, or --sim 59"),
         };
         // Several programs on one interface tell their frames apart by this.
         let who = 0x80 | (std::process::id() & 0x7F) as u8;

@@ -188,11 +188,7 @@ fn keep_in_op(
 }
 
 /// Where they are now. Before a watchdog that nobody feeds any more bites: nothing else is asked.
-fn look_again(
-    segment: &mut Segment,
-    met: &mut [Surveyed],
-    chosen: &[usize],
-) -> anyhow::Result<()> {
+fn look_again(segment: &mut Segment, met: &mut [Surveyed], chosen: &[usize]) -> anyhow::Result<()> {
     segment.ask(|registers| {
         for place in chosen {
             let whose = met[*place].device.whose();

@@ -1,0 +1,93 @@
+//! Control periods beside those of the paper's figures 7 and 8.
+
+use kadenz_lab::measuring::Measuring;
+use kadenz_report::matrix::paper;
+use kadenz_report::matrix::{Combination, Load, Periods};
+use kadenz_report::numbers;
+use kadenz_report::summary::Summary;
+use kadenz_rt::sleep::SleeperKind;
+use kadenz_rt::tuning::Policy;
+
+use super::recording::PERIOD;
+use crate::commands::msg::table::table;
+
+/// The paper's letters for what was asked of the machine: `PMCS`, `none`.
+pub(super) fn letters(measuring: &Measuring) -> String {
+    let asked = [
+        (measuring.tuning.policy != Policy::Other, 'P'),
+        (measuring.tuning.lock_memory, 'M'),
+        (measuring.shield.is_some(), 'C'),
+        (measuring.sleeper == SleeperKind::Spin, 'S'),
+    ];
+    let letters: String = asked
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, it)| it)
+        .collect();
+    if letters.is_empty() {
+        "none".to_owned()
+    } else {
+        letters
+    }
+}
+
+/// The share of the lowest control periods that each row keeps.
+const ROWS: [&str; 5] = [
+    "low 99 %",
+    "low 99.9 %",
+    "low 99.99 %",
+    "low 99.999 %",
+    "all",
+];
+
+/// A table in the paper's rows; `None` without a period. Where the paper has not measured the like, ours
+/// stands alone.
+pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>) -> Option<String> {
+    let periods = Periods::of(run.named(PERIOD)?)?;
+    let column = letters.parse::<Combination>().ok();
+    let column = column.and_then(|it| Combination::PAPER.iter().position(|other| *other == it));
+    let published = load.zip(column);
+    let rows = ROWS.iter().enumerate().map(|(place, name)| {
+        let share = match place {
+            4 => None,
+            _ => name
+                .strip_prefix("low ")
+                .and_then(|it| it.strip_suffix(" %"))
+                .and_then(|it| it.parse().ok()),
+        };
+        let ours = periods.row(share).filter(|_| share.is_some() || place == 4);
+        let paper = published.map(|(load, column)| {
+            let row = &paper::table(load).rows[place];
+            [
+                row.max_us[column],
+                row.mean_us[column],
+                row.stddev_us[column],
+            ]
+        });
+        let us = |ns: f64| format!("{:.1}", ns / 1e3);
+        let ours = ours.map(|it| [us(it.max_ns), us(it.mean_ns), us(it.stddev_ns)]);
+        let none = || ["-"; 3].map(str::to_owned);
+        let mut row = vec![(*name).to_owned()];
+        row.extend(ours.unwrap_or_else(none));
+        if let Some(paper) = paper {
+            row.extend(paper.map(|it| format!("{it:.1}")));
+        }
+        row
+    });
+    let mut head = vec!["periods, us", "max", "mean", "SD"];
+    let about = match published {
+        Some((load, _)) => {
+            head.extend(["paper max", "mean", "SD"]);
+            let figure = paper::table(load).figure;
+            format!(
+                "figure {figure} of the paper, column {letters}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
+            )
+        }
+        None => "the paper has no such column".to_owned(),
+    };
+    Some(format!(
+        "Control periods; the shortest was {}\n{}\n{about}\n",
+        numbers::value(periods.min_ns),
+        table(&head, 1, rows.collect()),
+    ))
+}

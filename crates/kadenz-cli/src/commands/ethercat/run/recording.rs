@@ -1,0 +1,131 @@
+//! What the loop records of each cycle.
+
+use std::time::Duration;
+
+use kadenz_ethercat::control::cyclic::{CycleReport, Observer};
+use kadenz_lab::measuring::Measuring;
+use kadenz_record::run::folder::{RunWriter, SeriesRecorder, SeriesSpec};
+use kadenz_record::run::model::{Kind, Series};
+use kadenz_record::samples::Sample;
+use kadenz_rt::clock::MonotonicTime;
+
+/// The control period, less the cycle.
+pub(super) const PERIOD: &str = "period";
+/// Wake-ups against the beat.
+pub(super) const WAKE_UP: &str = "wake-up";
+const EXCHANGE: &str = "exchange";
+const CONTROLLER: &str = "controller";
+
+/// All of them, in the order of the run.
+pub(super) const SERIES: [&str; 4] = [WAKE_UP, PERIOD, EXCHANGE, CONTROLLER];
+
+/// The ends of the series that the loop holds.
+pub(super) struct Recorders {
+    wake_up: SeriesRecorder,
+    period: SeriesRecorder,
+    exchange: SeriesRecorder,
+    controller: SeriesRecorder,
+}
+
+impl Recorders {
+    /// Makes the series.
+    pub(super) fn of(
+        run: &mut RunWriter,
+        measuring: &Measuring,
+        cycle: Duration,
+    ) -> anyhow::Result<Self> {
+        let ns = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        let mut series = |name: &str, kind, description: &str| {
+            let deadline = measuring.deadline.filter(|_| name == WAKE_UP);
+            run.series(SeriesSpec {
+                series: Series {
+                    name: name.to_owned(),
+                    description: description.to_owned(),
+                    kind,
+                    unit: "ns".to_owned(),
+                    expected_interval_ns: Some(ns(cycle)),
+                    deadline_ns: deadline.map(ns),
+                    ..Series::default()
+                },
+                raw: measuring.session.raw,
+            })
+        };
+        Ok(Self {
+            wake_up: series(
+                WAKE_UP,
+                Kind::Lateness,
+                "beginning of a cycle against its beat; beats left out are as late as they would have been served",
+            )?,
+            period: series(
+                PERIOD,
+                Kind::Jitter,
+                "control period, from the beginning of a cycle to that of the next, less the cycle asked for",
+            )?,
+            exchange: series(
+                EXCHANGE,
+                Kind::Latency,
+                "what the loop's thread spends on the bus in a cycle: taking in what came, and sending; \
+                 synchronous, from the first frame to the last answer",
+            )?,
+            controller: series(
+                CONTROLLER,
+                Kind::Latency,
+                "what the controller computes in a cycle",
+            )?,
+        })
+    }
+
+    /// The observer of a loop whose sample times count from `origin`.
+    pub(super) fn begin(self, origin: MonotonicTime, cycle: Duration) -> Recording {
+        Recording {
+            recorders: self,
+            origin,
+            cycle_ns: i64::try_from(cycle.as_nanos()).unwrap_or(i64::MAX),
+            beats: 0,
+        }
+    }
+}
+
+/// Records every cycle. Real-time safe: nothing here allocates, locks or waits.
+pub(super) struct Recording {
+    recorders: Recorders,
+    origin: MonotonicTime,
+    cycle_ns: i64,
+    beats: u64,
+}
+
+impl Recording {
+    fn sample(&self, sequence: u64, intended_ns: i64, actual_ns: i64, value_ns: i64) -> Sample {
+        Sample {
+            sequence,
+            intended_ns,
+            actual_ns,
+            value_ns,
+        }
+    }
+}
+
+impl Observer for Recording {
+    fn cycle(&mut self, report: &CycleReport<'_>) {
+        let intended = report.intended.since(self.origin);
+        let woken = report.woken.since(self.origin);
+        // A stall is as long in every beat that it took.
+        for left_out in (0..=report.skipped).rev() {
+            let before = i64::try_from(left_out).unwrap_or(i64::MAX);
+            let beat = intended.saturating_sub(before.saturating_mul(self.cycle_ns));
+            let sample = self.sample(self.beats, beat, woken, woken.saturating_sub(beat));
+            self.recorders.wake_up.record(sample);
+            self.beats += 1;
+        }
+        let sequence = report.number;
+        if let (Some(period), Some(before)) = (report.period_ns(), report.before) {
+            let due = before.since(self.origin) + self.cycle_ns;
+            let sample = self.sample(sequence, due, woken, period - self.cycle_ns);
+            self.recorders.period.record(sample);
+        }
+        let exchange = self.sample(sequence, intended, woken, report.exchange_ns());
+        self.recorders.exchange.record(exchange);
+        let controller = self.sample(sequence, intended, woken, report.controller_ns());
+        self.recorders.controller.record(controller);
+    }
+}

@@ -1,0 +1,222 @@
+//! `kadenz ethercat` over a cable between two interfaces, in a network of the test's own: needs root.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStderr, Stdio};
+
+use kadenz_rt::net::namespace::Namespace;
+use serde_json::Value;
+
+/// A segment that runs, until it is ended.
+struct Sim {
+    child: Child,
+    notes: BufReader<ChildStderr>,
+}
+
+impl Sim {
+    /// On `far`, with a cable to `near`, where the masters go.
+    fn start(more: &[&str]) -> Self {
+        let arguments = ["ethercat", "sim", "--interface", "far", "--cable", "near"];
+        let mut child = kadenz(&[&arguments, more].concat())
+            .args(["--json", "--until-stdin-closes"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let notes = BufReader::new(child.stderr.take().unwrap());
+        let mut sim = Self { child, notes };
+        let first = sim.next_note();
+        assert!(first.contains("on far, its other end is near"), "{first}");
+        sim
+    }
+
+    fn next_note(&mut self) -> String {
+        let mut line = String::new();
+        self.notes.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Says a line; what it answers.
+    fn say(&mut self, line: &str) -> String {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+        self.next_note()
+    }
+
+    /// Ends it; what it counted.
+    fn end(mut self) -> Value {
+        drop(self.child.stdin.take());
+        std::io::copy(&mut self.notes, &mut std::io::sink()).unwrap();
+        let json = Said::of(self.child.wait_with_output().unwrap()).json();
+        assert_described("ethercat", "sim", &json);
+        json
+    }
+}
+
+/// Runs in a network of its own, or says why not.
+fn in_a_network(test: &str, work: impl FnOnce() + Send) {
+    match Namespace::create() {
+        Ok(network) => network.run(work).unwrap(),
+        Err(error) => {
+            assert!(error.is_refusal(), "{error}");
+            skip(test, &error.to_string());
+        }
+    }
+}
+
+fn near(arguments: &[&str]) -> Said {
+    run(&[&["ethercat"], arguments, &["--interface", "near"]].concat())
+}
+
+#[test]
+fn every_command_works_over_a_cable() {
+    in_a_network("every command works over a cable", || {
+        let sim = Sim::start(&["--devices", "12"]);
+        let scan = near(&["scan", "--json"]).json();
+        assert_eq!(scan["devices"].as_array().unwrap().len(), 12);
+        let state = near(&["state", "OP", "--for", "300ms", "--json"]);
+        assert_eq!(state.code, 0, "{}", state.err);
+        let devices = state.json()["devices"].clone();
+        assert!(
+            devices
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|it| it["state"] == "OP"),
+            "{devices}"
+        );
+        assert_eq!(near(&["state", "PREOP"]).code, 0);
+        let name = near(&["sdo", "read", "left knee", "0x1008", "--json"]);
+        assert_eq!(name.json()["value"], "KZ-Drive", "{}", name.err);
+        assert!(name.err.is_empty(), "it is in PREOP already: {}", name.err);
+        assert_eq!(
+            near(&["pdo", "--json"]).json()["entries"]
+                .as_array()
+                .map(Vec::len)
+                .map(|it| it > 50),
+            Some(true)
+        );
+        assert_eq!(near(&["dc", "--json"]).json()["reference"], 0);
+        let counts = sim.end();
+        assert!(counts["frames"].as_u64() > Some(1_000), "{counts}");
+        assert_eq!(counts["frames"], counts["returned"]);
+    });
+}
+
+#[test]
+fn faults_are_said_while_it_runs_and_seen_by_who_scans() {
+    in_a_network("faults are said while it runs", || {
+        let mut sim = Sim::start(&["--devices", "12"]);
+        let ports = |said: &Said, device: usize| said.json()["devices"][device]["ports"].clone();
+        let whole = near(&["scan", "--json"]);
+        assert_eq!(whole.json()["devices"].as_array().unwrap().len(), 12);
+        assert_eq!(ports(&whole, 7)[1], "open");
+        assert!(sim.say("cut 'left knee'").starts_with("done: cut"));
+        let cut = near(&["scan", "--json"]);
+        let left = cut.json()["devices"].as_array().unwrap().len();
+        assert_eq!(left, 9, "what is behind the knee is gone");
+        assert_eq!(ports(&cut, 7)[1], "unplugged");
+        assert!(sim.say("heal 'left knee'").starts_with("done: heal"));
+        assert_eq!(near(&["scan", "--json"]).json(), whole.json());
+        // Lost frames are asked for again.
+        assert!(sim.say("every 10ms lose").starts_with("done"));
+        assert_eq!(near(&["scan", "--json"]).json(), whole.json());
+        assert!(sim.say("clear").starts_with("1 taken back"));
+        assert!(sim.say("explode").contains("`help` says what there is"));
+        assert!(sim.say("counts").contains("faults of frames"));
+        let counts = sim.end();
+        assert!(
+            counts["lost"].as_u64() > Some(0) && counts["wire_faults"] == 2,
+            "{counts}"
+        );
+    });
+}
+
+#[test]
+fn the_cable_is_gone_when_the_segment_ends() {
+    in_a_network("the cable is gone when the segment ends", || {
+        let known = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+        let sim = Sim::start(&["--devices", "3"]);
+        assert!(known().contains("near:"));
+        let second = run(&["ethercat", "sim", "--interface", "far", "--cable", "near"]);
+        assert_eq!(second.code, 2);
+        assert!(
+            second.err.contains("an interface of that name exists"),
+            "{}",
+            second.err
+        );
+        sim.end();
+        assert!(!known().contains("near:") && !known().contains("far:"));
+        let said = near(&["scan"]);
+        assert!(
+            said.code == 2 && said.err.contains("`near`"),
+            "{}",
+            said.err
+        );
+    });
+}
+
+#[test]
+fn a_segment_without_power_is_told_as_such() {
+    in_a_network("a segment without power is told as such", || {
+        let mut sim = Sim::start(&["--devices", "3"]);
+        assert!(sim.say("power 0 off").starts_with("done"));
+        let said = near(&["scan"]);
+        assert_eq!(said.code, 2);
+        assert!(said.err.contains("is the cable plugged in"), "{}", said.err);
+        sim.end();
+    });
+}
+
+#[test]
+fn a_running_loop_is_looked_at_but_not_disturbed() {
+    in_a_network("a running loop is looked at but not disturbed", || {
+        let folder = folder();
+        let out = folder.path().join("run");
+        let sim = Sim::start(&["--devices", "12"]);
+        let arguments = [
+            "ethercat",
+            "run",
+            "--interface",
+            "near",
+            "--cycle",
+            "2ms",
+            "--json",
+        ];
+        let child = start_measuring(&out, &[&arguments[..], &["--interval", "100ms"]].concat());
+        // The steward brings all to OP; who looks on sees it, and disturbs nobody.
+        let in_op = || {
+            let said = near(&["scan", "--json"]);
+            let devices = said.json()["devices"].clone();
+            devices
+                .as_array()
+                .is_some_and(|all| all.iter().all(|it| it["state"] == "OP"))
+        };
+        wait_until(in_op);
+        for command in [
+            &["state", "PREOP"][..],
+            &["dc", "--align"],
+            &["pdo", "--watch", "1"],
+        ] {
+            let refused = near(command);
+            assert_eq!(refused.code, 2, "{command:?}");
+            assert!(
+                refused.err.contains("another MainDevice"),
+                "{command:?}: {}",
+                refused.err
+            );
+        }
+        assert!(in_op());
+        signal(&child, "INT");
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 0, "{}", said.err);
+        let json = said.json();
+        assert!(series(&json, "period")["count"].as_u64() > Some(10));
+        assert_eq!(run_json(&out)["ended_by"], "interrupted");
+        sim.end();
+    });
+}
