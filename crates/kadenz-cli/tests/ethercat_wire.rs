@@ -123,7 +123,7 @@ fn faults_are_said_while_it_runs_and_seen_by_who_scans() {
         assert!(sim.say("heal 'left knee'").starts_with("done: heal"));
         assert_eq!(near(&["scan", "--json"]).json(), whole.json());
         // Lost frames are asked for again.
-        assert!(sim.say("every 10ms lose").starts_with("done"));
+        assert!(sim.say("chance 0.01 lose").starts_with("done"));
         assert_eq!(near(&["scan", "--json"]).json(), whole.json());
         assert!(sim.say("clear").starts_with("1 taken back"));
         assert!(sim.say("explode").contains("`help` says what there is"));
