@@ -3,6 +3,7 @@
 //! - [`control`]: what the loop shares with everybody else, the paper's ECCI.
 //! - [`esi`]: what vendors' XML files say of their SubDevices.
 //! - [`main_device`]: what asks, configures and drives the SubDevices.
+//! - [`motion`]: trajectories, axes of CiA 402, and what stops them.
 //! - [`port`]: what frames cross: a network interface, or the segment in this process.
 //! - [`sim`]: a virtual segment of SubDevices, for tests without any.
 //! - [`wire`]: every byte of EtherCAT that the rest speaks; sans-IO, safe against hostile bytes.
@@ -11,6 +12,7 @@
 pub mod control;
 pub mod esi;
 pub mod main_device;
+pub mod motion;
 pub mod port;
 pub mod sim;
 mod sync;
