@@ -8,10 +8,12 @@ use allocation_counter::measure;
 use kadenz_ethercat::control::cyclic::{
     CycleReport, Loop, Mode, Moment, Settings, VirtualTime, operate,
 };
+use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::motion::{self, Conductor, Stage, Switch};
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, When};
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -67,4 +69,43 @@ fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
         assert_eq!(counted.count_total, 0, "{counted:?}");
         assert!((800..1000).contains(&whole), "{whole}");
     }
+}
+
+#[test]
+fn all_axes_of_the_humanoid_move_without_an_allocation() {
+    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut found = find(&mut registers).unwrap();
+    let plan = motion::demo(&mut registers, &mut found).unwrap();
+    let players = plan.commission(&mut registers, &mut found).unwrap();
+    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let settings = plan.settings().unwrap();
+    let mut bus = Loop {
+        link: &mut link,
+        cycle: &mut cycle,
+        postbox: &Postbox::default(),
+        stop: &AtomicBool::new(false),
+    };
+    operate(&mut bus, 59, &settings, &mut VirtualTime).unwrap();
+    let (switch, timing) = (Switch::default(), Timing::new(&settings));
+    let mut conductor = Conductor::new(players, plan.safety, &switch);
+    let some = Settings {
+        cycles: Some(5_000),
+        ..settings
+    };
+    let mut observer = &timing;
+    let counted = measure(|| {
+        bus.run(&some, &mut VirtualTime, &mut conductor, &mut observer);
+    });
+    assert!(
+        matches!(conductor.stage(), Stage::Playing(_)),
+        "{:?}",
+        conductor.stage()
+    );
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+    assert_eq!(timing.snapshot().whole_exchanges, 4_999);
 }

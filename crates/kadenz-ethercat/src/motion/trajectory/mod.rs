@@ -56,11 +56,11 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// A slow move of a joint: a quarter turn a second, reached in a second.
+    /// An unhurried move of a joint: a quarter turn a second, reached in a quarter of a second.
     fn default() -> Self {
         Self {
             velocity: std::f64::consts::FRAC_PI_2,
-            acceleration: std::f64::consts::FRAC_PI_2,
+            acceleration: std::f64::consts::TAU,
         }
     }
 }

@@ -1,16 +1,16 @@
-//! To and fro, for ever.
+//! To and fro.
 
 use std::f64::consts::TAU;
 
 use super::{Limits, Point, Trajectory};
 
-/// A sine about a middle. It swells over its first period by a smooth step, so that it begins at rest:
-/// position, velocity and acceleration are continuous.
+/// A sine about a middle. It swells over its first period by a smooth step, and fades over its last, so that
+/// it begins and ends at rest: position, velocity and acceleration are continuous.
 ///
 /// ```
 /// use kadenz_ethercat::motion::trajectory::{Sine, Trajectory};
 ///
-/// let way = Sine { middle: 0.5, amplitude: 0.2, frequency: 1.0 };
+/// let way = Sine { middle: 0.5, amplitude: 0.2, frequency: 1.0, periods: None };
 /// assert_eq!(way.at(0.0).position, 0.5);
 /// assert!((way.at(7.25).position - 0.7).abs() < 1e-9);
 /// ```
@@ -22,10 +22,12 @@ pub struct Sine {
     pub amplitude: f64,
     /// In Hz, above 0.
     pub frequency: f64,
+    /// How often, 2 or more; `None` for ever.
+    pub periods: Option<u32>,
 }
 
 impl Sine {
-    /// Bounds of its velocity and acceleration, the swelling with them.
+    /// Bounds of its velocity and acceleration, swelling and fading with them.
     #[must_use]
     pub fn limits(&self) -> Limits {
         let (a, f) = (self.amplitude.abs(), self.frequency);
@@ -37,11 +39,9 @@ impl Sine {
             acceleration: a * (omega * omega + 2.0 * 1.875 * f * omega + bend * f * f),
         }
     }
-}
 
-impl Trajectory for Sine {
-    fn at(&self, seconds: f64) -> Point {
-        let t = seconds.max(0.0);
+    /// Swelling, and then for ever.
+    fn swelling(&self, t: f64) -> Point {
         let omega = TAU * self.frequency;
         let (sin, cos) = (omega * t).sin_cos();
         // 10 s^3 - 15 s^4 + 6 s^5 and its derivatives.
@@ -58,8 +58,28 @@ impl Trajectory for Sine {
                 * (bend * sin + 2.0 * slope * omega * cos - swell * omega * omega * sin),
         }
     }
+}
+
+impl Trajectory for Sine {
+    fn at(&self, seconds: f64) -> Point {
+        let duration = self.duration();
+        if seconds <= 0.0 || seconds >= duration {
+            return Point::at_rest(self.middle);
+        }
+        if seconds <= duration / 2.0 {
+            return self.swelling(seconds);
+        }
+        // The second half is the first one backwards, on the other side of the middle.
+        let first = self.swelling(duration - seconds);
+        Point {
+            position: 2.0 * self.middle - first.position,
+            velocity: first.velocity,
+            acceleration: -first.acceleration,
+        }
+    }
 
     fn duration(&self) -> f64 {
-        f64::INFINITY
+        self.periods
+            .map_or(f64::INFINITY, |it| f64::from(it.max(2)) / self.frequency)
     }
 }

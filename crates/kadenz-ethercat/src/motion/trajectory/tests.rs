@@ -96,11 +96,17 @@ proptest! {
     fn a_sine_begins_at_rest_and_keeps_its_bounds(
         middle in -3_f64..3.0, amplitude in -2_f64..2.0, frequency in 0.05_f64..10.0
     ) {
-        let way = Sine { middle, amplitude, frequency };
+        let way = Sine { middle, amplitude, frequency, periods: None };
         prop_assert_eq!(way.at(0.0), Point::at_rest(middle));
         walk(&way, 3.0 / frequency, way.limits())?;
         let later = way.at(5.25 / frequency);
         prop_assert!(near(later.position, middle + amplitude, 1.0));
+        // One with an end ends at rest, and is as smooth.
+        for periods in [2, 3, 4] {
+            let way = Sine { periods: Some(periods), ..way };
+            walk(&way, way.duration() * 1.01, way.limits())?;
+            prop_assert_eq!(way.at(way.duration()), Point::at_rest(middle));
+        }
     }
 }
 

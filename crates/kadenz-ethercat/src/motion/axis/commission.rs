@@ -1,0 +1,217 @@
+//! From a device in PREOP to an axis.
+
+use std::time::Duration;
+
+use super::mapping::{self, Mapping};
+use super::{Axis, Control, Fields, Scale};
+use crate::main_device::configure::{self, ConfigureError};
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::Registers;
+use crate::main_device::mailbox::Mail;
+use crate::main_device::sdo::{self, SdoError};
+use crate::wire::cia402::{Controlword, object};
+use crate::wire::coe::Address;
+
+/// First and last PDO that are looked at for one that carries what is needed.
+const PDOS: std::ops::RangeInclusive<u16> = 0x1600..=0x160F;
+/// Increments a turn where a drive does not tell.
+const INCREMENTS: f64 = 1_048_576.0;
+
+/// Why a device is no axis.
+#[derive(Debug, thiserror::Error)]
+pub enum CommissionError {
+    /// It speaks no CoE.
+    #[error("it speaks no CoE, so it is no drive of CiA 402; choose another device")]
+    NoCoe,
+    /// Nothing maps an object that is needed.
+    #[error(
+        "object 0x{0:04X} is in none of its PDOs 0x1600 to 0x160F nor its inputs; map it, or control the axis otherwise"
+    )]
+    NotMapped(u16),
+    /// An object does not begin with a byte, or has no usual length.
+    #[error(
+        "object 0x{0:04X} is mapped across bytes; map it at a whole byte with 8, 16 or 32 bits"
+    )]
+    Unaligned(u16),
+    /// It did not tell, or take, an object.
+    #[error(transparent)]
+    Sdo(#[from] SdoError),
+    /// Its process data could not be read anew.
+    #[error(transparent)]
+    Configure(#[from] ConfigureError),
+}
+
+/// Whether a device is a drive of CiA 402, by its device type (object 0x1000). Waits.
+///
+/// # Errors
+/// [`SdoError`] when it does not answer.
+pub fn is_drive(registers: &mut Registers<'_>, device: &mut SubDevice) -> Result<bool, SdoError> {
+    let Ok(mut mail) = mapping::mail(device) else {
+        return Ok(false);
+    };
+    let kind = sdo::get::<4>(registers, &mut mail, Address::new(0x1000, 0))?;
+    Ok(u16::from_le_bytes([kind[0], kind[1]]) == 402)
+}
+
+/// Makes a drive in PREOP an axis: assigns a PDO that carries what is needed where none does, chooses the
+/// mode of operation, tells the cycle, reads units. Before
+/// [`prepare`](crate::main_device::bring_up::prepare), which lays out the process data. Waits, allocates.
+///
+/// # Errors
+/// [`CommissionError`].
+pub fn commission(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+    control: Control,
+    cycle: Duration,
+) -> Result<Axis, CommissionError> {
+    let target = target(control);
+    let mut mapping = Mapping::learn(registers, device)?;
+    let has = |mapping: &Mapping, index| mapping.outputs.iter().any(|it| it.address.index == index);
+    if !has(&mapping, object::CONTROLWORD) || !has(&mapping, target) {
+        assign(registers, device, target)?;
+        configure::learn_process_data(registers, device)?;
+        mapping = Mapping::learn(registers, device)?;
+    }
+    let fields = fields(&mapping, target)?;
+    let mut mail = mapping::mail(device)?;
+    let mode = [control.mode().number().cast_unsigned()];
+    sdo::write(
+        registers,
+        &mut mail,
+        Address::new(object::MODE, 0),
+        false,
+        &mode,
+    )?;
+    tell_cycle(registers, &mut mail, cycle)?;
+    let scale = scale(registers, &mut mail)?;
+    Ok(Axis {
+        device: usize::from(device.position.0),
+        control,
+        fields,
+        scale,
+        word: Controlword::default(),
+    })
+}
+
+fn target(control: Control) -> u16 {
+    match control {
+        Control::Position => object::TARGET_POSITION,
+        Control::Velocity => object::TARGET_VELOCITY,
+        Control::Torque => object::TARGET_TORQUE,
+    }
+}
+
+fn fields(mapping: &Mapping, target: u16) -> Result<Fields, CommissionError> {
+    let output = |index| mapping::field(&mapping.outputs, index);
+    let input = |index| mapping::field(&mapping.inputs, index);
+    let needed = |index| CommissionError::NotMapped(index);
+    Ok(Fields {
+        controlword: output(object::CONTROLWORD)?.ok_or(needed(object::CONTROLWORD))?,
+        target: output(target)?.ok_or(needed(target))?,
+        mode: output(object::MODE)?,
+        statusword: input(object::STATUSWORD)?.ok_or(needed(object::STATUSWORD))?,
+        position: input(object::POSITION)?.ok_or(needed(object::POSITION))?,
+        velocity: input(object::VELOCITY)?,
+        torque: input(object::TORQUE)?,
+    })
+}
+
+/// Assigns the first PDO that carries the controlword and the target.
+fn assign(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+    target: u16,
+) -> Result<(), CommissionError> {
+    let manager = device
+        .process_data
+        .outputs
+        .first()
+        .map_or(2, |it| it.number);
+    let list = 0x1C10 + u16::from(manager);
+    let mut mail = mapping::mail(device)?;
+    for pdo in PDOS {
+        let Some(entries) = optional(mapping::entries(registers, &mut mail, pdo))? else {
+            continue;
+        };
+        let has = |index| entries.iter().any(|it| it.0.index == index);
+        if has(object::CONTROLWORD) && has(target) {
+            // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
+            for (sub, value) in [(0, vec![0]), (1, pdo.to_le_bytes().to_vec()), (0, vec![1])] {
+                sdo::write(registers, &mut mail, Address::new(list, sub), false, &value)?;
+            }
+            return Ok(());
+        }
+    }
+    Err(CommissionError::NotMapped(target))
+}
+
+/// What a device refuses is absent.
+fn optional<T>(read: Result<T, CommissionError>) -> Result<Option<T>, CommissionError> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(CommissionError::Sdo(error)) if error.abort().is_some() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells the drive how far apart targets come, so that it goes evenly from one to the next. A drive that
+/// does not want to know learns it by its clock.
+fn tell_cycle(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    cycle: Duration,
+) -> Result<(), CommissionError> {
+    let Some((value, power)) = interpolation(cycle) else {
+        return Ok(());
+    };
+    for (sub, byte) in [(1, value), (2, power.cast_unsigned())] {
+        let address = Address::new(object::INTERPOLATION_TIME, sub);
+        let told = sdo::write(registers, mail, address, false, &[byte]);
+        optional(told.map_err(CommissionError::from))?;
+    }
+    Ok(())
+}
+
+/// A cycle as a byte and a power of ten of a second; `None` where that cannot say it.
+fn interpolation(cycle: Duration) -> Option<(u8, i8)> {
+    let ns = cycle.as_nanos();
+    (0..=9_u32).find_map(|power| {
+        let unit = 10_u128.pow(power);
+        let whole = ns > 0 && ns.is_multiple_of(unit);
+        let value = u8::try_from(ns / unit).ok().filter(|_| whole)?;
+        Some((value, power as i8 - 9))
+    })
+}
+
+fn scale(registers: &mut Registers<'_>, mail: &mut Mail<'_>) -> Result<Scale, CommissionError> {
+    let mut number = |index, sub| {
+        let read = sdo::get::<4>(registers, mail, Address::new(index, sub));
+        let read = optional(read.map_err(CommissionError::from))?;
+        Ok::<_, CommissionError>(read.map(u32::from_le_bytes).filter(|it| *it > 0))
+    };
+    let increments = number(object::ENCODER_RESOLUTION, 1)?;
+    let turns = number(object::ENCODER_RESOLUTION, 2)?.unwrap_or(1);
+    let rated = number(object::RATED_TORQUE, 0)?;
+    Ok(Scale {
+        increments: increments.map_or(INCREMENTS, |it| f64::from(it) / f64::from(turns)),
+        // Object 0x6076 is in mNm.
+        rated: rated.map_or(1.0, |it| f64::from(it) / 1000.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_is_told_exactly_or_not_at_all() {
+        let of = |us| interpolation(Duration::from_micros(us));
+        assert_eq!(of(1000), Some((100, -5)));
+        assert_eq!(of(250), Some((250, -6)));
+        assert_eq!(of(62), Some((62, -6)));
+        assert_eq!(of(2_000_000), Some((200, -2)));
+        assert_eq!(of(1_234), None);
+        assert_eq!(of(0), None);
+    }
+}

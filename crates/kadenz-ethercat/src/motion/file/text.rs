@@ -1,0 +1,82 @@
+//! The file as it is written, before anything is checked.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) cycle_us: Option<Spanned<u64>>,
+    pub(super) mode: Option<Spanned<String>>,
+    pub(super) wait_us: Option<Spanned<u64>>,
+    pub(super) overrun: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) safety: Safety,
+    #[serde(default)]
+    pub(super) axis: Vec<Spanned<Axis>>,
+}
+
+/// A number of cycles, or "any".
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Cycles {
+    Number(u32),
+    Word(String),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Safety {
+    pub(super) lost_cycles: Option<Spanned<Cycles>>,
+    pub(super) late_cycles: Option<Spanned<Cycles>>,
+    pub(super) stop_on_fault: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Axis {
+    pub(super) device: Option<Spanned<String>>,
+    pub(super) position: Option<Spanned<u16>>,
+    pub(super) control: Option<Spanned<String>>,
+    pub(super) gains: Option<Spanned<Gains>>,
+    pub(super) limits: Option<Spanned<Limits>>,
+    pub(super) start: Option<Spanned<f64>>,
+    #[serde(default)]
+    pub(super) repeat: bool,
+    #[serde(default)]
+    pub(super) moves: Vec<Spanned<Move>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Gains {
+    #[serde(default)]
+    pub(super) proportional: f64,
+    #[serde(default)]
+    pub(super) integral: f64,
+    #[serde(default)]
+    pub(super) derivative: f64,
+    #[serde(default)]
+    pub(super) filter_ms: f64,
+    pub(super) limit: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Limits {
+    pub(super) velocity: Option<f64>,
+    pub(super) acceleration: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Move {
+    pub(super) to: Option<f64>,
+    pub(super) by: Option<Spanned<String>>,
+    pub(super) velocity: Option<f64>,
+    pub(super) acceleration: Option<f64>,
+    pub(super) hold_s: Option<f64>,
+    pub(super) sine: Option<f64>,
+    pub(super) frequency_hz: Option<f64>,
+    pub(super) periods: Option<u32>,
+}

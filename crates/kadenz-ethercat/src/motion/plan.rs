@@ -1,0 +1,201 @@
+//! What all axes are to do, before it is known where their drives are.
+
+use std::fmt;
+use std::time::Duration;
+
+use kadenz_rt::beat::IntervalError;
+
+use super::axis::{CommissionError, Control, commission};
+use super::conductor::Player;
+use super::pid::Gains;
+use super::program::Program;
+use super::safety::Policy;
+use super::trajectory::Limits;
+use crate::control::cyclic::{Mode, Overrun, Settings};
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::Registers;
+
+/// Which device.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Which {
+    /// The one of that name: the long or the short one of its SII, of which there is no other.
+    Name(String),
+    /// The one at that position, from 0.
+    Position(u16),
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(f, "\"{name}\""),
+            Self::Position(position) => write!(f, "at position {position}"),
+        }
+    }
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisPlan {
+    /// Its drive.
+    pub device: Which,
+    /// What is asked of the drive.
+    pub control: Control,
+    /// The regulator, where the control has one.
+    pub gains: Gains,
+    /// Limits of the way to where the program begins.
+    pub limits: Limits,
+    /// What it does then.
+    pub program: Program,
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Time between two beats.
+    pub cycle: Duration,
+    /// When answers are taken in.
+    pub mode: Mode,
+    /// What is done about missed beats.
+    pub overrun: Overrun,
+    /// What stops all axes.
+    pub safety: Policy,
+    /// The axes.
+    pub axes: Vec<AxisPlan>,
+}
+
+/// Why a plan does not suit a segment.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// No device is it.
+    #[error("no device is {which}; there are {there}")]
+    Nobody {
+        /// What was asked for.
+        which: Which,
+        /// Names of those that are.
+        there: String,
+    },
+    /// Several are it.
+    #[error("{count} devices are named {which}; write their positions, such as {first}")]
+    Several {
+        /// What was asked for.
+        which: Which,
+        /// How many.
+        count: usize,
+        /// Where the first is.
+        first: u16,
+    },
+    /// Two axes have one device.
+    #[error("two axes are moved by device {0}; an axis has a drive of its own")]
+    Twice(u16),
+    /// A device is no axis.
+    #[error("device {position} ({name}): {source}")]
+    Commission {
+        /// Where it is.
+        position: u16,
+        /// Its name.
+        name: String,
+        /// Why.
+        source: CommissionError,
+    },
+}
+
+/// The long name of a device by its SII, or else the short one: what [`Which::Name`] is compared with.
+#[must_use]
+pub fn name(device: &SubDevice) -> String {
+    let long = device.image().and_then(|image| {
+        let general = image.general()?;
+        Some(image.string(general.name)?.to_string())
+    });
+    long.filter(|it| !it.is_empty())
+        .unwrap_or_else(|| device.name.clone())
+}
+
+impl Plan {
+    /// Settings of the loop that plays it; its farewell is two seconds, for axes to come to rest.
+    ///
+    /// # Errors
+    /// [`IntervalError`] for a cycle that is none.
+    pub fn settings(&self) -> Result<Settings, IntervalError> {
+        let every = Settings::every(self.cycle)?;
+        let farewell = Duration::from_secs(2).as_nanos() / self.cycle.as_nanos().max(1);
+        Ok(Settings {
+            mode: self.mode,
+            overrun: self.overrun,
+            farewell: u64::try_from(farewell).unwrap_or(u64::MAX),
+            ..every
+        })
+    }
+
+    /// The same, each program played once.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        for axis in &mut self.axes {
+            axis.program = axis.program.once();
+        }
+        self
+    }
+
+    /// Makes the drives axes: they must be in PREOP, and their process data not laid out yet. Waits,
+    /// allocates.
+    ///
+    /// # Errors
+    /// [`PlanError`]: the first axis that is none.
+    pub fn commission(
+        &self,
+        registers: &mut Registers<'_>,
+        devices: &mut [SubDevice],
+    ) -> Result<Vec<Player>, PlanError> {
+        let mut taken = Vec::new();
+        let mut players = Vec::new();
+        for axis in &self.axes {
+            let place = find(&axis.device, devices)?;
+            let device = &mut devices[place];
+            if taken.contains(&place) {
+                return Err(PlanError::Twice(device.position.0));
+            }
+            taken.push(place);
+            let made = commission(registers, device, axis.control, self.cycle);
+            let made = made.map_err(|source| PlanError::Commission {
+                position: device.position.0,
+                name: name(device),
+                source,
+            })?;
+            let program = axis.program.clone();
+            players.push(Player::new(made, program, axis.limits, axis.gains));
+        }
+        Ok(players)
+    }
+}
+
+/// Where a device is in the list.
+fn find(which: &Which, devices: &[SubDevice]) -> Result<usize, PlanError> {
+    let is_it = |it: &SubDevice| match which {
+        Which::Name(wanted) => name(it) == *wanted || it.name == *wanted,
+        Which::Position(position) => it.position.0 == *position,
+    };
+    let found = devices.iter().enumerate().filter(|it| is_it(it.1));
+    let found: Vec<_> = found.collect();
+    match found[..] {
+        [(place, _)] => Ok(place),
+        [] => Err(PlanError::Nobody {
+            which: which.clone(),
+            there: shown(devices),
+        }),
+        [(_, first), ..] => Err(PlanError::Several {
+            which: which.clone(),
+            count: found.len(),
+            first: first.position.0,
+        }),
+    }
+}
+
+/// Most names that an error lists.
+const MOST_NAMES: usize = 80;
+
+fn shown(devices: &[SubDevice]) -> String {
+    let names = devices.iter().take(MOST_NAMES);
+    let names: Vec<_> = names
+        .map(|it| format!("{} {}", it.position.0, name(it)))
+        .collect();
+    names.join(", ")
+}

@@ -1,0 +1,115 @@
+//! Ways after another: what an axis is to do.
+
+use super::trajectory::{Point, Quintic, Sine, Trajectory, Trapezoid};
+
+/// A piece of a program.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Piece {
+    /// A smooth way.
+    Quintic(Quintic),
+    /// A fast way.
+    Trapezoid(Trapezoid),
+    /// To and fro.
+    Sine(Sine),
+    /// Rest at a position (rad) for so many seconds.
+    Hold(f64, f64),
+}
+
+impl Trajectory for Piece {
+    fn at(&self, seconds: f64) -> Point {
+        match self {
+            Self::Quintic(it) => it.at(seconds),
+            Self::Trapezoid(it) => it.at(seconds),
+            Self::Sine(it) => it.at(seconds),
+            Self::Hold(position, _) => Point::at_rest(*position),
+        }
+    }
+
+    fn duration(&self) -> f64 {
+        match self {
+            Self::Quintic(it) => it.duration(),
+            Self::Trapezoid(it) => it.duration(),
+            Self::Sine(it) => it.duration(),
+            Self::Hold(_, seconds) => seconds.max(0.0),
+        }
+    }
+}
+
+/// Pieces, each from rest to rest, one after another; and over again where it repeats.
+///
+/// ```
+/// use kadenz_ethercat::motion::program::{Piece, Program};
+/// use kadenz_ethercat::motion::trajectory::{Limits, Quintic, Trajectory};
+///
+/// let limits = Limits { velocity: 1.0, acceleration: 10.0 };
+/// let there = Piece::Quintic(Quintic::between(0.0, 1.0, limits));
+/// let back = Piece::Quintic(Quintic::between(1.0, 0.0, limits));
+/// let program = Program::new(0.0, vec![there, Piece::Hold(1.0, 0.5), back], true);
+/// assert_eq!(program.at(2.0).position, 1.0);
+/// assert_eq!(program.at(4.25).position, 0.0);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    start: f64,
+    pieces: Vec<Piece>,
+    duration: f64,
+    repeat: bool,
+}
+
+impl Program {
+    /// From a position on.
+    #[must_use]
+    pub fn new(start: f64, pieces: Vec<Piece>, repeat: bool) -> Self {
+        let duration = pieces.iter().map(Trajectory::duration).sum();
+        Self {
+            start,
+            duration,
+            repeat: repeat && duration > 0.0,
+            pieces,
+        }
+    }
+
+    /// The same, once.
+    #[must_use]
+    pub fn once(&self) -> Self {
+        Self {
+            repeat: false,
+            ..self.clone()
+        }
+    }
+
+    /// Where it begins, in rad.
+    #[must_use]
+    pub const fn start(&self) -> f64 {
+        self.start
+    }
+}
+
+/// A call takes as long as there are pieces.
+impl Trajectory for Program {
+    fn at(&self, seconds: f64) -> Point {
+        let mut left = if self.repeat && self.duration.is_finite() {
+            seconds.max(0.0) % self.duration
+        } else {
+            seconds.max(0.0)
+        };
+        let mut last = Point::at_rest(self.start);
+        for piece in &self.pieces {
+            let duration = piece.duration();
+            if left < duration {
+                return piece.at(left);
+            }
+            left -= duration;
+            last = piece.at(duration);
+        }
+        last
+    }
+
+    fn duration(&self) -> f64 {
+        if self.repeat {
+            f64::INFINITY
+        } else {
+            self.duration
+        }
+    }
+}
