@@ -18,6 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cyclic::{CycleReport, Observer};
 use crate::main_device::cycle::Outcome;
 use crate::main_device::link::LinkCounts;
 use crate::sync::{AtomicU64, Ordering};
@@ -196,6 +197,16 @@ impl Health {
                 damaged,
             },
         }
+    }
+}
+
+/// The loop notes all by having this among its observers.
+impl Observer for &Health {
+    fn cycle(&mut self, report: &CycleReport<'_>) {
+        if let Some(outcome) = &report.outcome {
+            self.note(outcome);
+        }
+        self.note_link(&report.counts);
     }
 }
 
