@@ -1,0 +1,390 @@
+//! Everything that goes wrong on a wire, in real time: a loop, a steward and a segment in threads of their
+//! own, over a cable in a network of their own. What a busy machine cannot promise, how many cycles
+//! something takes, `faults.rs` holds in virtual time.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+#![allow(
+    clippy::print_stderr,
+    reason = "a skipped test says so, a long one what it saw"
+)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use kadenz_ethercat::control::cyclic::{
+    CycleReport, Ended, EndedBy, Loop, RealTime, Settings as Pace,
+};
+use kadenz_ethercat::control::health::Health;
+use kadenz_ethercat::control::notice::{Event, Notice, Subscription};
+use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::main_device::bring_up::find;
+use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::layout::{Layout, room};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
+use kadenz_ethercat::port::{self, InterfacePort};
+use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::sim::serve::{self, Server};
+use kadenz_ethercat::sim::{CableId, DeviceId, End, Side};
+use kadenz_ethercat::wire::{AlStatusCode, State};
+use kadenz_rt::net::cable::Cable;
+use kadenz_rt::net::namespace::Namespace;
+
+const DEVICES: usize = 59;
+/// Longer than even a very busy machine needs.
+const LONG: Duration = Duration::from_secs(60);
+
+fn skip(test: &str, missing: &str) {
+    assert!(
+        std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
+        "{test} must not be skipped: {missing}"
+    );
+    eprintln!("skipped: {test}: {missing}");
+}
+
+/// What a test has in its hands while everything runs.
+struct Rig<'r> {
+    commands: &'r Mutex<Vec<Fault>>,
+    roster: Arc<Roster>,
+    health: Arc<Health>,
+    notices: Subscription,
+    devices: Vec<DeviceId>,
+    cables: Vec<CableId>,
+    latest: &'r AtomicU64,
+}
+
+impl Rig<'_> {
+    fn inflict(&self, fault: Fault) {
+        self.commands.lock().unwrap().push(fault);
+    }
+
+    fn is_well(&self) -> bool {
+        let whole = self.health.vitals().is_whole;
+        whole && self.roster.is_well()
+    }
+
+    /// Until all are in OP and a cycle is whole; how long that took.
+    fn until_well(&mut self, what: &str) -> Duration {
+        let start = Instant::now();
+        while !self.is_well() {
+            assert!(start.elapsed() < LONG, "{what}: {:#?}", self.roster.all());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        start.elapsed()
+    }
+
+    /// Waits for a notice, and gives it and those before it.
+    fn until_told(&mut self, what: &str, is_it: impl Fn(&Notice) -> bool) -> Vec<Notice> {
+        let end = Instant::now() + LONG;
+        let mut seen = Vec::new();
+        while Instant::now() < end {
+            let Some(notice) = self.notices.next_within(Duration::from_millis(100)) else {
+                continue;
+            };
+            seen.push(notice);
+            if seen.last().is_some_and(&is_it) {
+                return seen;
+            }
+        }
+        panic!("{what} was not told: {seen:#?}");
+    }
+
+    fn forget_notices(&mut self) {
+        while self.notices.try_next().is_some() {}
+    }
+}
+
+/// Devices and the cables before them, position by position.
+fn topology() -> (Vec<DeviceId>, Vec<CableId>) {
+    let mut segment = humanoid(DEVICES).build().unwrap();
+    let devices = segment.positions(Side::Primary);
+    let cables = devices
+        .iter()
+        .map(|it| segment.cable_at(End::Device(*it, 0)).unwrap())
+        .collect();
+    (devices, cables)
+}
+
+/// Serves the segment until it is done.
+fn serve(port: InterfacePort, commands: &Mutex<Vec<Fault>>, done: &AtomicBool) {
+    let segment = humanoid(DEVICES).build().unwrap();
+    let mut server = Server::new(port, segment, serve::Pace::AtOnce);
+    while !done.load(Ordering::Relaxed) {
+        // A link that is down takes no frames, and is up again some time.
+        if server.step().is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let now = server.now();
+        for fault in commands.lock().unwrap().drain(..) {
+            server.segment_mut().inflict(fault, now);
+        }
+    }
+}
+
+/// Finds who is there, and lays out their process data.
+fn begin() -> (Link<InterfacePort>, Cycle, Steward) {
+    let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
+    let mut link = Link::new(port, 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience {
+            answer: Duration::from_millis(500),
+            tries: 20,
+        },
+    };
+    let found = find(&mut Registers::by(&mut way)).unwrap();
+    assert_eq!(found.len(), DEVICES);
+    let demands: Vec<_> = found.iter().map(|it| it.process_data.demand()).collect();
+    let layout = Layout::of(&demands, room(BESIDES)).unwrap();
+    let cycle = Cycle::new(layout.clone(), None).unwrap();
+    let steward = Steward::new(found, &layout, Arc::new(Health::new()));
+    (link, cycle, steward)
+}
+
+/// Runs loop and steward, and `work` beside them; how the loop ended.
+fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
+    let (mut link, mut cycle, mut steward) = begin();
+    let (devices, cables) = topology();
+    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let latest = AtomicU64::new(0);
+    let (health, notices) = (steward.health(), steward.notices());
+    let mut rig = Rig {
+        commands,
+        roster: steward.roster(),
+        health: Arc::clone(&health),
+        notices: notices.subscribe(60_000),
+        devices,
+        cables,
+        latest: &latest,
+    };
+    std::thread::scope(|scope| {
+        let looping = scope.spawn(|| {
+            let mut bus = Loop {
+                link: &mut link,
+                cycle: &mut cycle,
+                postbox: &postbox,
+                stop: &stop,
+            };
+            let pace = Pace::every(Duration::from_millis(1)).unwrap();
+            let mut time = RealTime::open(Duration::ZERO).unwrap();
+            let count = |report: &CycleReport<'_>| latest.store(report.number, Ordering::Relaxed);
+            let ended = bus.run(&pace, &mut time, &mut (), &mut (&*health, count));
+            postbox.end();
+            ended
+        });
+        scope.spawn(|| {
+            let mut way = Correspondent::of(&postbox, Patience::default());
+            steward.run(&mut way, &stop)
+        });
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut rig)));
+        stop.store(true, Ordering::Relaxed);
+        let ended = looping.join().unwrap();
+        if let Err(panic) = outcome {
+            resume_unwind(panic);
+        }
+        ended
+    })
+}
+
+/// A humanoid in OP over a cable; then `work`, after which the loop must have gone on all the time.
+fn in_op(test: &str, work: impl FnOnce(&mut Rig<'_>) + Send) {
+    let network = match Namespace::create() {
+        Ok(network) => network,
+        Err(error) => {
+            assert!(error.is_refusal(), "{error}");
+            return skip(test, &error.to_string());
+        }
+    };
+    let with_cable = || {
+        let _cable = Cable::create("near", "far").unwrap();
+        let port = InterfacePort::open("far", port::Waiting::Blocking).unwrap();
+        let (commands, done) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve(port, &commands, &done));
+            let run = || {
+                run_all(&commands, |rig| {
+                    rig.until_well("at the start");
+                    rig.forget_notices();
+                    work(rig);
+                })
+            };
+            let outcome = catch_unwind(AssertUnwindSafe(run));
+            done.store(true, Ordering::Relaxed);
+            match outcome {
+                Ok(ended) => assert_eq!(ended.by, EndedBy::Flag),
+                Err(panic) => resume_unwind(panic),
+            }
+        });
+    };
+    network.run(with_cable).unwrap();
+}
+
+#[test]
+fn frames_that_go_wrong_are_told_and_end_nothing() {
+    in_op("frames that go wrong", |rig| {
+        for fault in [
+            FrameFault::Lose { after: None },
+            FrameFault::Corrupt { after: Some(30) },
+            FrameFault::Delay { ns: 5_000_000 },
+            FrameFault::Duplicate { ns: 3_000_000 },
+            FrameFault::Truncate { length: 40 },
+            FrameFault::Skew { by: -1 },
+            FrameFault::Garble { bits: 5 },
+        ] {
+            let before = rig.latest.load(Ordering::Relaxed);
+            for _ in 0..20 {
+                rig.inflict(Fault::Frame(fault));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // Bits that flip where inputs are, nobody can tell.
+            if !matches!(fault, FrameFault::Garble { .. }) {
+                rig.until_told(&format!("{fault:?}"), |it| {
+                    matches!(
+                        it.event,
+                        Event::Frames { .. } | Event::WorkingCounter { .. }
+                    )
+                });
+            }
+            rig.until_well(&format!("{fault:?}"));
+            rig.forget_notices();
+            let after = rig.latest.load(Ordering::Relaxed);
+            assert!(after > before, "the loop goes on: {fault:?}");
+        }
+    });
+}
+
+#[test]
+fn devices_that_fail_are_told_and_come_back() {
+    in_op("devices that fail", |rig| {
+        let of =
+            |it: &Notice, device: usize| it.device.as_ref().is_some_and(|it| it.device == device);
+        let (middle, end) = (30, 58);
+        rig.inflict(Fault::Wire(WireFault::PowerCycle(
+            rig.devices[middle],
+            300_000_000,
+        )));
+        rig.until_told("the loss", |it| of(it, middle) && it.event == Event::Lost);
+        rig.until_told("the return", |it| {
+            of(it, middle) && matches!(it.event, Event::Back { powered: false, .. })
+        });
+        rig.until_well("power cycle");
+
+        rig.inflict(Fault::Wire(WireFault::Leave(
+            rig.devices[end],
+            State::SafeOp,
+            AlStatusCode::WATCHDOG,
+        )));
+        rig.until_told("the watchdog", |it| {
+            of(it, end)
+                && matches!(
+                    it.event,
+                    Event::State {
+                        to: 0x14,
+                        code: 0x1B,
+                        ..
+                    }
+                )
+        });
+        rig.until_well("watchdog");
+
+        rig.inflict(Fault::Wire(WireFault::Fail(rig.devices[middle], 0x4310)));
+        rig.until_told("the emergency", |it| {
+            of(it, middle) && matches!(it.event, Event::Emergency { code: 0x4310, .. })
+        });
+        rig.until_well("emergency");
+    });
+}
+
+#[test]
+fn a_cable_that_is_cut_and_healed_and_a_link_that_flaps_are_survived() {
+    in_op("cables", |rig| {
+        for position in [0, 20] {
+            rig.inflict(Fault::Wire(WireFault::Cut(rig.cables[position])));
+            rig.until_told("the loss", |it| it.event == Event::Lost);
+            std::thread::sleep(Duration::from_millis(300));
+            rig.inflict(Fault::Wire(WireFault::Heal(rig.cables[position])));
+            rig.until_told("the return", |it| matches!(it.event, Event::Back { .. }));
+            rig.until_well("cut and healed");
+            rig.forget_notices();
+        }
+        flap(rig, 5, Duration::from_millis(700));
+    });
+}
+
+/// Lets a link flap so many times; how long each recovery took.
+fn flap(rig: &mut Rig<'_>, times: u64, every: Duration) -> Vec<Duration> {
+    let mut took = Vec::new();
+    for time in 0..times {
+        let next = Instant::now() + every;
+        // The cable of the whole robot and one of a limb by turns, down from 50 to 250 ms.
+        let cable = rig.cables[if time % 2 == 0 { 0 } else { 20 }];
+        let down = Duration::from_millis(50 + time * 50 % 250);
+        rig.inflict(Fault::Wire(WireFault::Flap(cable, down.as_nanos() as u64)));
+        std::thread::sleep(down + Duration::from_millis(5));
+        took.push(rig.until_well("flap"));
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    took
+}
+
+#[test]
+#[ignore = "takes 10 minutes: cargo test --test faults_over_a_cable -- --ignored --nocapture"]
+fn a_link_that_flaps_every_ten_seconds_for_ten_minutes() {
+    in_op("the long flap", |rig| {
+        let start = rig.health.vitals();
+        let begun = Instant::now();
+        let mut took = flap(rig, 60, Duration::from_secs(10));
+        took.sort_unstable();
+        let end = rig.health.vitals();
+        eprintln!(
+            "{} flaps in {:?}: recovered after min {:?}, p50 {:?}, max {:?}; {} cycles, {} whole, \
+             {} frames of process data lost, {} with a wrong working counter",
+            took.len(),
+            begun.elapsed(),
+            took[0],
+            took[took.len() / 2],
+            took[took.len() - 1],
+            end.cycles - start.cycles,
+            end.whole - start.whole,
+            end.lost - start.lost,
+            end.wrong - start.wrong,
+        );
+        let mut kinds = std::collections::BTreeMap::<String, u32>::new();
+        while let Some(notice) = rig.notices.try_next() {
+            let kind = serde_json::to_value(&notice).unwrap()["event"].to_string();
+            *kinds.entry(kind).or_default() += 1;
+        }
+        eprintln!("notices: {kinds:?}, {} lost", rig.notices.lost());
+        assert_eq!(took.len(), 60);
+    });
+}
+
+/// The interface itself goes down and up, as when a plug is pulled out of the computer.
+#[test]
+fn an_interface_that_goes_down_and_up_is_survived() {
+    let set = |state: &str| {
+        let mut command = std::process::Command::new("ip");
+        command.args(["link", "set", "near", state]).status()
+    };
+    if std::process::Command::new("ip").arg("-V").output().is_err() {
+        return skip(
+            "an interface down and up",
+            "no `ip` (apt-get install iproute2)",
+        );
+    }
+    in_op("an interface down and up", |rig| {
+        for _ in 0..3 {
+            assert!(set("down").unwrap().success());
+            rig.until_told("the wire's loss", |it| it.event == Event::WireLost);
+            std::thread::sleep(Duration::from_millis(200));
+            assert!(set("up").unwrap().success());
+            rig.until_told("the wire's return", |it| it.event == Event::WireBack);
+            rig.until_well("up again");
+            rig.forget_notices();
+        }
+    });
+}
