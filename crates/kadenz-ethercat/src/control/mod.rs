@@ -2,6 +2,7 @@
 //!
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`cyclic`]: the loop itself.
+//! - `desk`: where other processes reach a running loop.
 //! - [`ferry`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
 //! - [`notice`]: what happens on the segment, told to any number of subscribers.
@@ -11,6 +12,8 @@
 
 pub mod board;
 pub mod cyclic;
+#[cfg(target_os = "linux")]
+pub mod desk;
 pub mod ferry;
 pub mod health;
 pub mod notice;

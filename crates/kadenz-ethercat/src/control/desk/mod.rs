@@ -1,0 +1,32 @@
+//! Where other processes of this user reach a running loop: a socket that answers one line of JSON with
+//! another.
+//!
+//! A [`Desk`] is served by ordinary threads, one a client and at most [`MOST_CLIENTS`] of them; none of
+//! them touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
+//! [`Timing`](super::timing::Timing), the steward's [`Roster`](super::steward::Roster) and the
+//! [`Postbox`](crate::main_device::postbox::Postbox). Lines are bounded, so is how long a client may take
+//! to read its answer, and whoever sends what is no question gets an answer that says so.
+//!
+//! The socket is `ethercat-NAME.sock` in the user's own folder (`$XDG_RUNTIME_DIR/kadenz`,
+//! `/run/kadenz` for root, else `/tmp/kadenz-UID`, which only that user may enter). Beside it lies a lock:
+//! a second loop of the same name is refused, and what a killed one left behind is replaced.
+//!
+//! ```text
+//! {"ask":"state","device":3}
+//! {"ok":{"device":{"device":3,"name":"KZ-IMU","station":4100, ...}}}
+//! {"ask":"sdo_read","device":3,"index":4120,"sub":1}
+//! {"ok":{"bytes":[1,0,0,0]}}
+//! ```
+
+mod client;
+mod lines;
+mod place;
+mod question;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::{Client, ClientError, Heard, Hearing};
+pub use place::{PlaceError, running};
+pub use question::{Answer, Question, Reply};
+pub use server::{Counter, Desk, DeskError, MOST_CLIENTS};

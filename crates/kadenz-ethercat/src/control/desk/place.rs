@@ -1,0 +1,159 @@
+//! Where desks are, by name.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// Why there is no such place.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// The name is no file name.
+    #[error("`{0}` names no loop; take 1 to 64 letters, digits, `-`, `_` and `.`")]
+    Name(String),
+    /// Another loop has that name.
+    #[error("a loop named `{name}` runs already (process {pid}); end it, or take another name")]
+    InUse {
+        /// The name.
+        name: String,
+        /// The process, as it wrote it.
+        pid: String,
+    },
+    /// Somebody else has the folder.
+    #[error("the folder {} belongs to somebody else, or others may write into it; remove it, or set XDG_RUNTIME_DIR", .0.display())]
+    NotOurs(PathBuf),
+    /// The operating system refused.
+    #[error("cannot use {}: {source}", path.display())]
+    Refused {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn refused(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
+    let path = path.to_owned();
+    move |source| PlaceError::Refused { path, source }
+}
+
+/// This process's user, by the owner of its own folder in `/proc`.
+fn user() -> io::Result<u32> {
+    Ok(fs::metadata("/proc/self")?.uid())
+}
+
+/// The user's folder, where it should be.
+fn folder() -> Result<PathBuf, PlaceError> {
+    let proc = Path::new("/proc/self");
+    let user = user().map_err(refused(proc))?;
+    let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    Ok(match given.filter(|it| it.is_absolute() && it.is_dir()) {
+        Some(given) => given.join("kadenz"),
+        None if user == 0 => PathBuf::from("/run/kadenz"),
+        None => PathBuf::from(format!("/tmp/kadenz-{user}")),
+    })
+}
+
+/// Makes the folder, where nobody but this user may enter.
+pub(super) fn own_folder() -> Result<PathBuf, PlaceError> {
+    let folder = folder()?;
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(refused(&folder)(error)),
+    }
+    check(&folder)?;
+    Ok(folder)
+}
+
+/// In a folder that is everybody's somebody else may have made ours before.
+fn check(folder: &Path) -> Result<(), PlaceError> {
+    let about = fs::symlink_metadata(folder).map_err(refused(folder))?;
+    let user = user().map_err(refused(folder))?;
+    let ours = about.is_dir() && about.uid() == user && about.mode() & 0o022 == 0;
+    ours.then_some(())
+        .ok_or_else(|| PlaceError::NotOurs(folder.to_owned()))
+}
+
+/// Checks a name and gives the socket's path.
+pub(super) fn socket(folder: &Path, name: &str) -> Result<PathBuf, PlaceError> {
+    let allowed = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    let fits = (1..=64).contains(&name.len()) && name.chars().all(allowed);
+    if !fits || name.starts_with('.') {
+        return Err(PlaceError::Name(name.to_owned()));
+    }
+    Ok(folder.join(format!("ethercat-{name}.sock")))
+}
+
+/// Where a desk of that name is, for who asks it.
+pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
+    let folder = folder()?;
+    let socket = socket(&folder, name)?;
+    if folder.exists() {
+        check(&folder)?;
+    }
+    Ok(socket)
+}
+
+/// Names of all loops of this user that run now. Whether one does is asked by its lock.
+///
+/// # Errors
+/// [`PlaceError`] when the folder cannot be read; where there is none, no loop runs.
+pub fn running() -> Result<Vec<String>, PlaceError> {
+    let folder = folder()?;
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(refused(&folder)(error)),
+    };
+    check(&folder)?;
+    let names = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let name = name.strip_prefix("ethercat-")?.strip_suffix(".sock")?;
+        is_held(&lock_path(&folder, name)).then(|| name.to_owned())
+    });
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    Ok(names)
+}
+
+fn lock_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("ethercat-{name}.lock"))
+}
+
+fn is_held(lock: &Path) -> bool {
+    File::open(lock).is_ok_and(|it| it.try_lock_shared().is_err())
+}
+
+/// A name that is ours as long as this lives; the operating system gives it free when the process dies.
+#[derive(Debug)]
+pub(super) struct Claim {
+    _lock: File,
+}
+
+impl Claim {
+    pub(super) fn take(folder: &Path, name: &str) -> Result<Self, PlaceError> {
+        let path = lock_path(folder, name);
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600);
+        let mut lock = options.open(&path).map_err(refused(&path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                let pid = fs::read_to_string(&path).unwrap_or_default();
+                let (name, pid) = (name.to_owned(), pid.trim().to_owned());
+                return Err(PlaceError::InUse { name, pid });
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(refused(&path)(error)),
+        }
+        // Who it is, is for people alone: without it the lock holds as well.
+        let _ = lock.set_len(0);
+        let _ = writeln!(lock, "{}", std::process::id());
+        Ok(Self { _lock: lock })
+    }
+}

@@ -1,0 +1,287 @@
+//! The desk itself: who comes, and what is answered.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::lines::{Line, Lines};
+use super::place::{self, Claim, PlaceError};
+use super::question::{Answer, Question, Reply};
+use crate::control::health::Health;
+use crate::control::notice::Notices;
+use crate::control::steward::{DeviceStatus, Roster};
+use crate::control::timing::Timing;
+use crate::main_device::exchange::Patience;
+use crate::main_device::postbox::{Correspondent, Postbox};
+use crate::main_device::states::longest;
+use crate::wire::coe::Address;
+use crate::wire::{AlStatusCode, State};
+
+/// Clients at one time; who comes then is told that it is too many.
+pub const MOST_CLIENTS: usize = 16;
+/// The longest question: what it takes to write an object of 64 KiB.
+const LONGEST_QUESTION: usize = 512 * 1024;
+/// How soon a desk hears that it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Notices that wait for a client that does not read.
+const KEPT: usize = 4_096;
+
+/// Why there is no desk.
+#[derive(Debug, thiserror::Error)]
+pub enum DeskError {
+    /// Its place.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// Its socket.
+    #[error("cannot listen at {}: {source}", path.display())]
+    Listen {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What a desk answers from.
+#[derive(Debug, Clone, Copy)]
+pub struct Counter<'c> {
+    /// The devices.
+    pub roster: &'c Roster,
+    /// What happens.
+    pub notices: &'c Notices,
+    /// What the loop notes.
+    pub health: &'c Health,
+    /// The loop's statistics, where somebody keeps them.
+    pub timing: Option<&'c Timing>,
+    /// What carries questions to devices.
+    pub postbox: &'c Postbox,
+}
+
+/// A socket that other processes ask. Its name is given free when it is dropped.
+#[derive(Debug)]
+pub struct Desk {
+    name: String,
+    listener: UnixListener,
+    path: PathBuf,
+    _claim: Claim,
+}
+
+impl Desk {
+    /// Opens a desk of that name in the user's own folder.
+    ///
+    /// # Errors
+    /// [`DeskError`]: the name is none, is in use, or the folder is somebody else's.
+    pub fn open(name: &str) -> Result<Self, DeskError> {
+        Self::open_in(&place::own_folder()?, name)
+    }
+
+    /// Opens a desk in a folder, which must exist.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_in(folder: &Path, name: &str) -> Result<Self, DeskError> {
+        let path = place::socket(folder, name)?;
+        let claim = Claim::take(folder, name)?;
+        let failed = |source| DeskError::Listen {
+            path: path.clone(),
+            source,
+        };
+        // The name is ours, so whoever made it is dead.
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Self {
+            name: name.to_owned(),
+            listener,
+            path,
+            _claim: claim,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Answers whoever comes until `stop` is set. Waits; starts a thread for each client.
+    pub fn serve(&self, counter: &Counter<'_>, stop: &AtomicBool) {
+        let clients = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            while !stop.load(Ordering::Relaxed) {
+                let Ok((stream, _)) = self.listener.accept() else {
+                    // Nobody, or no descriptor is free: later, then.
+                    std::thread::sleep(LOOK / 5);
+                    continue;
+                };
+                if clients.load(Ordering::Relaxed) >= MOST_CLIENTS {
+                    turn_away(stream);
+                    continue;
+                }
+                clients.fetch_add(1, Ordering::Relaxed);
+                let clients = &clients;
+                scope.spawn(move || {
+                    // A client whose socket fails is gone.
+                    let _ = self.attend(stream, counter, stop);
+                    clients.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+    }
+
+    /// One client, until it goes.
+    fn attend(
+        &self,
+        stream: UnixStream,
+        counter: &Counter<'_>,
+        stop: &AtomicBool,
+    ) -> io::Result<()> {
+        let mut lines = Lines::of(stream, LONGEST_QUESTION)?;
+        while !stop.load(Ordering::Relaxed) {
+            let line = match lines.next_within(LOOK)? {
+                Line::Nothing => continue,
+                Line::Ended => break,
+                Line::TooLong => {
+                    let why = format!("a question has at most {LONGEST_QUESTION} bytes");
+                    return lines.send(&Reply::Error(why));
+                }
+                Line::Whole(line) => line,
+            };
+            match serde_json::from_slice(&line) {
+                Ok(Question::Notices {}) => return listen(&mut lines, counter, stop),
+                Ok(question) => {
+                    let answer = self.answer(&question, counter, stop);
+                    lines.send(&answer.map_or_else(Reply::Error, Reply::Ok))?;
+                }
+                Err(error) => lines.send(&Reply::Error(format!("this is no question: {error}")))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(
+        &self,
+        question: &Question,
+        counter: &Counter<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Answer, String> {
+        let mut way = Correspondent::of(counter.postbox, Patience::default());
+        Ok(match question {
+            Question::Hello {} => Answer::Hello {
+                name: self.name.clone(),
+                pid: std::process::id(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            Question::Stats {} => {
+                let snapshot = timing(counter)?.snapshot();
+                Answer::Stats(serde_json::to_value(snapshot).map_err(|it| it.to_string())?)
+            }
+            Question::StatsText {} => Answer::Text(timing(counter)?.snapshot().to_string()),
+            Question::Health {} => Answer::Health(counter.health.vitals()),
+            Question::Devices {} => Answer::Devices(counter.roster.all()),
+            Question::Recent {} => Answer::Notices(counter.notices.recent()),
+            Question::Notices {} => Answer::Listening,
+            Question::State { device, state } => {
+                Answer::Device(bring(counter.roster, *device, state.as_deref(), stop)?)
+            }
+            Question::SdoRead { device, index, sub } => {
+                let address = Address::new(*index, *sub);
+                let read = counter.roster.read_object(&mut way, *device, address);
+                Answer::Bytes(read.map_err(|it| it.to_string())?)
+            }
+            Question::SdoWrite {
+                device,
+                index,
+                sub,
+                value,
+            } => {
+                let address = Address::new(*index, *sub);
+                let roster = counter.roster;
+                let written = roster.write_object(&mut way, *device, address, value);
+                written.map_err(|it| it.to_string())?;
+                Answer::Done
+            }
+        })
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // Where it is gone already, there is nothing left to do.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn turn_away(stream: UnixStream) {
+    if let Ok(mut lines) = Lines::of(stream, 0) {
+        let why = format!("{MOST_CLIENTS} clients are here already; end one of them");
+        // If it does not want to hear it, so be it.
+        let _ = lines.send(&Reply::Error(why));
+    }
+}
+
+fn timing<'c>(counter: &Counter<'c>) -> Result<&'c Timing, String> {
+    let missing = || "this loop keeps no statistics".to_owned();
+    counter.timing.ok_or_else(missing)
+}
+
+/// Sends notices until the client goes.
+fn listen(lines: &mut Lines, counter: &Counter<'_>, stop: &AtomicBool) -> io::Result<()> {
+    let mut subscription = counter.notices.subscribe(KEPT);
+    lines.send(&Reply::Ok(Answer::Listening))?;
+    let mut lost = 0;
+    while !stop.load(Ordering::Relaxed) {
+        if let Some(notice) = subscription.next_within(LOOK) {
+            lines.send(&Reply::Notice(notice))?;
+        } else if lines.next_within(Duration::ZERO)? != Line::Nothing {
+            // It is gone, or speaks out of turn.
+            break;
+        }
+        if subscription.lost() > lost {
+            lost = subscription.lost();
+            lines.send(&Reply::Lost(lost))?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings a device to a state, if one is given, and tells how it is.
+fn bring(
+    roster: &Roster,
+    device: usize,
+    state: Option<&str>,
+    stop: &AtomicBool,
+) -> Result<DeviceStatus, String> {
+    let status = || roster.status(device).map_err(|it| it.to_string());
+    let Some(name) = state else { return status() };
+    let state = state_of(name)?;
+    roster.want(device, state).map_err(|it| it.to_string())?;
+    let end = Instant::now() + longest(state);
+    loop {
+        let now = status()?;
+        if now.is_well() {
+            return Ok(now);
+        }
+        if Instant::now() >= end || stop.load(Ordering::Relaxed) {
+            return Err(format!(
+                "device {device} ({}) is not in {state} but in AL status 0x{:02X} ({}); the steward goes on trying",
+                now.name,
+                now.status,
+                AlStatusCode(now.code),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn state_of(name: &str) -> Result<State, String> {
+    [State::Init, State::PreOp, State::SafeOp, State::Op]
+        .into_iter()
+        .find(|it| it.name().eq_ignore_ascii_case(name))
+        .ok_or_else(|| format!("`{name}` is no state; take INIT, PREOP, SAFEOP or OP"))
+}

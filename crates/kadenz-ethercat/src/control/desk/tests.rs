@@ -1,0 +1,183 @@
+//! The desk from both sides; devices answer where the loop runs: see the tests over a cable.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::*;
+use crate::control::health::Health;
+use crate::control::notice::{Event, Notices};
+use crate::control::steward::Roster;
+use crate::main_device::postbox::Postbox;
+
+const LONG: Duration = Duration::from_secs(10);
+
+/// A desk without devices, and what is done at it.
+fn at_a_desk(work: impl FnOnce(&Path, &Notices)) {
+    let folder = tempfile::tempdir().unwrap();
+    let desk = Desk::open_in(folder.path(), "test").unwrap();
+    let (roster, notices) = (Roster::new(Vec::new()), Notices::new());
+    let (health, postbox) = (Health::new(), Postbox::default());
+    postbox.end();
+    let counter = Counter {
+        roster: &roster,
+        notices: &notices,
+        health: &health,
+        timing: None,
+        postbox: &postbox,
+    };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| desk.serve(&counter, &stop));
+        let work = std::panic::AssertUnwindSafe(|| work(desk.path(), &notices));
+        let outcome = std::panic::catch_unwind(work);
+        stop.store(true, Ordering::Relaxed);
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+fn hello(client: &mut Client) -> u32 {
+    match client.ask(&Question::Hello {}).unwrap() {
+        Answer::Hello { pid, .. } => pid,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn several_clients_are_answered_and_hear_the_same_notices() {
+    at_a_desk(|path, notices| {
+        let mut asking = Client::at(path).unwrap();
+        let mut hearing: Vec<_> = (0..3)
+            .map(|_| Client::at(path).unwrap().listen().unwrap())
+            .collect();
+        assert_eq!(hello(&mut asking), std::process::id());
+        notices.publish(MonotonicTime::from_ns(1), None, Event::WireLost);
+        for hearing in &mut hearing {
+            match hearing.next_within(LONG).unwrap() {
+                Some(Heard::Notice(notice)) => assert_eq!(notice.event, Event::WireLost),
+                other => panic!("{other:?}"),
+            }
+        }
+        match asking.ask(&Question::Recent {}).unwrap() {
+            Answer::Notices(recent) => assert_eq!(recent.len(), 1),
+            other => panic!("{other:?}"),
+        }
+        let answer = asking.ask(&Question::Devices {}).unwrap();
+        assert_eq!(answer, Answer::Devices(Vec::new()));
+    });
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_a_remedy() {
+    at_a_desk(|path, _| {
+        let mut client = Client::at(path).unwrap();
+        let mut refusal = |question: &Question| match client.ask(question) {
+            Err(ClientError::Refused(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(refusal(&Question::Stats {}).contains("no statistics"));
+        let state = |state: Option<&str>| Question::State {
+            device: 3,
+            state: state.map(str::to_owned),
+        };
+        assert!(refusal(&state(None)).contains("no device 3"));
+        assert!(refusal(&state(Some("FLYING"))).contains("INIT, PREOP, SAFEOP or OP"));
+    });
+}
+
+#[test]
+fn hostile_lines_are_refused_and_others_go_on_being_served() {
+    at_a_desk(|path, _| {
+        let mut good = Client::at(path).unwrap();
+        let deep = format!("{}\n", "[".repeat(100_000));
+        for line in [
+            "\n",
+            "null\n",
+            "{\"ask\":\"fly\"}\n",
+            "{\"ask\":\"state\"}\n",
+            "{\"ask\":\"hello\",\"x\":1}\n",
+            "{\"ask\":\"sdo_read\",\"device\":-1,\"index\":1}\n",
+            deep.as_str(),
+        ] {
+            let mut stream = UnixStream::connect(path).unwrap();
+            stream.write_all(line.as_bytes()).unwrap();
+            let mut answer = [0; 64];
+            let length = stream.read(&mut answer).unwrap();
+            assert!(answer[..length].starts_with(b"{\"error\":"), "{line:.40}");
+        }
+        let mut bytes = UnixStream::connect(path).unwrap();
+        bytes.write_all(&[0xFF, 0xC0, 0, b'\n']).unwrap();
+        let mut endless = UnixStream::connect(path).unwrap();
+        // It ends by being hung up upon, or by a line that says why.
+        let piece = [b'x'; 65_536];
+        while endless.write_all(&piece).is_ok() {}
+        hello(&mut good);
+    });
+}
+
+#[test]
+fn one_client_too_many_is_told_so_and_who_goes_makes_room() {
+    at_a_desk(|path, _| {
+        let mut all: Vec<_> = (0..MOST_CLIENTS)
+            .map(|_| {
+                let mut client = Client::at(path).unwrap();
+                hello(&mut client);
+                client
+            })
+            .collect();
+        let mut late = Client::at(path).unwrap();
+        let why = late.ask(&Question::Hello {}).unwrap_err().to_string();
+        assert!(
+            why.contains("16 clients") || why.contains("desk does not answer"),
+            "{why}"
+        );
+        all.truncate(4);
+        let end = std::time::Instant::now() + LONG;
+        while Client::at(path).unwrap().ask(&Question::Hello {}).is_err() {
+            assert!(std::time::Instant::now() < end, "no room was made");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+}
+
+#[test]
+fn a_name_has_one_desk_and_what_a_killed_one_left_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Desk::open_in(folder.path(), "robot").unwrap();
+    let second = Desk::open_in(folder.path(), "robot").unwrap_err();
+    let told = format!("(process {})", std::process::id());
+    assert!(second.to_string().contains(&told), "{second}");
+    Desk::open_in(folder.path(), "other").unwrap();
+    let path = first.path().to_owned();
+    drop(first);
+    assert!(!path.exists());
+    // As after `kill -9`: a socket and a lock that nobody holds.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    assert!(path.exists());
+    assert!(matches!(Client::at(&path), Err(ClientError::Nobody(_))));
+    Desk::open_in(folder.path(), "robot").unwrap();
+    for bad in ["", "a/b", "../x", ".x", "a b"] {
+        assert!(Desk::open_in(folder.path(), bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_question_is_the_line_that_the_documentation_shows() {
+    let line = r#"{"ask":"sdo_read","device":3,"index":4120,"sub":1}"#;
+    let question = Question::SdoRead {
+        device: 3,
+        index: 4120,
+        sub: 1,
+    };
+    assert_eq!(serde_json::to_string(&question).unwrap(), line);
+    assert_eq!(serde_json::from_str::<Question>(line).unwrap(), question);
+    let reply = Reply::Ok(Answer::Bytes(vec![1, 0]));
+    let line = serde_json::to_string(&reply).unwrap();
+    assert_eq!(line, r#"{"ok":{"bytes":[1,0]}}"#);
+}
