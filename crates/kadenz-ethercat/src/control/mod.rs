@@ -2,21 +2,24 @@
 //!
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`cyclic`]: the loop itself.
-//! - `desk`: where other processes reach a running loop.
 //! - [`ferry`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
+//! - [`latency`]: how many cycles lie between a sensor, the controller and an actuator.
 //! - [`notice`]: what happens on the segment, told to any number of subscribers.
 //! - [`phase`]: the loop on the reference clock's time.
 //! - [`steward`]: brings devices to OP and back there while the loop runs.
 //! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
+//! - `desk`: where other processes reach a running loop.
 
 pub mod board;
 pub mod cyclic;
-#[cfg(target_os = "linux")]
-pub mod desk;
 pub mod ferry;
 pub mod health;
+pub mod latency;
 pub mod notice;
 pub mod phase;
 pub mod steward;
 pub mod timing;
+
+#[cfg(target_os = "linux")]
+pub mod desk;

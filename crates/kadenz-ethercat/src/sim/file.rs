@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::Model;
 use super::model::drive::{Drive, Parameters};
-use super::model::{Description, Device, Idle, sensor, terminal};
+use super::model::{Description, Device, Idle, sensor, stamp, terminal};
 use crate::wire::sii::SiiError;
 
 pub use build::BuildError;
@@ -37,14 +37,16 @@ pub enum Kind {
     Imu,
     /// A force and torque sensor.
     Force,
+    /// A device that stamps events and commands; a file gives it the defaults.
+    Stamp(stamp::Settings),
     /// What an ESI file describes; it holds its outputs.
     Described(Box<Description>),
 }
 
 impl Kind {
     /// The names that a file may use.
-    pub const NAMES: [&'static str; 8] = [
-        "ek1100", "ek1914", "el2828", "el2889", "el3004", "drive", "imu", "force",
+    pub const NAMES: [&'static str; 9] = [
+        "ek1100", "ek1914", "el2828", "el2889", "el3004", "drive", "imu", "force", "stamp",
     ];
 }
 
@@ -124,6 +126,7 @@ impl Placed {
             Kind::Drive(it) => Drive::device(&self.name, self.serial, **it).model(),
             Kind::Imu => sensor::imu(&self.name, self.serial, self.seed).model(),
             Kind::Force => sensor::force(&self.name, self.serial, self.seed).model(),
+            Kind::Stamp(it) => stamp::stamp(&self.name, self.serial, *it).model(),
             Kind::Described(it) => Device::new((**it).clone(), Idle).model(),
         }?;
         let alias = self.alias.to_le_bytes();

@@ -156,6 +156,7 @@ impl Reader<'_> {
             "el3004" => Kind::El3004,
             "imu" => Kind::Imu,
             "force" => Kind::Force,
+            "stamp" => Kind::Stamp(crate::sim::model::stamp::Settings::default()),
             "drive" => Kind::Drive(Box::new(self.parameters(device.drive.as_ref())?)),
             other => {
                 let at = Some(model.span().start);

@@ -52,7 +52,7 @@ fn errors_name_file_line_and_remedy() {
     let wrong = |from: &str, to: &str| parse(&RACK.replace(from, to)).unwrap_err().to_string();
     assert_eq!(
         wrong("\"el2889\"", "\"el9999\""),
-        "robot.toml:9: there is no model \"el9999\"; there are ek1100, ek1914, el2828, el2889, el3004, drive, imu, force"
+        "robot.toml:9: there is no model \"el9999\"; there are ek1100, ek1914, el2828, el2889, el3004, drive, imu, force, stamp"
     );
     assert!(
         wrong("port = 2", "port = 1")

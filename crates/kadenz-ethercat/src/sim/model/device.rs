@@ -71,6 +71,12 @@ pub trait Behaviour: Send + 'static {
         })
     }
 
+    /// What it works from being woken, by outputs or SYNC0, until its step: that long the newest outputs
+    /// wait for it, and its inputs are those before. In nanoseconds.
+    fn works_ns(&self) -> u64 {
+        0
+    }
+
     /// How often it steps where nobody's cycle moves it, in nanoseconds; `None` for only then.
     fn period_ns(&self) -> Option<u64> {
         None
@@ -104,6 +110,8 @@ pub struct Device<B> {
     emergencies: VecDeque<Emergency>,
     fresh: bool,
     next_run: Time,
+    /// When its work is done; NEVER where it does none.
+    done_at: Time,
     buffer: Box<[u8]>,
 }
 
@@ -123,6 +131,7 @@ impl<B: Behaviour> Device<B> {
             emergencies: VecDeque::with_capacity(EMERGENCIES),
             fresh: false,
             next_run: Time::NEVER,
+            done_at: Time::NEVER,
             buffer: vec![0; longest].into(),
             description,
         };
@@ -238,6 +247,15 @@ impl<B: Behaviour> Device<B> {
         clock.or(told).unwrap_or(1_000_000)
     }
 
+    /// Woken: works, and then it is time for a cycle. Who works already is not woken again.
+    fn wake(&mut self, pdi: &mut dyn Pdi) {
+        match self.behaviour.works_ns() {
+            0 => self.cycle(pdi),
+            work if self.done_at == Time::NEVER => self.done_at = pdi.now().after(work),
+            _ => {}
+        }
+    }
+
     /// Outputs in, a step, inputs out.
     fn cycle(&mut self, pdi: &mut dyn Pdi) {
         let state = pdi.state();
@@ -322,6 +340,7 @@ impl<B: Behaviour> Application for Device<B> {
         self.carried.clear();
         self.emergencies.clear();
         self.fresh = false;
+        self.done_at = Time::NEVER;
         self.behaviour.power_on(&mut self.objects);
         self.next_run = match self.behaviour.period_ns() {
             Some(period) => pdi.now().after(period),
@@ -348,6 +367,7 @@ impl<B: Behaviour> Application for Device<B> {
                 self.server.reset();
                 self.emergencies.clear();
                 self.carried.clear();
+                self.done_at = Time::NEVER;
             }
             State::PreOp | State::Bootstrap => self.carried.clear(),
             State::SafeOp | State::Op => self.note_synchronization(pdi),
@@ -388,7 +408,7 @@ impl<B: Behaviour> Application for Device<B> {
     fn outputs_written(&mut self, _sync_manager: u8, pdi: &mut dyn Pdi) {
         self.fresh = true;
         if pdi.sync_cycles().0.is_none() {
-            self.cycle(pdi);
+            self.wake(pdi);
         }
     }
 
@@ -401,7 +421,7 @@ impl<B: Behaviour> Application for Device<B> {
             let before = self.objects.number(missed).unwrap_or(0);
             self.objects.set_number(missed, before + 1);
         }
-        self.cycle(pdi);
+        self.wake(pdi);
     }
 
     fn watchdog_expired(&mut self, pdi: &mut dyn Pdi) {
@@ -411,10 +431,17 @@ impl<B: Behaviour> Application for Device<B> {
     }
 
     fn next_run(&self) -> Time {
-        self.next_run
+        self.next_run.min(self.done_at)
     }
 
     fn run(&mut self, pdi: &mut dyn Pdi) {
+        if self.done_at <= pdi.now() {
+            self.done_at = Time::NEVER;
+            self.cycle(pdi);
+        }
+        if self.next_run > pdi.now() {
+            return;
+        }
         self.next_run = Time::NEVER;
         if self.send_more(pdi) {
             self.next_run = pdi.now().after(ANSWER_AFTER);

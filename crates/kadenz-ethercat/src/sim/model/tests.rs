@@ -197,3 +197,35 @@ fn every_model_s_description_is_whole() {
     assert_eq!(image.string(long).unwrap().to_string(), "left knee");
     assert_eq!(image.sync_managers().count(), 4);
 }
+
+#[test]
+fn a_stamp_tells_when_its_work_on_a_command_was_done_and_when_events_were() {
+    use super::stamp::{Settings, Told, stamp};
+    use crate::sim::Application as _;
+    let settings = Settings {
+        work_ns: 400_000,
+        least_gap_ns: 10_000_000,
+        more_gap_ns: 0,
+        seed: 1,
+    };
+    let mut bench = Bench::new(stamp("stamp", 1, settings));
+    bench.to(State::Op).unwrap();
+    bench.write_entry(Address::new(0x7000, 1), 7);
+    bench.exchange();
+    let woken = bench.fake.now;
+    let told = |bench: &Bench<_>| Told::read(bench.inputs(3)).unwrap();
+    assert_eq!(told(&bench).command, 0, "it works");
+    bench.fake.now = woken.after(400_000);
+    bench.device.run(&mut bench.fake);
+    let after = told(&bench);
+    assert_eq!((after.command, after.command_ns), (7, woken.0 + 400_000));
+    assert_eq!(after.events, 0);
+    for _ in 0..25 {
+        bench.exchange();
+        bench.fake.now = bench.fake.now.after(400_000);
+        bench.device.run(&mut bench.fake);
+    }
+    let later = told(&bench);
+    assert_eq!((later.command, later.command_ns), (7, after.command_ns));
+    assert_eq!((later.events, later.event_ns), (3, 30_000_000));
+}

@@ -1,0 +1,263 @@
+//! How old what a controller sees is, and how long what it says takes: in cycles.
+//!
+//! The paper (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to
+//! the controller's read-write request that brings it; a command's from the request that brought what it
+//! answers to the moment when the actuator acts on it. Its devices sample and act in the middle of a
+//! cycle; a frame takes along what was sampled before, and is fetched a cycle later; what the controller
+//! computes goes out with the next request. So it says: sensor 1.5 to 2.5 cycles, command 1.5, and 3 to 4
+//! from an event until the robot reacts.
+//!
+//! With the devices' moment a part `d` of a cycle behind the beat, for a loop that does not wake late:
+//!
+//! | loop | sensor | command | reaction |
+//! |---|---|---|---|
+//! | the paper's: pipelined, sends what was computed the cycle before | 2 - d to 3 - d | 1 + d | 3 to 4 |
+//! | pipelined, sends at once | 2 - d to 3 - d | d | 2 to 3 |
+//! | synchronous, answers are there after a part `w` | 1 - d + w to 2 - d + w | 1 + d - w | 2 to 3 |
+//!
+//! That is measured, not computed, by a [stamp device](crate::sim::model::stamp): events happen by chance,
+//! and the command is the number of events that were seen. [`Answer`] is the controller, [`Meter`] the
+//! observer, [`measure`](fn@measure) all of it in virtual time.
+//!
+//! ```
+//! use kadenz_ethercat::control::latency::{Experiment, measure};
+//!
+//! let latencies = measure(&Experiment { cycles: 2_000, ..Experiment::paper() })?;
+//! let sensor = latencies.sensor.summary().expect("some events");
+//! assert!((1.45..1.65).contains(&sensor.min) && (2.35..2.55).contains(&sensor.max));
+//! let command = latencies.command.summary().expect("some commands");
+//! assert!((1.45..1.55).contains(&command.p50));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod experiment;
+
+#[cfg(test)]
+mod tests;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::cyclic::{Controller, CycleReport, Mode, Moment, Observer};
+use crate::sim::model::stamp::Told;
+
+pub use experiment::{Experiment, ExperimentError, Sends, measure};
+
+/// What the paper says, in cycles: from and to.
+pub mod paper {
+    /// From an event to the controller.
+    pub const SENSOR: (f64, f64) = (1.5, 2.5);
+    /// From the controller to the actuator.
+    pub const COMMAND: (f64, f64) = (1.5, 1.5);
+    /// From an event until the robot reacts.
+    pub const REACTION: (f64, f64) = (3.0, 4.0);
+}
+
+/// The controller: its command is the number of events that it has seen.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    device: usize,
+    sends: Sends,
+    computed: [u8; 2],
+}
+
+impl Answer {
+    /// For the stamp device at a position.
+    #[must_use]
+    pub const fn of(device: usize, sends: Sends) -> Self {
+        Self {
+            device,
+            sends,
+            computed: [0; 2],
+        }
+    }
+}
+
+impl Controller for Answer {
+    fn beat(&mut self, moment: &mut Moment<'_>) {
+        let told = Told::read(moment.inputs_of(self.device));
+        let events = told.map_or(self.computed, |it| it.events.to_le_bytes());
+        let before = std::mem::replace(&mut self.computed, events);
+        let out = match self.sends {
+            Sends::AtOnce => events,
+            Sends::NextCycle => before,
+        };
+        if let Some(command) = moment.outputs_of(self.device).first_chunk_mut() {
+            *command = out;
+        }
+    }
+}
+
+/// Values of a latency, in ns, in memory that was set aside; what is more is counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latency {
+    interval_ns: u64,
+    values: Vec<i64>,
+    left_out: u64,
+}
+
+/// A latency in cycles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// How many values it rests on.
+    pub count: usize,
+    /// The least.
+    pub min: f64,
+    /// The median.
+    pub p50: f64,
+    /// Above it is one of a hundred; `None` for fewer than a thousand values.
+    pub p99: Option<f64>,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Latency {
+    /// For cycles of that many ns. Allocates for so many values.
+    #[must_use]
+    pub fn with_room(interval_ns: u64, values: usize) -> Self {
+        Self {
+            interval_ns: interval_ns.max(1),
+            values: Vec::with_capacity(values),
+            left_out: 0,
+        }
+    }
+
+    /// Adds a value. Neither allocates, locks nor waits.
+    pub fn add(&mut self, ns: i64) {
+        if self.values.len() < self.values.capacity() {
+            self.values.push(ns);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// The values in their order, in ns.
+    #[must_use]
+    pub fn values(&self) -> &[i64] {
+        &self.values
+    }
+
+    /// Values for which there was no room.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Values in cycles; `None` without any. Allocates.
+    #[must_use]
+    pub fn summary(&self) -> Option<Summary> {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable();
+        let count = sorted.len();
+        let last = count.checked_sub(1)?;
+        let cycles = |ns: i64| ns as f64 / self.interval_ns as f64;
+        let above = |permille: usize| cycles(sorted[(count * permille / 1000).min(last)]);
+        Some(Summary {
+            count,
+            min: cycles(sorted[0]),
+            p50: above(500),
+            p99: (count >= 1_000).then(|| above(990)),
+            max: cycles(sorted[last]),
+        })
+    }
+}
+
+/// The three latencies, of what a stamp device tells. Pure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latencies {
+    /// From an event to the controller.
+    pub sensor: Latency,
+    /// From the controller to the device's acting.
+    pub command: Latency,
+    /// From an event to the device's acting on what the controller made of it.
+    pub reaction: Latency,
+    /// Events that nobody can tell the time of, since others came before the controller looked.
+    pub missed: u64,
+    before: Option<Told>,
+    /// The last event that the controller saw: its number, its time, and when it was seen.
+    seen: Option<(u16, u64, u64)>,
+}
+
+impl Latencies {
+    /// For cycles of that many ns. Allocates for so many events.
+    #[must_use]
+    pub fn with_room(interval_ns: u64, events: usize) -> Self {
+        let latency = || Latency::with_room(interval_ns, events);
+        Self {
+            sensor: latency(),
+            command: latency(),
+            reaction: latency(),
+            missed: 0,
+            before: None,
+            seen: None,
+        }
+    }
+
+    /// A cycle: what the device told, and the system time in ns at which the controller had it. Neither
+    /// allocates, locks nor waits.
+    pub fn cycle(&mut self, read_ns: u64, told: Told) {
+        let Some(before) = self.before.replace(told) else {
+            return;
+        };
+        let new = told.events.wrapping_sub(before.events);
+        if let Some((event, event_ns, seen_ns)) = self.seen
+            && told.command == event
+            && before.command != event
+        {
+            self.command
+                .add(told.command_ns.wrapping_sub(seen_ns).cast_signed());
+            self.reaction
+                .add(told.command_ns.wrapping_sub(event_ns).cast_signed());
+            self.seen = None;
+        }
+        if new > 0 {
+            self.missed += u64::from(new) - 1;
+            self.sensor
+                .add(read_ns.wrapping_sub(told.event_ns).cast_signed());
+            self.seen = Some((told.events, told.event_ns, read_ns));
+        }
+    }
+}
+
+/// The observer: measures in the loop, by the reference clock's time.
+#[derive(Debug)]
+pub struct Meter<'l> {
+    device: usize,
+    latencies: &'l mut Latencies,
+    /// When frames that are still out were sent.
+    out: Option<MonotonicTime>,
+    /// What system time is more than the loop's clock.
+    ahead: Option<u64>,
+}
+
+impl<'l> Meter<'l> {
+    /// For the stamp device at a position.
+    #[must_use]
+    pub const fn of(device: usize, latencies: &'l mut Latencies) -> Self {
+        Self {
+            device,
+            latencies,
+            out: None,
+            ahead: None,
+        }
+    }
+}
+
+impl Observer for Meter<'_> {
+    fn cycle(&mut self, report: &CycleReport<'_>) {
+        let sent = match report.mode {
+            Mode::Synchronous { .. } => Some(report.sent),
+            Mode::Pipelined => self.out.replace(report.sent),
+        };
+        let system = report.outcome.and_then(|it| it.system_time_ns);
+        if let (Some(sent), Some(system)) = (sent, system) {
+            self.ahead = Some(system.wrapping_sub(sent.as_ns()));
+        }
+        let share = report.layout.shares.get(self.device);
+        let inputs = share.map_or(&[][..], |it| &report.inputs[it.inputs.clone()]);
+        if let (Some(ahead), Some(told), true) = (self.ahead, Told::read(inputs), report.is_whole())
+        {
+            let read = report.received.as_ns().wrapping_add(ahead);
+            self.latencies.cycle(read, told);
+        }
+    }
+}

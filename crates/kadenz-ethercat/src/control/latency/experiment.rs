@@ -1,0 +1,172 @@
+//! The paper's robot with a stamp device, in virtual time.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use kadenz_rt::beat::IntervalError;
+
+use super::{Answer, Latencies, Meter};
+use crate::control::cyclic::{
+    CycleReport, Loop, Mode, NotInOp, Observer as _, Settings, VirtualTime, operate,
+};
+use crate::control::phase::{self, Follow};
+use crate::main_device::bring_up::{BringUpError, find, prepare};
+use crate::main_device::clocks::{self, Bounds, ClockError, Epoch, Sync, SyncError, start_sync};
+use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::main_device::link::Link;
+use crate::main_device::postbox::Postbox;
+use crate::port::WirePort;
+use crate::sim::file::{BuildError, Kind};
+use crate::sim::humanoid::humanoid;
+use crate::sim::model::stamp;
+
+/// When what a controller computes goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sends {
+    /// As soon as the loop sends.
+    #[default]
+    AtOnce,
+    /// A cycle later: the paper's request sends what was computed after the one before.
+    NextCycle,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Experiment {
+    /// Devices of the humanoid; the last of them stamps.
+    pub devices: u16,
+    /// Time between two beats.
+    pub interval: Duration,
+    /// When the loop takes in answers.
+    pub mode: Mode,
+    /// When it sends what was computed.
+    pub sends: Sends,
+    /// What the device's microcontroller works from being woken until it acts and samples.
+    pub work: Duration,
+    /// Whether it is woken by SYNC0, so long behind whole cycles of system time, to which the loop is
+    /// locked; `None` for by its outputs.
+    pub sync0: Option<Duration>,
+    /// Cycles that are measured.
+    pub cycles: u64,
+    /// Seed of the events' times.
+    pub seed: u64,
+}
+
+impl Experiment {
+    /// The paper's: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample in
+    /// the middle of the cycle: the frame has passed the last device after 0.16 ms, the rest is work.
+    #[must_use]
+    pub const fn paper() -> Self {
+        Self {
+            devices: 59,
+            interval: Duration::from_millis(1),
+            mode: Mode::Pipelined,
+            sends: Sends::NextCycle,
+            work: Duration::from_micros(340),
+            sync0: None,
+            cycles: 20_000,
+            seed: 2009,
+        }
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The segment does not exist.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The interval is none.
+    #[error(transparent)]
+    Interval(#[from] IntervalError),
+    /// Devices did not come.
+    #[error(transparent)]
+    BringUp(#[from] BringUpError),
+    /// Clocks were not aligned.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    /// Pulses did not start.
+    #[error(transparent)]
+    Sync(#[from] SyncError),
+    /// The segment is not in OP.
+    #[error(transparent)]
+    Op(#[from] NotInOp),
+}
+
+/// Cycles before anything is measured: the loop locks to the reference clock.
+const BEFORE: u64 = 1_000;
+
+/// Measures in virtual time: the result depends on nothing but the experiment. Allocates; a minute of the
+/// robot takes some seconds.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub fn measure(experiment: &Experiment) -> Result<Latencies, ExperimentError> {
+    let interval_ns = u64::try_from(experiment.interval.as_nanos()).unwrap_or(u64::MAX);
+    let mut settings = Settings {
+        mode: experiment.mode,
+        ..Settings::every(experiment.interval)?
+    };
+    let mut link = segment(experiment, interval_ns)?;
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut devices = find(&mut registers)?;
+    let stamps = devices
+        .iter()
+        .position(|it| it.identity.product == stamp::STAMP);
+    let device = stamps.unwrap_or(0);
+    let clocks = clocks::measure(&mut registers, &devices, &clocks::Settings::default())?;
+    clocks.set(&mut registers, Epoch::Own)?;
+    clocks.align(&mut registers, &Bounds::default(), &mut |_| {})?;
+    if let Some(shift) = experiment.sync0 {
+        let cycle = u32::try_from(interval_ns).unwrap_or(u32::MAX);
+        let shift = i32::try_from(shift.as_nanos()).unwrap_or(i32::MAX);
+        let wanted = [(devices[device].position, Sync::sync0(cycle, shift))];
+        start_sync(&mut registers, &clocks, &wanted, Duration::from_millis(50))?;
+    }
+    let mut cycle = prepare(&mut registers, &mut devices, clocks.reference())?;
+    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let mut bus = Loop {
+        link: &mut link,
+        cycle: &mut cycle,
+        postbox: &postbox,
+        stop: &stop,
+    };
+    operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;
+    let mut phase = Follow::new(phase::Settings::every(interval_ns), |_: &phase::Step| ());
+    let mut answer = Answer::of(device, experiment.sends);
+    let mut latencies = Latencies::with_room(interval_ns, experiment.cycles as usize / 4 + 16);
+    settings.cycles = Some(BEFORE.saturating_add(experiment.cycles));
+    let mut meter = Meter::of(device, &mut latencies);
+    let mut observer = |report: &CycleReport<'_>| {
+        if report.number > BEFORE {
+            meter.cycle(report);
+        }
+    };
+    bus.run_locked(
+        &settings,
+        &mut VirtualTime,
+        &mut phase,
+        &mut answer,
+        &mut observer,
+    );
+    Ok(latencies)
+}
+
+/// A humanoid whose last device stamps; its events are from 8 to 13 cycles apart.
+fn segment(experiment: &Experiment, interval_ns: u64) -> Result<Link<WirePort>, ExperimentError> {
+    let mut plan = humanoid(experiment.devices.into());
+    if let Some(last) = plan.devices.last_mut() {
+        last.kind = Kind::Stamp(stamp::Settings {
+            work_ns: u64::try_from(experiment.work.as_nanos()).unwrap_or(u64::MAX),
+            least_gap_ns: interval_ns.saturating_mul(8),
+            more_gap_ns: interval_ns.saturating_mul(5),
+            seed: experiment.seed,
+        });
+        "stamp".clone_into(&mut last.name);
+    }
+    Ok(Link::new(WirePort::new(plan.build()?), 1))
+}

@@ -1,0 +1,194 @@
+//! A device that stamps: it tells when something happened outside, and when a command took effect.
+//!
+//! Events happen at times of chance, whether anybody looks or not, as when a foot meets the ground. The
+//! device's microcontroller looks once a cycle: it is woken by the outputs or by SYNC0, works for a while,
+//! and then acts on the newest outputs and samples at one moment, as the paper's devices do. What it tells
+//! is how many events there were, when the last one was, which command stands and since when; all in the
+//! device's system time, as Beckhoff's EL1252 and EL2252 do with distributed clocks. What
+//! [`control::latency`](crate::control::latency) computes of it holds on any segment that has such a
+//! device.
+
+use super::drive::VENDOR;
+use super::{Behaviour, Coe, Description, Device, Moment, Pdo, PdoEntry};
+use crate::sim::coe::{Dictionary, Slot};
+use crate::sim::{Hardware, Random, Time};
+use crate::wire::coe::{Address, DataType, Emergency};
+use crate::wire::sii::{Direction, Identity};
+
+/// Product code.
+pub const STAMP: u32 = 0x0503_0001;
+
+/// Bytes of its inputs.
+pub const INPUTS: usize = 20;
+/// Bytes of its outputs.
+pub const OUTPUTS: usize = 2;
+
+/// How it behaves. Times in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// What its microcontroller works from being woken until it acts and samples.
+    pub work_ns: u64,
+    /// The shortest time from one event to the next.
+    pub least_gap_ns: u64,
+    /// What chance adds to that at most.
+    pub more_gap_ns: u64,
+    /// Seed of chance.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    /// Half a millisecond of work; from 8 to 13 ms between events, no whole number of cycles.
+    fn default() -> Self {
+        Self {
+            work_ns: 500_000,
+            least_gap_ns: 8_000_000,
+            more_gap_ns: 5_000_000,
+            seed: 1,
+        }
+    }
+}
+
+/// What it tells each cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// Events so far; comes round.
+    pub events: u16,
+    /// System time of the last one, ns.
+    pub event_ns: u64,
+    /// The command that stands.
+    pub command: u16,
+    /// System time from which it stands, ns.
+    pub command_ns: u64,
+}
+
+impl Told {
+    /// Of the device's inputs; `None` for fewer than [`INPUTS`] bytes.
+    #[must_use]
+    pub fn read(inputs: &[u8]) -> Option<Self> {
+        let (events, rest) = inputs.split_first_chunk()?;
+        let (event, rest) = rest.split_first_chunk()?;
+        let (command, rest) = rest.split_first_chunk()?;
+        Some(Self {
+            events: u16::from_le_bytes(*events),
+            event_ns: u64::from_le_bytes(*event),
+            command: u16::from_le_bytes(*command),
+            command_ns: u64::from_le_bytes(*rest.first_chunk()?),
+        })
+    }
+}
+
+/// Events, and a command.
+#[derive(Debug)]
+pub struct Stamp {
+    settings: Settings,
+    random: Random,
+    events: u16,
+    event: Time,
+    next: Time,
+    command: i64,
+    slots: Option<Slots>,
+}
+
+/// Entries of its PDOs.
+#[derive(Debug, Clone, Copy)]
+struct Slots {
+    /// Events, time, command, time.
+    inputs: [Slot; 4],
+    command: Slot,
+}
+
+impl Stamp {
+    fn new(settings: Settings) -> Self {
+        Self {
+            random: Random::new(settings.seed),
+            settings,
+            events: 0,
+            event: Time::ZERO,
+            next: Time::ZERO.after(settings.least_gap_ns),
+            command: 0,
+            slots: None,
+        }
+    }
+
+    /// What has happened outside until now.
+    fn look(&mut self, now: Time) {
+        while self.next <= now {
+            self.event = self.next;
+            self.events = self.events.wrapping_add(1);
+            let more = self
+                .random
+                .below(self.settings.more_gap_ns.saturating_add(1));
+            let gap = self.settings.least_gap_ns.saturating_add(more).max(1);
+            self.next = self.next.after(gap);
+        }
+    }
+}
+
+impl Behaviour for Stamp {
+    fn power_on(&mut self, objects: &mut Dictionary) {
+        let slot = |sub| objects.slot(Address::new(0x6000, sub));
+        self.slots = (|| {
+            Some(Slots {
+                inputs: [slot(1)?, slot(2)?, slot(3)?, slot(4)?],
+                command: objects.slot(Address::new(0x7000, 1))?,
+            })
+        })();
+        self.command = 0;
+    }
+
+    fn step(&mut self, moment: Moment, objects: &mut Dictionary) -> Option<Emergency> {
+        let Slots { inputs, command } = self.slots?;
+        self.look(moment.now);
+        let ago = moment.now.since(self.event);
+        let at = moment.system_time.wrapping_sub(ago);
+        objects.set(inputs[0], self.events.into());
+        objects.set(inputs[1], at.cast_signed());
+        let wanted = objects.get(command);
+        if std::mem::replace(&mut self.command, wanted) != wanted {
+            objects.set(inputs[3], moment.system_time.cast_signed());
+        }
+        objects.set(inputs[2], wanted);
+        None
+    }
+
+    fn works_ns(&self) -> u64 {
+        self.settings.work_ns
+    }
+}
+
+/// A stamp device.
+#[must_use]
+pub fn stamp(name: &str, serial: u32, settings: Settings) -> Device<Stamp> {
+    let identity = Identity {
+        vendor: VENDOR,
+        product: STAMP,
+        revision: 1,
+        serial,
+    };
+    let mut description = Description::new(Hardware::et1100(), identity, "KZ-Stamp", name);
+    let number = DataType::UNSIGNED16;
+    let time = DataType::UNSIGNED64;
+    let inputs = vec![
+        PdoEntry::new(0x6000, 1, "Events", number),
+        PdoEntry::new(0x6000, 2, "Time of event", time),
+        PdoEntry::new(0x6000, 3, "Command that stands", number),
+        PdoEntry::new(0x6000, 4, "Time of command", time),
+    ];
+    let outputs = vec![PdoEntry::new(0x7000, 1, "Command", number)];
+    description.fixed.size = 31;
+    description.group = "Sensor".to_owned();
+    description.group_name = "Sensors".to_owned();
+    description.general.ports = 0x0011;
+    description.pdos = vec![
+        Pdo::new(Direction::Outputs, 0x1600, "Command", Some(2), outputs),
+        Pdo::new(Direction::Inputs, 0x1A00, "Stamps", Some(3), inputs),
+    ];
+    let coe = Coe {
+        // No standard profile.
+        device_type: 0,
+        hardware_version: "1".to_owned(),
+        software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        objects: Vec::new(),
+    };
+    Device::new(description.with_coe(coe, 128), Stamp::new(settings))
+}
