@@ -30,6 +30,7 @@ fn device(text: &mut String, placed: &Placed, plan: &Plan) -> anyhow::Result<()>
         Kind::Drive(_) => "drive",
         Kind::Imu => "imu",
         Kind::Force => "force",
+        Kind::Stamp(_) => "stamp",
         Kind::Described(_) => anyhow::bail!(
             "\"{}\" is of an ESI file, which a printed file could not name; copy the file that there is",
             placed.name
