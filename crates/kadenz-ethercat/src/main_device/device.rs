@@ -25,7 +25,8 @@ pub struct SubDevice {
     pub protocols: Protocols,
     /// Where its mailboxes are; sizes 0 for none.
     pub mailboxes: Mailboxes,
-    /// What its controller can; see [`features`](crate::wire::register::features).
+    /// What its controller can, see [`features`](crate::wire::register::features); no clock where its
+    /// registers do not answer.
     pub features: u16,
     /// How many FMMUs it has.
     pub fmmus: u8,

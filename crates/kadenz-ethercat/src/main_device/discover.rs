@@ -6,8 +6,8 @@ use super::sii::{Sii, SiiError};
 use super::states::{self, StateError};
 use crate::wire::mailbox::Counter;
 use crate::wire::register::{
-    AL_CONTROL, DC_ACTIVATION, DC_OFFSET, DL_STATUS, FMMU, RX_ERRORS, STATION_ADDRESS,
-    STATION_ALIAS, SYNC_MANAGER, TYPE,
+    AL_CONTROL, DC_ACTIVATION, DC_OFFSET, DC_SYSTEM_TIME, DL_STATUS, FMMU, RX_ERRORS,
+    STATION_ADDRESS, STATION_ALIAS, SYNC_MANAGER, TYPE, features,
 };
 use crate::wire::sii::{Image, category};
 use crate::wire::{AlControl, Configured, DlStatus, Position, State};
@@ -76,6 +76,8 @@ pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
 fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError> {
     let all = Whose::All(count);
     registers.put_u16(all, AL_CONTROL, AlControl::acknowledge(State::Init).0)?;
+    // Those without firmware show the acknowledgement as an error, until they are asked without.
+    registers.put_u16(all, AL_CONTROL, AlControl::request(State::Init).0)?;
     states::wait(registers, all, State::Init, states::longest(State::Init))?;
     // Not every controller has all of these: how many took them does not matter.
     for (register, bytes) in [
@@ -116,7 +118,7 @@ pub(super) fn describe(
         identity: fixed.map(|it| it.identity).unwrap_or_default(),
         protocols: fixed.map(|it| it.protocols).unwrap_or_default(),
         mailboxes: fixed.map(|it| it.mailboxes).unwrap_or_default(),
-        features: u16::from_le_bytes([about[8], about[9]]),
+        features: usable(registers, whose, u16::from_le_bytes([about[8], about[9]]))?,
         fmmus: about[4],
         sync_managers: about[5],
         links: DlStatus(registers.get_u16(whose, DL_STATUS)?),
@@ -124,6 +126,17 @@ pub(super) fn describe(
         process_data: ProcessData::default(),
         counter: Counter::NONE,
         emergencies: Vec::new(),
+    })
+}
+
+/// Features less those that are told and not there: the clock of a controller that saves its power answers
+/// in its receive times alone, as of Beckhoff's EL2828, EL3004 and EK1914.
+fn usable(registers: &mut Registers<'_>, whose: Whose, told: u16) -> Result<u16, ExchangeError> {
+    let is_there = told & features::DC == 0
+        || registers.count_reading(whose, DC_SYSTEM_TIME, &mut [0; 8])? > 0;
+    Ok(match is_there {
+        true => told,
+        false => told & !(features::DC | features::DC_64),
     })
 }
 

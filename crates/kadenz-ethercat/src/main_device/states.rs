@@ -61,20 +61,23 @@ pub fn read(registers: &mut Registers<'_>, whose: Whose) -> Result<AlStatus, Exc
 
 /// Asks for a state and waits until it is reached. An error that stands is acknowledged first.
 ///
+/// The acknowledgement never is the last word: a SubDevice without firmware shows each bit of what was
+/// asked for as its status, that of the acknowledgement as an error.
+///
 /// # Errors
 /// [`StateError`] when it was refused or took too long.
 pub fn reach(registers: &mut Registers<'_>, whose: Whose, wanted: State) -> Result<(), StateError> {
     let status = read(registers, whose)?;
-    let control = match status.state() {
-        Some(state) if status.error() => {
-            registers.put_u16(whose, AL_CONTROL, AlControl::acknowledge(state).0)?;
-            AlControl::request(wanted)
-        }
+    let acknowledged = match status.state() {
+        Some(state) if status.error() => Some(state),
         // Several at once, or none: whatever stands is acknowledged together with the request.
-        None => AlControl::acknowledge(wanted),
-        Some(_) => AlControl::request(wanted),
+        None => Some(wanted),
+        Some(_) => None,
     };
-    registers.put_u16(whose, AL_CONTROL, control.0)?;
+    if let Some(state) = acknowledged {
+        registers.put_u16(whose, AL_CONTROL, AlControl::acknowledge(state).0)?;
+    }
+    registers.put_u16(whose, AL_CONTROL, AlControl::request(wanted).0)?;
     wait(registers, whose, wanted, longest(wanted))
 }
 

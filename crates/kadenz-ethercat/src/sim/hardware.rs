@@ -52,6 +52,9 @@ pub struct Hardware {
     pub features: u16,
     /// Bytes that one read of the SII gives: 4 or 8.
     pub sii_read: u8,
+    /// Whether its clock gets power only where the SII says that SYNC or latch is used. Then a device may
+    /// have clocks by its features, and answers in their registers by its receive times alone.
+    pub saves_clock_power: bool,
 }
 
 impl Hardware {
@@ -77,6 +80,7 @@ impl Hardware {
             ],
             features: FEATURES,
             sii_read: 8,
+            saves_clock_power: false,
         }
     }
 
@@ -102,6 +106,15 @@ impl Hardware {
     #[must_use]
     pub const fn with_ports(self, ports: [PortKind; 4]) -> Self {
         Self { ports, ..self }
+    }
+
+    /// The same with a clock that gets power only where it is used.
+    #[must_use]
+    pub const fn saving_clock_power(self) -> Self {
+        Self {
+            saves_clock_power: true,
+            ..self
+        }
     }
 
     /// The same without distributed clocks.

@@ -222,7 +222,7 @@ fn the_papers_humanoid_is_measured_to_some_nanoseconds_although_its_quartzes_dri
     for count in [59, 128] {
         let mut bench = Bench::new(humanoid(count).build().unwrap());
         let clocks = bench.measured();
-        assert!(clocks.devices().iter().all(|it| it.measured));
+        assert!(clocks.with_clock().all(|it| it.measured));
         // The torso coupler's quartz is slow by 20 ppm.
         let worst = bench.worst_delay(&clocks, -20.0);
         assert!(worst <= 3.0, "{count} devices: {worst} ns");

@@ -279,12 +279,16 @@ impl Controller {
     pub(in crate::sim) fn set_port(&mut self, port: u8, status: PortStatus) {
         let memory = &mut self.chip.memory;
         let old = DlStatus(memory.u16(register::DL_STATUS));
-        let ready = if self.chip.sii.sound() {
-            DlStatus::READY
-        } else {
-            0
-        };
-        let new = DlStatus(old.0 & !DlStatus::READY | ready).with_port(port, status);
+        let mut ready = 0;
+        if self.chip.sii.sound() {
+            ready = DlStatus::READY;
+            // An application's watchdog counts as fed where there is an application.
+            if memory.u8(register::PDI_CONTROL) != 0 {
+                ready |= DlStatus::WATCHDOG_FED;
+            }
+        }
+        let old_ready = DlStatus::READY | DlStatus::WATCHDOG_FED;
+        let new = DlStatus(old.0 & !old_ready | ready).with_port(port, status);
         if new == old {
             return;
         }

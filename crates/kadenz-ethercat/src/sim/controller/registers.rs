@@ -7,6 +7,10 @@ use crate::wire::register;
 
 /// Registers of distributed clocks; a controller without does not answer here.
 const DC: std::ops::Range<u32> = 0x0900..0x0A00;
+/// Those that need the clock's power.
+const POWERED: std::ops::Range<u32> = 0x0910..0x0A00;
+/// Bits of [`register::PDI_CONTROL`]: SYNC and latch are used.
+const UNITS_IN_USE: u16 = 3 << 10;
 const SII: std::ops::Range<u32> = 0x0502..0x0510;
 /// What resets a controller, written to it byte by byte in frames that follow each other.
 const RESET: u16 = 0x0040;
@@ -76,7 +80,7 @@ impl Chip {
         let registers = from.len().min(usize::from(GUARDED - address));
         let mut written = from.is_empty();
         for (register, byte) in (address..GUARDED).zip(&from[..registers]) {
-            if writable(register) {
+            if self.takes(register) {
                 self.memory.set_u8(register, *byte);
                 written = true;
             }
@@ -92,9 +96,38 @@ impl Chip {
         written
     }
 
-    /// Whether there is anything: a controller without clocks has none of their registers.
+    /// Whether there is anything: a controller without clocks has none of their registers, and one whose
+    /// clocks get no power has the receive times alone.
     fn answers(&self, start: u32, end: u32) -> bool {
-        self.hardware.has_clock() || start < DC.start || end > DC.end
+        let powered = if self.has_powered_clock() {
+            true
+        } else {
+            !overlap(start, end, &POWERED)
+        };
+        powered && (self.hardware.has_clock() || start < DC.start || end > DC.end)
+    }
+
+    /// Bits 10 and 11 of what the SII says of the application's interface switch the clock's power.
+    fn has_powered_clock(&self) -> bool {
+        !self.hardware.saves_clock_power
+            || self.memory.u16(register::PDI_CONTROL) & UNITS_IN_USE != 0
+    }
+
+    /// Whether a register may be written: of FMMUs and SyncManagers there are only so many.
+    fn takes(&self, register: u16) -> bool {
+        let beyond = |first: u16, size: u16, count: usize, most: u16| {
+            let end = first + most * size;
+            (first..end).contains(&register) && usize::from((register - first) / size) >= count
+        };
+        let fmmus = usize::from(self.hardware.fmmus);
+        writable(register)
+            && !beyond(register::FMMU, register::FMMU_SIZE, fmmus, 16)
+            && !beyond(
+                register::SYNC_MANAGER,
+                register::SYNC_MANAGER_SIZE,
+                self.guards.count(),
+                16,
+            )
     }
 
     /// Reading the states ends their events.

@@ -9,8 +9,11 @@ pub struct Settings {
     pub clock_start: u64,
     /// How long a read of the SII takes, in ns.
     pub sii_read_ns: u64,
-    /// How long a write of the SII takes, in ns.
+    /// How long the controller hands a word to the SII's memory, in ns.
     pub sii_write_ns: u64,
+    /// From when it began to, how long the memory stores the word, in ns: so long it acknowledges nothing,
+    /// and each command ends at once with an error, as in real devices.
+    pub sii_store_ns: u64,
 }
 
 impl Default for Settings {
@@ -19,7 +22,8 @@ impl Default for Settings {
             drift_ppm: 0.0,
             clock_start: 0,
             sii_read_ns: 50_000,
-            sii_write_ns: 2_000_000,
+            sii_write_ns: 300_000,
+            sii_store_ns: 3_000_000,
         }
     }
 }

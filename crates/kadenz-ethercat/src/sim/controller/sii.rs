@@ -21,6 +21,8 @@ mod bits {
     pub(super) const BUSY: u16 = 1 << 15;
 }
 
+/// Bytes of the largest memory that is addressed by one byte on its bus: 16 KiBit.
+const ONE_ADDRESS_BYTE: usize = 2_048;
 /// Words whose checksum tells whether the SII is sound.
 const CHECKED: usize = 14;
 
@@ -31,8 +33,11 @@ pub(super) struct Sii {
     reads_eight: bool,
     read_ns: u64,
     write_ns: u64,
+    store_ns: u64,
     /// Until when it is busy.
     done: Time,
+    /// Until when the memory stores what was written last, and acknowledges nothing.
+    stored: Time,
     sound: bool,
 }
 
@@ -44,7 +49,9 @@ impl Sii {
             reads_eight,
             read_ns: settings.sii_read_ns,
             write_ns: settings.sii_write_ns,
+            store_ns: settings.sii_store_ns,
             done: Time::NEVER,
+            stored: Time::ZERO,
             sound: false,
         }
     }
@@ -84,12 +91,13 @@ impl Sii {
     }
 
     fn show(&self, memory: &mut Memory, more: u16) {
-        let kind = bits::TWO_ADDRESS_BYTES
-            | if self.reads_eight {
-                bits::READS_EIGHT
-            } else {
-                0
-            };
+        let mut kind = 0;
+        if self.image.len() > ONE_ADDRESS_BYTE {
+            kind |= bits::TWO_ADDRESS_BYTES;
+        }
+        if self.reads_eight {
+            kind |= bits::READS_EIGHT;
+        }
         let errors = if self.sound {
             0
         } else {
@@ -110,8 +118,8 @@ impl Sii {
     pub(super) fn advance(&mut self, memory: &mut Memory, now: Time) {
         if now >= self.done {
             self.done = Time::NEVER;
-            let control = memory.u16(SII_CONTROL) & !bits::BUSY;
-            memory.set_u16(SII_CONTROL, control);
+            let control = memory.u16(SII_CONTROL);
+            memory.set_u16(SII_CONTROL, control & !(bits::BUSY | bits::COMMAND));
         }
     }
 
@@ -128,33 +136,35 @@ impl Sii {
         let wrote = memory.u16(SII_CONTROL);
         let at = memory.u32(SII_ADDRESS) as usize;
         let inside = at < self.image.len() / 2;
-        let (error, span) = match wrote & bits::COMMAND {
+        let command = wrote & bits::COMMAND;
+        let span = match command {
             0 => return self.show(memory, 0),
-            bits::READ if inside => (0, self.read_ns),
-            bits::WRITE if wrote & bits::WRITE_ENABLE == 0 => (bits::WRITE_ERROR, 0),
-            bits::WRITE if inside => (0, self.write_ns),
-            bits::RELOAD => (0, self.read_ns),
-            _ => (bits::COMMAND_ERROR, self.read_ns),
-        };
-        match wrote & bits::COMMAND {
-            bits::READ if error == 0 => self.read(memory, at),
-            bits::WRITE if error == 0 => {
-                self.image[2 * at..2 * at + 2].copy_from_slice(&memory.array::<2>(SII_DATA));
+            bits::WRITE if wrote & bits::WRITE_ENABLE == 0 => {
+                return self.show(memory, command | bits::WRITE_ERROR);
             }
-            bits::RELOAD => self.load(memory),
-            _ => {}
-        }
-        // The command stays to be seen after an error.
-        let command = if error == 0 { 0 } else { wrote & bits::COMMAND };
-        self.show(
-            memory,
-            command | error | if span > 0 { bits::BUSY } else { 0 },
-        );
-        self.done = if span > 0 {
-            now.after(span)
-        } else {
-            Time::NEVER
+            // Nobody acknowledges on the memory's own bus; the command is seen to have ended.
+            _ if now < self.stored || !inside => return self.show(memory, bits::COMMAND_ERROR),
+            bits::READ => {
+                self.read(memory, at);
+                self.read_ns
+            }
+            bits::WRITE => {
+                self.image[2 * at..2 * at + 2].copy_from_slice(&memory.array::<2>(SII_DATA));
+                self.stored = now.after(self.store_ns);
+                self.write_ns
+            }
+            bits::RELOAD => {
+                self.load(memory);
+                self.read_ns
+            }
+            _ => return self.show(memory, bits::COMMAND_ERROR),
         };
+        if span == 0 {
+            return self.show(memory, 0);
+        }
+        // The command is seen as long as it lasts.
+        self.show(memory, command | bits::BUSY);
+        self.done = now.after(span);
     }
 
     fn read(&self, memory: &mut Memory, at: usize) {

@@ -48,11 +48,14 @@ impl Controller {
         }
     }
 
-    /// No firmware: the status is what was asked for.
+    /// No firmware: the status is what was asked for, bit by bit, so that an acknowledgement looks like an
+    /// error until the next request. Real ones do so (`conformance/ethercat/captures`).
     fn emulate(&mut self, control: AlControl) {
         let from = self.chip.state;
         self.chip.state = control.state().unwrap_or(from);
         self.chip.show(None);
+        let status = AlStatus::new(self.chip.state, control.acknowledges());
+        self.chip.memory.set_u16(register::AL_STATUS, status.0);
         self.tell_change(from);
     }
 

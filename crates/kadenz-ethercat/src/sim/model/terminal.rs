@@ -32,6 +32,9 @@ const COUPLER: [PortKind; 4] = [
     PortKind::Cable,
     PortKind::Absent,
 ];
+/// How firmware is wired, by SPI, with neither SYNC nor latch. Nobody read these words; the recorded devices
+/// show that there is firmware (an acknowledgement is not copied into the status), and no clock.
+const FIRMWARE: [u16; 4] = [0x0005, 0, 0, 0];
 /// SII category of how PDOs are synchronised; what Beckhoff's outputs write there.
 const SYNC_UNITS: u16 = 43;
 
@@ -121,6 +124,7 @@ pub fn el2828() -> Device<Idle> {
     let mut it = Description::new(
         Hardware {
             features: hardware.features | crate::wire::register::features::ENHANCED_SYNC,
+            saves_clock_power: true,
             ..hardware
         },
         identity(product::EL2828, 0x0011_0000),
@@ -191,7 +195,7 @@ fn restore_parameters() -> crate::sim::coe::Object {
 #[must_use]
 pub fn ek1914() -> Device<Idle> {
     let mut it = Description::new(
-        Hardware::et1100().with_ports(COUPLER),
+        Hardware::et1100().with_ports(COUPLER).saving_clock_power(),
         identity(product::EK1914, 0x0012_0000),
         "EK1914",
         "EK1914 EtherCAT-Koppler (Standard- und Safety-E/A)",
@@ -200,7 +204,7 @@ pub fn ek1914() -> Device<Idle> {
     texts(&mut it, "System", "Safety");
     "EK".clone_into(&mut it.image);
     it.strings = (5, 0x2C);
-    it.fixed.pdi = [0x0D00, 0, 0, 0];
+    it.fixed.pdi = FIRMWARE;
     it.general.reserved = 2;
     it.general.coe = coe_details::SDO | coe_details::SDO_INFO;
     it.general.foe = 1;
@@ -300,6 +304,7 @@ pub fn el3004() -> Device<Idle> {
     let mut it = Description::new(
         Hardware {
             features: hardware.features | crate::wire::register::features::ENHANCED_SYNC,
+            saves_clock_power: true,
             ..hardware
         },
         identity(product::EL3004, 0x0015_0000),
@@ -309,7 +314,7 @@ pub fn el3004() -> Device<Idle> {
     // The texts that nobody read are guessed; number and length are the real ones.
     texts(&mut it, "AnaIn", "Analoge Eingangsklemmen (EL3xxx)");
     it.strings = (21, 0xC3);
-    it.fixed.pdi = [0x0D05, 0, 0, 0];
+    it.fixed.pdi = FIRMWARE;
     it.general.reserved = 0x0C;
     it.general.coe = coe_details::SDO | coe_details::SDO_INFO | coe_details::PDO_ASSIGN;
     it.general.foe = 1;

@@ -26,8 +26,9 @@ proptest! {
             let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
             for (command, device, register, data) in datagrams {
                 let command = Command::from_number(*command % 15).unwrap();
-                // Ports and resets are the segment's own.
-                let register = if (0x40..0x120).contains(register) { 0x10 } else { *register };
+                // Ports with their event, and resets, are the segment's own.
+                let of_ports = (0x40..0x120).contains(register) || (0x1D0..0x210).contains(register);
+                let register = if of_ports { 0x10 } else { *register };
                 let data = &data[..data.len().min(if register < 0x40 { 8 } else { 40 })];
                 let address = Address::from_raw(u32::from(*device) | u32::from(register) << 16);
                 let slot = writer.push(command, 0, address, data.len()).unwrap();
