@@ -5,40 +5,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::cyclic::{CycleReport, Ended, Loop, Settings, Timekeeper};
+use kadenz_ethercat::control::cyclic::{
+    Controller as _, CycleReport, Ended, Free, Loop, Moment, Phase, Settings, Timekeeper,
+};
 use kadenz_ethercat::control::health::Health;
+use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
 use kadenz_ethercat::control::steward::Steward;
 use kadenz_ethercat::control::timing::{Snapshot, Timing};
-use kadenz_ethercat::main_device::bring_up;
 use kadenz_ethercat::main_device::cycle::Cycle;
-use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
+use kadenz_ethercat::motion::{self, Conductor, Player, Policy as MotionPolicy, Switch};
 use kadenz_ethercat::port::{self, PairPort, Port};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::serve::{Pace, Server};
 use kadenz_ethercat::wire::register::AL_CONTROL;
 use kadenz_ethercat::wire::{AlControl, State};
-use kadenz_lab::crew::{self, Member, Station};
+use kadenz_lab::crew::{self, CrewError, Member, Station};
 use kadenz_lab::measuring::Measuring;
-use kadenz_lab::session;
+use kadenz_lab::session::{self, Ongoing};
 use kadenz_lab::stop::Stop;
 use kadenz_record::run::folder::RunningRun;
-use kadenz_record::run::model::Warning;
+use kadenz_record::run::model::{EndedBy, Warning};
 use kadenz_report::numbers;
-use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::Sleeper;
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
 use super::live::Live;
-use super::recording::{Recorders, SERIES};
+use super::moving::Moved;
+use super::ready::{self, Motion};
+use super::recording::{ClockRecorders, Following, Recorders, SERIES};
 use super::{Options, load};
 use crate::commands::ethercat::segment::Place;
 use crate::options::Progress;
 
 /// How long and how often is asked before the loop runs, and by the steward.
-const PATIENCE: Patience = Patience {
+pub(super) const PATIENCE: Patience = Patience {
     answer: Duration::from_millis(100),
     tries: 10,
 };
@@ -51,13 +55,14 @@ pub(super) struct Driven {
     frames_a_cycle: usize,
     snapshot: Snapshot,
     ended: Option<Ended>,
+    moved: Moved,
 }
 
 impl Driven {
-    /// A sentence for people.
+    /// Sentences for people.
     pub(super) fn words(&self) -> String {
         let frames = &self.snapshot.frames;
-        format!(
+        let bus = format!(
             "{} devices, {} in a cycle; {} cycles, {} frames lost, {} late, {} wrong working counters, {} \
              overruns, {} beats left out\n",
             self.devices,
@@ -68,13 +73,15 @@ impl Driven {
             numbers::thousands(frames.working_counter_mismatches),
             numbers::thousands(self.snapshot.overruns),
             numbers::thousands(self.snapshot.skipped_beats),
-        )
+        );
+        bus + &self.moved.words().unwrap_or_default()
     }
 }
 
 /// Runs the loop where the options say.
 pub(super) fn drive(
     options: &Options,
+    file: Option<motion::Plan>,
     measuring: &Measuring,
     settings: &Settings,
     stop: &Stop,
@@ -85,25 +92,25 @@ pub(super) fn drive(
         settings,
         stop,
     };
-    match options.segment.place()? {
-        Place::Interface(interface) => plan.on_interface(interface),
-        Place::Virtual(sim) => plan.on_virtual(&sim.plan()?, &sim.to_string()),
+    let place = options.segment.place()?;
+    let motion = match (file, &place) {
+        (Some(file), _) => Motion::Planned(file),
+        (None, Place::Virtual(_)) => Motion::Demo,
+        (None, Place::Interface(_)) if options.demo => Motion::Demo,
+        (None, Place::Interface(_)) => Motion::None,
+    };
+    match place {
+        Place::Interface(interface) => plan.on_interface(interface, motion),
+        Place::Virtual(sim) => plan.on_virtual(&sim.plan()?, &sim.to_string(), motion),
     }
 }
 
 #[derive(Clone, Copy)]
-struct Drive<'d> {
-    options: &'d Options,
+pub(super) struct Drive<'d> {
+    pub(super) options: &'d Options,
     measuring: &'d Measuring,
-    settings: &'d Settings,
+    pub(super) settings: &'d Settings,
     stop: &'d Stop,
-}
-
-/// What is known before the loop runs.
-struct Ready<P> {
-    link: Link<P>,
-    devices: Vec<SubDevice>,
-    cycle: Cycle,
 }
 
 /// What the loop and those beside it share.
@@ -114,25 +121,25 @@ struct Shared {
     health: Arc<Health>,
     /// Ends the loop and the steward.
     halt: Arc<AtomicBool>,
-    ended: Arc<Mutex<Option<Ended>>>,
+    ended: Arc<Mutex<Option<(Ended, Moved)>>>,
 }
 
 impl Drive<'_> {
     #[cfg(target_os = "linux")]
-    fn on_interface(self, interface: &str) -> anyhow::Result<Driven> {
+    fn on_interface(self, interface: &str, motion: Motion) -> anyhow::Result<Driven> {
         let port = port::InterfacePort::open(interface, port::Waiting::Blocking)?;
-        self.over(port, interface)
+        self.over(port, interface, motion)
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn on_interface(self, interface: &str) -> anyhow::Result<Driven> {
+    fn on_interface(self, interface: &str, _: Motion) -> anyhow::Result<Driven> {
         anyhow::bail!(
             "frames on an interface such as `{interface}` need Linux; --sim works everywhere"
         )
     }
 
     /// A thread of this program is the segment.
-    fn on_virtual(self, plan: &Plan, name: &str) -> anyhow::Result<Driven> {
+    fn on_virtual(self, plan: &Plan, name: &str, motion: Motion) -> anyhow::Result<Driven> {
         let segment = plan.build()?;
         let (near, far) = port::pair();
         let done = AtomicBool::new(false);
@@ -140,31 +147,35 @@ impl Drive<'_> {
         let mut server = Server::new(far, segment, Pace::AtOnce);
         std::thread::scope(|scope| {
             scope.spawn(|| serve(&mut server, policy, &done));
-            let driven = self.over(near, name);
+            let driven = self.over(near, name, motion);
             done.store(true, Ordering::Relaxed);
             driven
         })
     }
 
-    fn over<P: Port + Send + 'static>(self, port: P, name: &str) -> anyhow::Result<Driven> {
-        let ready = bring_up(port)?;
+    fn over<P: Port + Send + 'static>(
+        self,
+        port: P,
+        name: &str,
+        motion: Motion,
+    ) -> anyhow::Result<Driven> {
+        let ready = ready::bring_up(port, self, motion)?;
         let devices = ready.devices.len();
         let layout = ready.cycle.layout().clone();
-        let cycle = self.settings.interval.as_duration();
         let mut run = session::begin(&self.measuring.session)?;
         let parameters = &mut run.run_mut().parameters;
         parameters.insert("segment".to_owned(), name.into());
         parameters.insert("devices".to_owned(), devices.into());
+        parameters.insert("axes".to_owned(), ready.players.len().into());
         parameters.insert("output_bytes".to_owned(), layout.outputs.into());
         parameters.insert("input_bytes".to_owned(), layout.inputs.into());
+        let cycle = self.settings.interval.as_duration();
         let recorders = Recorders::of(&mut run, self.measuring, cycle)?;
-        let shared = Shared {
-            postbox: Arc::default(),
-            timing: Arc::new(Timing::new(self.settings)),
-            health: Arc::new(Health::new()),
-            halt: Arc::default(),
-            ended: Arc::default(),
-        };
+        let phase = ready.phase.map(|settings| {
+            let recorders = ClockRecorders::of(&mut run, self.measuring, cycle)?;
+            anyhow::Ok((settings, recorders))
+        });
+        let phase = phase.transpose()?;
         let load = self
             .options
             .load
@@ -172,83 +183,101 @@ impl Drive<'_> {
             .transpose()?;
         let interval = self.measuring.session.interval;
         let ongoing = session::start(run, interval, self.measuring.shield.as_ref())?;
-        let health = Arc::clone(&shared.health);
-        let mut steward = Steward::new(ready.devices, ready.cycle.layout(), health);
-        let mut live = Live {
-            timing: Arc::clone(&shared.timing),
-            health: Arc::clone(&shared.health),
-            notices: steward.notices().subscribe(NOTICES),
-            devices: u16::try_from(devices).unwrap_or(u16::MAX),
-            quiet: self.options.quiet,
-            progress: Progress::new("driving the segment", self.options.duration.map(|it| it.0)),
-            shown_s: 0,
+        let shared = Shared {
+            postbox: Arc::default(),
+            timing: Arc::new(Timing::new(self.settings)),
+            health: Arc::new(Health::new()),
+            halt: Arc::default(),
+            ended: Arc::default(),
         };
-        let member = self.member(ready.link, ready.cycle, recorders, &shared);
-        let worked = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut way = Correspondent::of(&shared.postbox, PATIENCE);
-                // It ends with the loop.
-                let _ = steward.run(&mut way, &shared.halt);
-            });
-            let worked = crew::work(&ongoing, vec![member], self.stop, &mut live);
-            shared.halt.store(true, Ordering::Relaxed);
-            shared.postbox.end();
-            worked
-        });
-        drop(live);
+        let names = ready.devices.iter().map(motion::name).collect();
+        let steward = Steward::new(ready.devices, &layout, Arc::clone(&shared.health));
+        let live = self.live(&shared, &steward, names);
+        let orders = Orders {
+            link: ready.link,
+            cycle: ready.cycle,
+            recorders,
+            phase,
+            players: ready.players,
+            policy: ready.policy,
+            beats: self.beats(),
+        };
+        let member = self.member(orders, &shared);
+        let worked = self.work(&ongoing, member, steward, live, &shared);
         let loaded = load.map(load::end).transpose()?;
         let snapshot = shared.timing.snapshot();
-        note(&ongoing.running, &snapshot, loaded)?;
-        let ended = *shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = shared
+            .ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let (ended, moved) =
+            ended.map_or_else(Default::default, |(ended, moved)| (Some(ended), moved));
+        note(&ongoing.running, &snapshot, &moved, loaded)?;
         ongoing.finish(worked?)?;
-        Ok(Driven {
+        Driven {
             devices,
             frames_a_cycle: layout.frames.len(),
             snapshot,
             ended,
+            moved,
+        }
+        .checked()
+    }
+
+    /// Beats until the loop is asked to end.
+    fn beats(self) -> Option<u64> {
+        let cycle = self.settings.interval.as_duration().as_nanos().max(1);
+        let beats = self.options.duration.map(|it| it.0.as_nanos() / cycle);
+        beats.map(|it| u64::try_from(it).unwrap_or(u64::MAX))
+    }
+
+    fn live(self, shared: &Shared, steward: &Steward, names: Vec<String>) -> Live {
+        Live {
+            timing: Arc::clone(&shared.timing),
+            health: Arc::clone(&shared.health),
+            notices: steward.notices().subscribe(NOTICES),
+            devices: u16::try_from(names.len()).unwrap_or(u16::MAX),
+            names,
+            begun: clock::now(),
+            was_well: false,
+            quiet: self.options.quiet,
+            progress: Progress::new("driving the segment", self.options.duration.map(|it| it.0)),
+            shown_s: 0,
+        }
+    }
+
+    /// Loop and steward, until both have ended.
+    fn work(
+        self,
+        ongoing: &Ongoing,
+        member: Member,
+        mut steward: Steward,
+        mut live: Live,
+        shared: &Shared,
+    ) -> Result<EndedBy, CrewError> {
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut way = Correspondent::of(&shared.postbox, PATIENCE);
+                // It ends with the loop.
+                let _ = steward.run(&mut way, &shared.halt);
+            });
+            let worked = crew::work(ongoing, vec![member], self.stop, &mut live);
+            shared.halt.store(true, Ordering::Relaxed);
+            shared.postbox.end();
+            worked
         })
-        .and_then(Driven::checked)
     }
 
     /// The thread that is the loop.
-    fn member<P: Port + Send + 'static>(
-        self,
-        mut link: Link<P>,
-        mut cycle: Cycle,
-        recorders: Recorders,
-        shared: &Shared,
-    ) -> Member {
+    fn member<P: Port + Send + 'static>(self, orders: Orders<P>, shared: &Shared) -> Member {
         let shared = shared.clone();
         let settings = *self.settings;
         let work = move |station: &mut Station<'_>| {
-            let recording = recorders.begin(station.origin, settings.interval.as_duration());
-            let settings = Settings {
-                start: Some(station.start),
-                ..settings
-            };
-            let stop = station.stop;
-            let others = |report: &CycleReport<'_>| {
-                shared.health.note_link(&report.counts);
-                if let Some(outcome) = &report.outcome {
-                    shared.health.note(outcome);
-                }
-                if stop.requested() {
-                    shared.halt.store(true, Ordering::Relaxed);
-                }
-            };
-            let mut observer = (recording, &*shared.timing, others);
-            let mut bus = Loop {
-                link: &mut link,
-                cycle: &mut cycle,
-                postbox: &shared.postbox,
-                stop: &shared.halt,
-            };
-            let mut time = BySleeper(station.sleeper);
-            let ended = bus.run(&settings, &mut time, &mut (), &mut observer);
-            *shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            let done = orders.obey(&settings, station, &shared);
+            *shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
             shared.halt.store(true, Ordering::Relaxed);
             shared.postbox.end();
-            leave(&mut link);
         };
         Member {
             series: SERIES.map(str::to_owned).to_vec(),
@@ -262,12 +291,86 @@ impl Drive<'_> {
     }
 }
 
+/// What the loop's thread is given.
+struct Orders<P> {
+    link: Link<P>,
+    cycle: Cycle,
+    recorders: Recorders,
+    phase: Option<(PhaseSettings, ClockRecorders)>,
+    players: Vec<Player>,
+    policy: MotionPolicy,
+    beats: Option<u64>,
+}
+
+impl<P: Port> Orders<P> {
+    /// Runs the loop to its end.
+    fn obey(
+        mut self,
+        settings: &Settings,
+        station: &mut Station<'_>,
+        shared: &Shared,
+    ) -> (Ended, Moved) {
+        let settings = Settings {
+            start: Some(station.start),
+            ..*settings
+        };
+        let recording = self
+            .recorders
+            .begin(station.origin, settings.interval.as_duration());
+        let (stop, beats) = (station.stop, self.beats);
+        let others = |report: &CycleReport<'_>| {
+            shared.health.note_link(&report.counts);
+            if let Some(outcome) = &report.outcome {
+                shared.health.note(outcome);
+            }
+            if stop.requested() || beats.is_some_and(|beats| report.beat >= beats) {
+                shared.halt.store(true, Ordering::Relaxed);
+            }
+        };
+        let mut observer = (recording, &*shared.timing, others);
+        let mut phase: Box<dyn Phase> = match self.phase {
+            None => Box::new(Free),
+            Some((settings, recorders)) => Box::new(Following {
+                follow: Follow::new(settings, |_: &Step| ()),
+                recorders,
+                origin: station.origin,
+            }),
+        };
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(self.players, self.policy, &switch);
+        let mut stage = conductor.stage();
+        let mut controller = |moment: &mut Moment<'_>| {
+            // Before a cause is forgotten by the end.
+            if !moment.is_ending() {
+                stage = conductor.stage();
+            }
+            conductor.beat(moment);
+        };
+        let mut bus = Loop {
+            link: &mut self.link,
+            cycle: &mut self.cycle,
+            postbox: &shared.postbox,
+            stop: &shared.halt,
+        };
+        let mut time = BySleeper(station.sleeper);
+        let ended = bus.run_locked(
+            &settings,
+            &mut time,
+            &mut *phase,
+            &mut controller,
+            &mut observer,
+        );
+        leave(&mut self.link);
+        (ended, Moved::of(&conductor, stage))
+    }
+}
+
 impl Driven {
     /// An error where the loop ended for want of time and not by anybody's wish.
     fn checked(self) -> anyhow::Result<Self> {
-        use kadenz_ethercat::control::cyclic::EndedBy;
+        use kadenz_ethercat::control::cyclic::EndedBy as By;
         match self.ended.map(|it| it.by) {
-            Some(EndedBy::Overrun) => anyhow::bail!(
+            Some(By::Overrun) => anyhow::bail!(
                 "the loop ended, as --overrun stop asks: cycle {} was not done when the next was due",
                 self.snapshot.cycles
             ),
@@ -283,23 +386,6 @@ impl<P> Timekeeper<P> for BySleeper<'_> {
     fn wait_until(&mut self, _: &mut P, time: MonotonicTime) {
         self.0.sleep_until(time);
     }
-}
-
-/// Finds and configures everybody, up to SAFEOP.
-fn bring_up<P: Port>(port: P) -> anyhow::Result<Ready<P>> {
-    let mut link = Link::new(port, 1);
-    let mut way = Waiting {
-        link: &mut link,
-        patience: PATIENCE,
-    };
-    let mut registers = Registers::by(&mut way);
-    let mut devices = bring_up::find(&mut registers)?;
-    let cycle = bring_up::prepare(&mut registers, &mut devices, None)?;
-    Ok(Ready {
-        link,
-        devices,
-        cycle,
-    })
 }
 
 /// Leaves nobody in OP without process data.
@@ -334,15 +420,28 @@ fn serve(server: &mut Server<PairPort>, policy: Policy, done: &AtomicBool) {
 fn note(
     running: &RunningRun,
     snapshot: &Snapshot,
+    moved: &Moved,
     load: Option<serde_json::Value>,
 ) -> anyhow::Result<()> {
     let told = serde_json::to_value(snapshot).context("cannot note what the loop counted")?;
+    let axes = serde_json::to_value(moved).context("cannot note what the axes did")?;
     running.update(|run| {
         run.parameters.insert("bus".to_owned(), told);
+        run.parameters.insert("motion".to_owned(), axes);
         if let Some(load) = load {
             run.parameters.insert("load_done".to_owned(), load);
         }
     });
+    if let Some(cause) = moved.stopped() {
+        running.add_warning(Warning {
+            id: "axes_stopped".to_owned(),
+            text: format!("all axes were stopped: {cause}"),
+            remedy: Some(
+                "[safety] of the motion's file says what is tolerated (docs/ethercat-motion.md)"
+                    .to_owned(),
+            ),
+        });
+    }
     let frames = &snapshot.frames;
     let wrong = frames.lost + frames.working_counter_mismatches;
     if wrong > 0 {

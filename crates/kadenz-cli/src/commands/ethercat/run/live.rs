@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use kadenz_ethercat::control::health::Health;
-use kadenz_ethercat::control::notice::Subscription;
+use kadenz_ethercat::control::notice::{Event, Subscription};
 use kadenz_ethercat::control::timing::{Spread, Timing};
 use kadenz_lab::crew::Watch;
 use kadenz_record::run::folder::Progress as RunProgress;
 use kadenz_record::run::model::TuningMeasure;
 use kadenz_report::numbers;
+use kadenz_rt::clock::{self, MonotonicTime};
 
 use crate::options::Progress;
 use crate::output;
@@ -19,6 +20,11 @@ pub(super) struct Live {
     pub(super) health: Arc<Health>,
     pub(super) notices: Subscription,
     pub(super) devices: u16,
+    /// Names of the devices, by the steward's numbers.
+    pub(super) names: Vec<String>,
+    pub(super) begun: MonotonicTime,
+    /// Whether all have been in OP yet.
+    pub(super) was_well: bool,
     pub(super) quiet: bool,
     /// What tells of tuning that was refused.
     pub(super) progress: Progress,
@@ -26,10 +32,29 @@ pub(super) struct Live {
 }
 
 impl Live {
+    /// That every device comes up at the start is told in one line; all that happens later in one each.
     fn tell_notices(&mut self) {
         while let Some(notice) = self.notices.try_next() {
+            let starts = !self.was_well && matches!(notice.event, Event::State { code: 0, .. });
+            if !self.quiet && !starts {
+                let who = notice.device.as_ref().map(|it| self.names.get(it.device));
+                let who = who
+                    .flatten()
+                    .map(|it| format!("{it}: "))
+                    .unwrap_or_default();
+                let at = MonotonicTime::from_ns(notice.at_ns).since(self.begun) as f64;
+                output::note(&format!("{} s: {who}{}", seconds(at), notice.event));
+            }
+        }
+        if !self.was_well && self.health.vitals().is_well(self.devices) {
+            self.was_well = true;
             if !self.quiet {
-                output::note(&notice.to_string());
+                let took = clock::now().since(self.begun) as f64;
+                output::note(&format!(
+                    "{} s: all {} devices are in OP",
+                    seconds(took),
+                    self.devices
+                ));
             }
         }
     }
@@ -65,6 +90,11 @@ impl Live {
         }
         line
     }
+}
+
+/// Seconds with two digits behind the point.
+fn seconds(ns: f64) -> String {
+    format!("{:.2}", ns / 1e9)
 }
 
 /// `p99.9 1.012 ms, max 1.034 ms`, or what the sample carries.

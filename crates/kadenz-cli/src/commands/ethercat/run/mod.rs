@@ -4,12 +4,16 @@ mod bus;
 mod figure;
 mod live;
 mod load;
+mod moving;
+mod ready;
 mod recording;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use kadenz_ethercat::control::cyclic::{Mode, Overrun, Settings};
+use kadenz_ethercat::motion;
 use kadenz_lab::load::LoadKind;
 use kadenz_lab::measuring::Measuring;
 use kadenz_report::matrix::Load;
@@ -32,7 +36,11 @@ const EXPERIMENT: &str = "ethercat";
 /// sends; a steward beside it brings all devices to OP and back there when something happened to them,
 /// which is told as it happens. Recorded are the control period (less the cycle), the wake-up against the
 /// beat, what the thread spends on the bus, and what the controller takes; at the end they stand beside
-/// the paper's figure 7 or 8. Outputs stay 0: drives are not switched on.
+/// the paper's figure 7 or 8.
+///
+/// Drives move as the motion's file says (docs/ethercat-motion.md), all of which stop when too many frames
+/// are lost or a drive fails. Without a file those of a virtual segment (`--sim`) go to and fro, and those
+/// at an interface are not switched on, unless `--demo` says so.
 ///
 /// With `--sim` a second thread of this program is the segment, over a cable in memory: in real time, and
 /// without rights; what the wire takes is what this computer takes to compute it. For frames through the
@@ -41,28 +49,41 @@ const EXPERIMENT: &str = "ethercat";
 #[command(after_help = "\
 Examples:
   kadenz ethercat run --sim 59 --for 10s                        try it, without any rights
-  kadenz ethercat run --interface eth1 --cycle 1ms --priority 80 --shield 1 --spin 50us
+  kadenz ethercat run motion.toml --interface eth1 --cycle 1ms --priority 80 --shield 1 --spin 50us
   kadenz ethercat run --interface veth1 --priority 80 --load heavy --for 10min --out figure8
-  kadenz ethercat run --sim 59 --cycle 250us --mode synchronous --for 10s --json")]
+  kadenz ethercat run --sim 59 --cycle 250us --mode synchronous --for 10s --json
+  kadenz ethercat run --sim 59 --beat reference --for 10s       on the segment's own time")]
 pub(crate) struct Options {
+    /// What the drives do
+    #[arg(value_name = "MOTION.toml")]
+    motion: Option<PathBuf>,
+
     #[command(flatten)]
     segment: SegmentOptions,
 
-    /// Time from beat to beat
-    #[arg(long, value_name = "SPAN", default_value = "1ms")]
-    cycle: Span,
+    /// Let every drive at an interface go to and fro by 0.2 rad: only where nothing can be hit
+    #[arg(long, conflicts_with = "motion")]
+    demo: bool,
+
+    /// Time from beat to beat [default: that of the motion's file, or 1ms]
+    #[arg(long, value_name = "SPAN")]
+    cycle: Option<Span>,
 
     /// How long [default: until Ctrl-C, which keeps what was measured]
     #[arg(long = "for", value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// When answers are taken in
-    #[arg(long, value_name = "MODE", default_value = "pipelined")]
-    mode: ModeOption,
+    /// When answers are taken in [default: as the motion's file says, or pipelined]
+    #[arg(long, value_name = "MODE")]
+    mode: Option<ModeOption>,
 
-    /// What becomes of beats that were missed
-    #[arg(long, value_name = "POLICY", default_value = "skip")]
-    overrun: OverrunOption,
+    /// What becomes of beats that were missed [default: as the motion's file says, or skip]
+    #[arg(long, value_name = "POLICY")]
+    overrun: Option<OverrunOption>,
+
+    /// Whose clock gives the beat
+    #[arg(long, value_name = "CLOCK", default_value = "own")]
+    beat: BeatOption,
 
     /// What else the machine has to do meanwhile: cpu, disk, processes, network, files, memory, timer, or
     /// heavy, the paper's figure 5
@@ -109,13 +130,27 @@ enum OverrunOption {
     Stop,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BeatOption {
+    /// This computer's
+    Own,
+    /// The segment's reference clock: all distributed clocks are set and aligned first, and offset and
+    /// drift recorded as series
+    Reference,
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let measuring = measuring(options)?;
-    let settings = settings(options)?;
+    let file = options
+        .motion
+        .as_deref()
+        .map(motion::file::read)
+        .transpose()?;
+    let settings = settings(options, file.as_ref())?;
+    let measuring = measuring(options, &settings)?;
     let folder = measuring.session.out.clone();
     let letters = figure::letters(&measuring);
     let stop = options.measure.stop()?;
-    let ended = bus::drive(options, &measuring, &settings, &stop)?;
+    let ended = bus::drive(options, file, &measuring, &settings, &stop)?;
     if !options.measure.json {
         let load = match options.load {
             None => Some(Load::Unloaded),
@@ -137,7 +172,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// How it is measured, with this command's short words understood.
-fn measuring(options: &Options) -> anyhow::Result<Measuring> {
+fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring> {
     let mut measuring = options.measure.measuring(&Defaults {
         experiment: EXPERIMENT,
         policy: options.priority.map_or(Policy::Other, Policy::Fifo),
@@ -151,9 +186,10 @@ fn measuring(options: &Options) -> anyhow::Result<Measuring> {
     }
     let words = [
         ("sleeper", measuring.sleeper.to_string()),
-        ("cycle", options.cycle.to_string()),
-        ("mode", word(&options.mode)),
-        ("overrun", word(&options.overrun)),
+        ("cycle", Span(settings.interval.as_duration()).to_string()),
+        ("mode", mode_word(settings.mode).to_owned()),
+        ("overrun", overrun_word(settings.overrun).to_owned()),
+        ("beat", beat_word(options.beat).to_owned()),
         (
             "load",
             options
@@ -174,40 +210,64 @@ fn measuring(options: &Options) -> anyhow::Result<Measuring> {
     Ok(measuring)
 }
 
-/// A value of an option, as one types it.
-fn word(value: &impl ValueEnum) -> String {
-    let typed = value.to_possible_value();
-    typed.map(|it| it.get_name().to_owned()).unwrap_or_default()
+const fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Pipelined => "pipelined",
+        Mode::Synchronous { .. } => "synchronous",
+    }
 }
 
-fn settings(options: &Options) -> anyhow::Result<Settings> {
+const fn overrun_word(overrun: Overrun) -> &'static str {
+    match overrun {
+        Overrun::Skip => "skip",
+        Overrun::CatchUp => "catch-up",
+        Overrun::Stop => "stop",
+    }
+}
+
+const fn beat_word(beat: BeatOption) -> &'static str {
+    match beat {
+        BeatOption::Own => "own",
+        BeatOption::Reference => "reference",
+    }
+}
+
+/// How long axes may take to come to rest.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What was typed, or else what the file says.
+fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Settings> {
     const SHORTEST: Duration = Duration::from_micros(20);
-    let cycle = options.cycle.0;
+    let of_file = file.map_or(Duration::from_millis(1), |it| it.cycle);
+    let cycle = options.cycle.map_or(of_file, |it| it.0);
     anyhow::ensure!(
         (SHORTEST..=Duration::from_secs(1)).contains(&cycle),
-        "`--cycle {}` is no cycle of a field bus; write 20us to 1s",
-        options.cycle
+        "{} is no cycle of a field bus; write 20us to 1s",
+        Span(cycle)
     );
-    let cycles = |span: Span| u64::try_from(span.0.as_nanos() / cycle.as_nanos());
-    let cycles = options.duration.map(cycles).transpose()?;
     anyhow::ensure!(
-        cycles != Some(0),
+        options.duration.is_none_or(|it| it.0 >= cycle),
         "`--for` is shorter than one cycle of {}",
-        options.cycle
+        Span(cycle)
     );
+    let mode = match options.mode {
+        Some(ModeOption::Pipelined) => Mode::Pipelined,
+        Some(ModeOption::Synchronous) => Mode::Synchronous {
+            wait: cycle * 3 / 4,
+        },
+        None => file.map_or(Mode::Pipelined, |it| it.mode),
+    };
+    let overrun = match options.overrun {
+        Some(OverrunOption::Skip) => Overrun::Skip,
+        Some(OverrunOption::CatchUp) => Overrun::CatchUp,
+        Some(OverrunOption::Stop) => Overrun::Stop,
+        None => file.map_or(Overrun::Skip, |it| it.overrun),
+    };
+    let farewell = FAREWELL.as_nanos() / cycle.as_nanos();
     Ok(Settings {
-        mode: match options.mode {
-            ModeOption::Pipelined => Mode::Pipelined,
-            ModeOption::Synchronous => Mode::Synchronous {
-                wait: cycle * 3 / 4,
-            },
-        },
-        overrun: match options.overrun {
-            OverrunOption::Skip => Overrun::Skip,
-            OverrunOption::CatchUp => Overrun::CatchUp,
-            OverrunOption::Stop => Overrun::Stop,
-        },
-        cycles,
+        mode,
+        overrun,
+        farewell: u64::try_from(farewell)?,
         ..Settings::every(cycle)?
     })
 }

@@ -1,0 +1,108 @@
+//! Everybody found, configured and in SAFEOP; what they are to do is known.
+
+use kadenz_ethercat::control::phase::Settings as PhaseSettings;
+use kadenz_ethercat::main_device::bring_up::{self, BringUpError};
+use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch, Width, since_2000};
+use kadenz_ethercat::main_device::cycle::Cycle;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::motion::{self, Player, Policy};
+use kadenz_ethercat::port::Port;
+use kadenz_ethercat::wire::Configured;
+use kadenz_rt::clock::WallTime;
+
+use super::BeatOption;
+use super::bus::{Drive, PATIENCE};
+use crate::output;
+
+/// What the drives are to do.
+pub(super) enum Motion {
+    /// As a file says.
+    Planned(motion::Plan),
+    /// To and fro.
+    Demo,
+    /// Nothing: they are not switched on.
+    None,
+}
+
+/// What is known before the loop runs.
+pub(super) struct Ready<P> {
+    pub(super) link: Link<P>,
+    pub(super) devices: Vec<SubDevice>,
+    pub(super) cycle: Cycle,
+    pub(super) players: Vec<Player>,
+    pub(super) policy: Policy,
+    /// How the beat follows the reference clock, where it does.
+    pub(super) phase: Option<PhaseSettings>,
+}
+
+/// Finds and configures everybody, up to SAFEOP.
+pub(super) fn bring_up<P: Port>(
+    port: P,
+    drive: Drive<'_>,
+    motion: Motion,
+) -> anyhow::Result<Ready<P>> {
+    let mut link = Link::new(port, 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: PATIENCE,
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut devices = bring_up::find(&mut registers)?;
+    let plan = match motion {
+        Motion::Planned(plan) => Some(plan),
+        Motion::Demo => Some(motion::demo(&mut registers, &mut devices)?),
+        Motion::None => None,
+    };
+    let plan = plan.map(|plan| motion::Plan {
+        cycle: drive.settings.interval.as_duration(),
+        ..plan
+    });
+    let players = match &plan {
+        Some(plan) => plan.commission(&mut registers, &mut devices)?,
+        None => Vec::new(),
+    };
+    let reference = match drive.options.beat {
+        BeatOption::Own => None,
+        BeatOption::Reference => Some(align(&mut registers, &devices)?),
+    };
+    let station = reference.map(|(station, _)| station);
+    let cycle = bring_up::prepare(&mut registers, &mut devices, station)
+        .map_err(|error: BringUpError| anyhow::Error::new(error))?;
+    let interval_ns = drive.settings.interval.as_ns_f64().round() as u64;
+    Ok(Ready {
+        link,
+        devices,
+        cycle,
+        players,
+        policy: plan.map(|it| it.safety).unwrap_or_default(),
+        phase: reference.map(|(_, width)| PhaseSettings {
+            width,
+            ..PhaseSettings::every(interval_ns)
+        }),
+    })
+}
+
+/// Sets all clocks and lets them follow the reference.
+fn align(
+    registers: &mut Registers<'_>,
+    devices: &[SubDevice],
+) -> anyhow::Result<(Configured, Width)> {
+    let clocks = clocks::measure(registers, devices, &clocks::Settings::default())?;
+    let reference = clocks.reference();
+    let found = clocks
+        .devices()
+        .iter()
+        .find(|it| Some(it.station) == reference);
+    let Some((reference, width)) = found.and_then(|it| Some((it.station, it.width?))) else {
+        anyhow::bail!("--beat reference: no device of this segment has a clock; take --beat own");
+    };
+    clocks.set(registers, Epoch::Now(since_2000(WallTime::now())))?;
+    let aligned = clocks.align(registers, &Bounds::default(), &mut |_| {})?;
+    output::note(&format!(
+        "clocks: after {} frames none says that it is off the reference by more than {} ns",
+        aligned.frames, aligned.worst_ns
+    ));
+    Ok((reference, width))
+}
