@@ -43,6 +43,27 @@ fn cells_take_turns_and_end_in_one_run() {
 }
 
 #[test]
+fn a_loop_on_the_field_bus_is_a_cell_like_any_other() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    let mut words = quick(&out, "none", "400ms");
+    words.extend(["--bus", "3", "--pace", "skip"]);
+    let said = run(&words);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let made = run_json(&out);
+    assert_eq!(made["parameters"]["bus"], "3");
+    // Two rounds of 200 beats.
+    assert_eq!(recorded(&made, "unloaded-none"), 400);
+    assert!(recorded(&made, "unloaded-none-jitter") > 0);
+    let elsewhere = folder.path().join("elsewhere");
+    let mut words = quick(&elsewhere, "none", "400ms");
+    words.extend(["--bus", "nowhere0"]);
+    let said = run(&words);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("nowhere0"), "{}", said.err);
+}
+
+#[test]
 fn every_measure_reaches_the_loop() {
     let folder = folder();
     let out = folder.path().join("matrix");

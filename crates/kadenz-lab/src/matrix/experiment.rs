@@ -40,7 +40,12 @@ pub trait Rounds {
     /// What kept it from doing so.
     fn load(&mut self, load: Load) -> io::Result<()>;
 
-    /// Measures one round into the new run folder `out`: series `lateness` and `jitter`.
+    /// What a round names its two series: lateness against the beat, and jitter of the period.
+    fn series(&self) -> [&'static str; 2] {
+        ["lateness", "jitter"]
+    }
+
+    /// Measures one round into the new run folder `out`: the two [`series`](Self::series).
     ///
     /// # Errors
     /// What kept it from doing so; a missed deadline is no error, and neither is being stopped.
@@ -243,12 +248,17 @@ impl Matrix {
             clear(&out).map_err(failed)?;
             return Ok(false);
         }
-        self.take_over(visit, &RunReader::open(&out)?)?;
+        self.take_over(visit, &RunReader::open(&out)?, rounds.series())?;
         clear(&out).map_err(failed)?;
         Ok(true)
     }
 
-    fn take_over(&mut self, visit: &Visit, part: &RunReader) -> Result<(), MatrixError> {
+    fn take_over(
+        &mut self,
+        visit: &Visit,
+        part: &RunReader,
+        [its_lateness, its_jitter]: [&str; 2],
+    ) -> Result<(), MatrixError> {
         let [lateness, jitter] = series_names(visit);
         for series in &part.run().series {
             self.note_refusals(visit, &series.tuning);
@@ -256,7 +266,10 @@ impl Matrix {
         self.done.insert(lateness.clone(), visit.round + 1);
         let parameters = &mut self.whole.run_mut().parameters;
         parameters.insert(DONE.to_owned(), serde_json::json!(self.done));
-        let names = [("lateness", lateness.as_str()), ("jitter", jitter.as_str())];
+        let names = [
+            (its_lateness, lateness.as_str()),
+            (its_jitter, jitter.as_str()),
+        ];
         Ok(self.whole.add(part, &names)?)
     }
 

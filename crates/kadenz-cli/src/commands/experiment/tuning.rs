@@ -7,6 +7,7 @@ use kadenz_report::summary::Summary;
 
 use super::steps::Step;
 use super::{Output, Plan};
+use crate::commands::tune::Bus;
 use crate::options::Span;
 
 /// Which real-time measure steadies a control period, unloaded and under heavy load?
@@ -19,7 +20,8 @@ use crate::options::Span;
 #[command(after_help = "\
 Examples:
   kadenz experiment tuning                     three minutes a combination and load: an hour
-  kadenz experiment tuning --duration 10min    as long as in the paper")]
+  kadenz experiment tuning --duration 10min    as long as in the paper
+  kadenz experiment tuning --bus 59            with the robot's 59 devices on the field bus")]
 pub(crate) struct Options {
     /// How long each combination is measured under each load
     #[arg(long, value_name = "SPAN", default_value = "3min")]
@@ -29,13 +31,20 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     round: Span,
 
+    /// Exchange process data with this segment of the field bus in every cycle: 59 for the paper's robot,
+    /// a file, or an interface
+    #[arg(long, value_name = "SEGMENT")]
+    bus: Option<Bus>,
+
     #[command(flatten)]
     pub(super) output: Output,
 }
 
 pub(super) fn plan(options: &Options) -> Plan {
+    let bus = options.bus.as_ref();
+    let bus = bus.map(|it| format!(" --bus {it}")).unwrap_or_default();
     let command = format!(
-        "tune --rate 1kHz --load both --pace relative --spin-margin 50us --duration {} --round {}",
+        "tune --rate 1kHz --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",
         options.duration, options.round
     );
     Plan {

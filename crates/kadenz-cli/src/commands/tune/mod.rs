@@ -1,5 +1,6 @@
 //! `kadenz tune`.
 
+mod bus;
 mod plan;
 mod progress;
 mod rights;
@@ -26,6 +27,7 @@ use super::interrupt;
 use super::outcome;
 use crate::options::{CpuList, Span};
 use crate::output::{self, Outcome};
+pub(crate) use bus::Bus;
 use rounds::ChildRounds;
 
 /// Which real-time measure buys what on this machine?
@@ -46,6 +48,7 @@ Examples:
   kadenz tune --cells none,P,PMCS --duration 10s    a quick look
   kadenz tune --confidence 99.999                   as long as that claim needs
   kadenz tune --duration 10min --pace relative      the paper's experiment
+  kadenz tune --bus 59 --pace relative              the same with the robot's 59 devices
   kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
 
 Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it could not be measured in full.")]
@@ -86,6 +89,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PACE", default_value = "skip")]
     pace: Pace,
 
+    /// Exchange process data with a segment of the field bus in every cycle, as the paper's robot does:
+    /// an interface, or a virtual one of so many devices or by a file (59, arm.toml)
+    #[arg(long, value_name = "SEGMENT")]
+    bus: Option<Bus>,
+
     /// P: the SCHED_FIFO priority
     #[arg(long, value_name = "1..99", default_value_t = 80, value_parser = clap::value_parser!(u8).range(1..=99), help_heading = "Tuning")]
     priority: u8,
@@ -118,7 +126,7 @@ pub(crate) struct Options {
     /// Go on with a matrix that was interrupted, under its own options
     #[arg(long, value_name = "DIR", help_heading = "Output",
           conflicts_with_all = ["rate", "deadline", "cells", "load", "confidence", "duration", "round", "pace",
-                                "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
+                                "bus", "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
     resume: Option<PathBuf>,
 
     /// Print the result as JSON on standard output (schema: docs/json.md)

@@ -204,6 +204,9 @@ fn parameters(
             options.spin_margin.to_string().into(),
         ),
     ]);
+    if let Some(bus) = &options.bus {
+        parameters.insert("bus".to_owned(), bus.to_string().into());
+    }
     if let Some(cpus) = shield {
         parameters.insert("shield".to_owned(), cpus.set().to_string().into());
     }

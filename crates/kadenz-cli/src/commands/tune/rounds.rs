@@ -13,6 +13,7 @@ use kadenz_record::run::model::Run;
 use serde_json::Value;
 
 use super::Options;
+use super::bus::Bus;
 use super::plan::{Plan, WARM_UP};
 use super::progress::Progress;
 use crate::commands::child::{self, Notes, Running};
@@ -45,17 +46,14 @@ impl<'a> ChildRounds<'a> {
     /// The command that measures a cell.
     fn command(&self, cell: Combination, out: &Path) -> Vec<String> {
         let options = self.options;
-        let mut words: Vec<String> = ["timer", "cyclic", "--no-samples", "--unexamined"]
-            .map(str::to_owned)
-            .to_vec();
+        let mut words = match &options.bus {
+            Some(bus) => self.on_the_bus(bus),
+            None => self.by_a_timer(),
+        };
         let mut with = |name: &str, value: String| {
             words.push(format!("--{name}"));
             words.push(value);
         };
-        with("rate", options.rate.to_string().replace(' ', ""));
-        with("repetitions", self.plan.beats.to_string());
-        with("warm-up", Span(WARM_UP).to_string());
-        with("pace", options.pace.to_string());
         with("deadline", options.deadline.to_string());
         with("out", out.display().to_string());
         if cell.has(Measure::Priority) {
@@ -75,6 +73,28 @@ impl<'a> ChildRounds<'a> {
         };
         words.push(lock.to_owned());
         words
+    }
+
+    fn by_a_timer(&self) -> Vec<String> {
+        let rate = self.options.rate.to_string().replace(' ', "");
+        let beats = self.plan.beats.to_string();
+        let (warm_up, pace) = (Span(WARM_UP).to_string(), self.options.pace.to_string());
+        let words = ["timer", "cyclic", "--no-samples", "--unexamined", "--rate"];
+        let more = [&rate, "--repetitions", &beats, "--warm-up", &warm_up];
+        let words = words.into_iter().chain(more).chain(["--pace", &pace]);
+        words.map(str::to_owned).collect()
+    }
+
+    fn on_the_bus(&self, bus: &Bus) -> Vec<String> {
+        let cycle = self.options.rate.interval().as_duration();
+        let beats = u32::try_from(self.plan.beats).unwrap_or(u32::MAX);
+        let spans = [cycle, cycle.saturating_mul(beats), WARM_UP];
+        let [cycle, all, warm_up] = spans.map(|it| Span(it).to_string());
+        let pace = self.options.pace.to_string();
+        let words = ["ethercat", "run", "--quiet", "--unexamined", "--cycle"];
+        let more = [&cycle, "--for", &all, "--warm-up", &warm_up];
+        let words = words.into_iter().chain(more).chain(["--overrun", &pace]);
+        words.map(str::to_owned).chain(bus.words()).collect()
     }
 
     fn load_command(&self) -> Vec<String> {
@@ -133,6 +153,13 @@ impl Rounds for ChildRounds<'_> {
             }
         }
         Ok(())
+    }
+
+    fn series(&self) -> [&'static str; 2] {
+        match self.options.bus {
+            Some(_) => ["wake-up", "period"],
+            None => ["lateness", "jitter"],
+        }
     }
 
     fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()> {

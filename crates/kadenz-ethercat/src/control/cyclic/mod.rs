@@ -134,7 +134,7 @@ impl<P: Port> Loop<'_, P> {
         // What somebody else left out on the wire is none of ours.
         self.cycle.finish(self.link);
         let why = loop {
-            if settings.cycles.is_some_and(|it| pulse.cycles() >= it) {
+            if settings.cycles.is_some_and(|it| pulse.is_over(it)) {
                 break EndedBy::Count;
             }
             if leaving.is_none() && self.stop.load(Ordering::Relaxed) {
@@ -157,6 +157,7 @@ impl<P: Port> Loop<'_, P> {
                 ending: leaving.is_some(),
             };
             before = Some(begun.woken);
+            pulse.began(begun.woken);
             let (report, go_on) = self.once(settings, &begun, controller);
             observer.cycle(&report);
             pulse.shift(phase.correct(&report));

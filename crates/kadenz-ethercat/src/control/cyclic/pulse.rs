@@ -1,5 +1,7 @@
 //! When the next cycle is due, and what becomes of those that were missed. Sans-IO.
 
+use std::time::Duration;
+
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
 
@@ -23,6 +25,8 @@ pub(super) struct Due {
 pub(super) struct Pulse {
     beat: Beat,
     policy: Overrun,
+    /// When the last cycle began, where that is what the next counts from.
+    last: Option<MonotonicTime>,
     /// Sum of all corrections.
     shift_ns: i64,
     cycles: u64,
@@ -35,6 +39,7 @@ impl Pulse {
         Self {
             beat: Beat::at(start, settings.interval),
             policy: settings.overrun,
+            last: None,
             shift_ns: 0,
             cycles: 0,
             overruns: 0,
@@ -47,8 +52,51 @@ impl Pulse {
         self.cycles
     }
 
+    /// Whether so many cycles are over.
+    pub(super) fn is_over(&self, cycles: u64) -> bool {
+        match self.last {
+            Some(last) => self.ideal(last + self.interval()) > cycles,
+            None => self.cycles >= cycles,
+        }
+    }
+
+    /// The beat that an ideal signal would have reached by then.
+    fn ideal(&self, time: MonotonicTime) -> u64 {
+        let since_start = time.since(self.beat.intended(0)).max(0).unsigned_abs();
+        let interval = u64::try_from(self.interval().as_nanos()).unwrap_or(u64::MAX);
+        since_start / interval.max(1)
+    }
+
+    /// A cycle began.
+    pub(super) fn began(&mut self, at: MonotonicTime) {
+        if self.policy == Overrun::Relative {
+            self.last = Some(at);
+        }
+    }
+
+    fn interval(&self) -> Duration {
+        self.beat.interval().as_duration()
+    }
+
+    /// The next cycle where it counts from the one before.
+    fn relative(&mut self, last: MonotonicTime, now: MonotonicTime) -> Due {
+        let intended = last + self.interval();
+        let overrun = now > intended;
+        self.overruns += u64::from(overrun);
+        self.cycles += 1;
+        Due {
+            beat: self.ideal(intended),
+            intended,
+            overrun,
+            skipped: 0,
+        }
+    }
+
     /// The next cycle; `None` when it was missed and that ends the loop. The first is never missed.
     pub(super) fn next(&mut self, now: MonotonicTime) -> Option<Due> {
+        if let Some(last) = self.last {
+            return Some(self.relative(last, now));
+        }
         let now = now.offset_by_ns(self.shift_ns.saturating_neg());
         let due = self.beat.intended(self.beat.index() + 1);
         let overrun = self.cycles > 0 && now > due;

@@ -29,6 +29,10 @@ pub enum Overrun {
     /// within a cycle's time.
     #[default]
     Skip,
+    /// Counts each period from the last wake-up, as the paper's loop does (figure 4): no period is ever
+    /// too short, and every delay adds to all that follow. Beats are numbered as the ideal signal has them
+    /// by then, so that all cycles end when its cycles would. A [`Phase`](super::Phase) moves nothing.
+    Relative,
     /// Ends the loop.
     Stop,
 }

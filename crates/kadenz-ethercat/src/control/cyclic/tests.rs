@@ -203,6 +203,11 @@ fn a_stall_is_caught_up_skipped_or_ends_the_loop_as_the_user_chose() {
     let (ended, beats) = run(Overrun::Skip);
     assert_eq!((ended.cycles, ended.overruns, ended.skipped), (10, 1, 2));
     assert_eq!(&beats[3..6], [(4, 0), (5, 2500), (8, 0)]);
+    let (ended, beats) = run(Overrun::Relative);
+    // Each period counts from the wake-up before, so that the stall is one long period, and the time of
+    // ten is over two cycles earlier.
+    assert_eq!((ended.cycles, ended.overruns, ended.skipped), (8, 0, 0));
+    assert_eq!(&beats[3..6], [(4, 0), (5, 2500), (8, 0)]);
     let (ended, beats) = run(Overrun::Stop);
     assert_eq!(
         (ended.by, ended.cycles, beats.len()),

@@ -134,10 +134,15 @@ impl Reader<'_> {
         match word.get_ref().as_str() {
             "catch-up" => Ok(Overrun::CatchUp),
             "skip" => Ok(Overrun::Skip),
+            "relative" => Ok(Overrun::Relative),
             "stop" => Ok(Overrun::Stop),
             other => {
                 let cause = format!("nothing that is done about an overrun is named \"{other}\"");
-                Err(self.error(Some(word.span()), cause, "write catch-up, skip or stop"))
+                Err(self.error(
+                    Some(word.span()),
+                    cause,
+                    "write catch-up, skip, relative or stop",
+                ))
             }
         }
     }

@@ -201,6 +201,7 @@ impl Drive<'_> {
             players: ready.players,
             policy: ready.policy,
             beats: self.beats(),
+            warm_up: self.options.warm_up.0,
         };
         let member = self.member(orders, &shared);
         let worked = self.work(&ongoing, member, steward, live, &shared);
@@ -228,7 +229,11 @@ impl Drive<'_> {
     /// Beats until the loop is asked to end.
     fn beats(self) -> Option<u64> {
         let cycle = self.settings.interval.as_duration().as_nanos().max(1);
-        let beats = self.options.duration.map(|it| it.0.as_nanos() / cycle);
+        let warm_up = self.options.warm_up.0;
+        let beats = self
+            .options
+            .duration
+            .map(|it| (warm_up + it.0).as_nanos() / cycle);
         beats.map(|it| u64::try_from(it).unwrap_or(u64::MAX))
     }
 
@@ -300,6 +305,7 @@ struct Orders<P> {
     players: Vec<Player>,
     policy: MotionPolicy,
     beats: Option<u64>,
+    warm_up: Duration,
 }
 
 impl<P: Port> Orders<P> {
@@ -314,9 +320,11 @@ impl<P: Port> Orders<P> {
             start: Some(station.start),
             ..*settings
         };
-        let recording = self
-            .recorders
-            .begin(station.origin, settings.interval.as_duration());
+        let recording = self.recorders.begin(
+            station.origin,
+            settings.interval.as_duration(),
+            station.start + self.warm_up,
+        );
         let (stop, beats) = (station.stop, self.beats);
         let others = |report: &CycleReport<'_>| {
             shared.health.note_link(&report.counts);

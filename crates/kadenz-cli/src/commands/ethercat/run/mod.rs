@@ -73,6 +73,10 @@ pub(crate) struct Options {
     #[arg(long = "for", value_name = "SPAN")]
     duration: Option<Span>,
 
+    /// How long the loop runs before the first cycle is recorded; `--for` counts from there
+    #[arg(long, value_name = "SPAN", default_value = "0s")]
+    warm_up: Span,
+
     /// When answers are taken in [default: as the motion's file says, or pipelined]
     #[arg(long, value_name = "MODE")]
     mode: Option<ModeOption>,
@@ -126,6 +130,8 @@ enum OverrunOption {
     Skip,
     /// They are served late, one after the other
     CatchUp,
+    /// Each period counts from the last wake-up, as in the paper
+    Relative,
     /// The loop ends
     Stop,
 }
@@ -221,6 +227,7 @@ const fn overrun_word(overrun: Overrun) -> &'static str {
     match overrun {
         Overrun::Skip => "skip",
         Overrun::CatchUp => "catch-up",
+        Overrun::Relative => "relative",
         Overrun::Stop => "stop",
     }
 }
@@ -260,6 +267,7 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
     let overrun = match options.overrun {
         Some(OverrunOption::Skip) => Overrun::Skip,
         Some(OverrunOption::CatchUp) => Overrun::CatchUp,
+        Some(OverrunOption::Relative) => Overrun::Relative,
         Some(OverrunOption::Stop) => Overrun::Stop,
         None => file.map_or(Overrun::Skip, |it| it.overrun),
     };

@@ -143,11 +143,17 @@ impl Recorders {
         })
     }
 
-    /// The observer of a loop whose sample times count from `origin`.
-    pub(super) fn begin(self, origin: MonotonicTime, cycle: Duration) -> Recording {
+    /// The observer of a loop whose sample times count from `origin`, and which counts from `warm` on.
+    pub(super) fn begin(
+        self,
+        origin: MonotonicTime,
+        cycle: Duration,
+        warm: MonotonicTime,
+    ) -> Recording {
         Recording {
             recorders: self,
             origin,
+            warm,
             cycle_ns: i64::try_from(cycle.as_nanos()).unwrap_or(i64::MAX),
             beats: 0,
         }
@@ -158,6 +164,7 @@ impl Recorders {
 pub(super) struct Recording {
     recorders: Recorders,
     origin: MonotonicTime,
+    warm: MonotonicTime,
     cycle_ns: i64,
     beats: u64,
 }
@@ -175,6 +182,9 @@ impl Recording {
 
 impl Observer for Recording {
     fn cycle(&mut self, report: &CycleReport<'_>) {
+        if report.intended <= self.warm {
+            return;
+        }
         let intended = report.intended.since(self.origin);
         let woken = report.woken.since(self.origin);
         // A stall is as long in every beat that it took.
