@@ -418,6 +418,8 @@ fn every_command_has_examples() {
         &["dc"],
         &["sii"],
         &["run"],
+        #[cfg(target_os = "linux")]
+        &["stats"],
     ] {
         let said = words(&[command, &["--help"]].concat());
         assert!(
@@ -571,4 +573,143 @@ fn a_loop_that_cannot_be_is_refused_before_anything_runs() {
         assert_eq!(said.code, 2, "{arguments:?}");
         assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
     }
+}
+
+/// The user's page, whose examples are what users type first.
+fn page() -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ethercat.md");
+    std::fs::read_to_string(page).unwrap()
+}
+
+/// Words of a shell's line, up to a remark behind two spaces.
+fn typed(line: &str) -> Vec<String> {
+    let line = line.split("  ").next().unwrap();
+    let mut words = Vec::new();
+    for (place, part) in line.split('\'').enumerate() {
+        match place % 2 {
+            1 => words.push(part.to_owned()),
+            _ => words.extend(part.split_whitespace().map(str::to_owned)),
+        }
+    }
+    words
+}
+
+#[test]
+fn the_page_s_examples_work_as_they_are_typed() {
+    let page = page();
+    let lines = page.lines().filter_map(|it| it.strip_prefix("$ kadenz "));
+    // Those of a running loop have their own test.
+    let alone = lines.filter(|it| !it.contains(" stats ") && !it.contains(" run "));
+    let mut count = 0;
+    for line in alone {
+        let words = typed(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let said = run(&words);
+        assert_eq!(said.code, 0, "{line}: {}", said.err);
+        count += 1;
+    }
+    assert!(count > 8, "{count}");
+    // What the page says that is printed, is.
+    let said = words(&["sdo", "read", "8", "0x6041", "--sim", "59"]);
+    assert!(page.contains(said.out.trim()), "{}", said.out);
+    let scan = words(&["scan", "--sim", "59"]);
+    for line in scan.out.lines().take(3).chain(scan.out.lines().last()) {
+        assert!(page.contains(line), "{line}");
+    }
+    let pdo = words(&["pdo", "--sim", "59", "--device", "torso imu"]);
+    for line in pdo.out.lines().take(2) {
+        assert!(page.contains(line), "{line}");
+    }
+}
+
+#[test]
+fn the_page_s_segment_is_one() {
+    let page = page();
+    let text = page
+        .split("```toml")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let folder = folder();
+    let file = folder.path().join("robot.toml");
+    std::fs::write(&file, text).unwrap();
+    let json = told("scan", &["scan", "--sim", file.to_str().unwrap()]);
+    let joint = &json["devices"][1];
+    assert_eq!(
+        (&joint["description"], &joint["alias"]),
+        (&"joint".into(), &7.into())
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_running_loop_is_asked_by_its_name() {
+    use std::process::Stdio;
+    let folder = folder();
+    let out = folder.path().join("run");
+    let name = format!("test-{}", std::process::id());
+    let arguments = [
+        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--quiet", "--json",
+    ];
+    let child = start_measuring(
+        &out,
+        &[&arguments[..], &["--name", &name, "--interval", "100ms"]].concat(),
+    );
+    let json = told("stats", &["stats", &name]);
+    assert_eq!(json["stats"]["interval_ns"], 5_000_000);
+    assert!(json["stats"]["cycles"].as_u64() > Some(0), "{json}");
+    let well = || {
+        let json = told("stats-devices", &["stats", &name, "--devices"]);
+        let devices = json["devices"].as_array().unwrap().clone();
+        assert_eq!(devices.len(), 12);
+        devices.iter().all(|it| it["status"] == 8)
+    };
+    wait_until(well);
+    let words_of = words(&["stats", &name]);
+    assert!(
+        words_of.out.starts_with("interval_ns: 5000000 ns\n"),
+        "{}",
+        words_of.out
+    );
+    let twice = words(&[
+        "stats", &name, "--watch", "100ms", "--for", "350ms", "--json",
+    ]);
+    assert!(twice.out.lines().count() >= 2, "{}", twice.err);
+    let second = words(&[
+        "run",
+        "--sim",
+        "1",
+        "--name",
+        &name,
+        "--for",
+        "1s",
+        "--out",
+        text(&folder.path().join("b")),
+    ]);
+    assert_eq!(second.code, 2);
+    assert!(second.err.contains(&name), "{}", second.err);
+    let hearing = kadenz(&["ethercat", "stats", &name, "--notices"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    // Who listens hears of the end, or came too late.
+    let heard = Said::of(hearing.wait_with_output().unwrap());
+    assert!(
+        heard.code == 0 || heard.err.contains("no loop"),
+        "{}",
+        heard.err
+    );
+    let gone = words(&["stats", &name]);
+    assert_eq!(gone.code, 2);
+    assert!(
+        gone.err.contains("is one of that name running"),
+        "{}",
+        gone.err
+    );
 }

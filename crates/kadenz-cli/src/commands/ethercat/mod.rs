@@ -11,6 +11,8 @@ mod segment;
 mod sii;
 mod sim;
 mod state;
+#[cfg(target_os = "linux")]
+mod stats;
 mod value;
 
 use clap::Subcommand;
@@ -33,6 +35,8 @@ pub(crate) enum Ethercat {
     Dc(dc::Options),
     Sii(sii::Options),
     Run(Box<run::Options>),
+    #[cfg(target_os = "linux")]
+    Stats(stats::Options),
 }
 
 pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
@@ -45,5 +49,7 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
         Ethercat::Dc(options) => dc::run(options),
         Ethercat::Sii(options) => sii::run(options),
         Ethercat::Run(options) => run::run(options),
+        #[cfg(target_os = "linux")]
+        Ethercat::Stats(options) => stats::run(options),
     }
 }

@@ -33,6 +33,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::Sleeper;
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
+use super::desk::{Desk, Told};
 use super::live::Live;
 use super::moving::Moved;
 use super::ready::{self, Motion};
@@ -159,6 +160,7 @@ impl Drive<'_> {
         name: &str,
         motion: Motion,
     ) -> anyhow::Result<Driven> {
+        let desk = Desk::open(self.options.name.as_deref())?;
         let ready = ready::bring_up(port, self, motion)?;
         let devices = ready.devices.len();
         let layout = ready.cycle.layout().clone();
@@ -204,7 +206,7 @@ impl Drive<'_> {
             warm_up: self.options.warm_up.0,
         };
         let member = self.member(orders, &shared);
-        let worked = self.work(&ongoing, member, steward, live, &shared);
+        let worked = self.work(&ongoing, member, (steward, &desk), live, &shared);
         let loaded = load.map(load::end).transpose()?;
         let snapshot = shared.timing.snapshot();
         let ended = shared
@@ -252,16 +254,25 @@ impl Drive<'_> {
         }
     }
 
-    /// Loop and steward, until both have ended.
+    /// Loop, steward and desk, until all have ended.
     fn work(
         self,
         ongoing: &Ongoing,
         member: Member,
-        mut steward: Steward,
+        (mut steward, desk): (Steward, &Desk),
         mut live: Live,
         shared: &Shared,
     ) -> Result<EndedBy, CrewError> {
+        let (roster, notices) = (steward.roster(), steward.notices());
+        let told = Told {
+            roster: &roster,
+            notices: &notices,
+            health: &shared.health,
+            timing: &shared.timing,
+            postbox: &shared.postbox,
+        };
         std::thread::scope(|scope| {
+            scope.spawn(|| desk.serve(&told, &shared.halt));
             scope.spawn(move || {
                 let mut way = Correspondent::of(&shared.postbox, PATIENCE);
                 // It ends with the loop.

@@ -1,6 +1,7 @@
 //! `kadenz ethercat run`.
 
 mod bus;
+mod desk;
 mod figure;
 mod live;
 mod load;
@@ -107,6 +108,10 @@ pub(crate) struct Options {
         help_heading = "Tuning"
     )]
     spin: Option<Span>,
+
+    /// Name by which `kadenz ethercat stats` reaches it while it runs (Linux) [default: run-PID]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
 
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
