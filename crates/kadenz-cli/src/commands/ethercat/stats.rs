@@ -229,7 +229,9 @@ fn rows(devices: &[DeviceStatus]) -> String {
 
 fn listen(desk: Desk, end: Option<Instant>, json: bool) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    let mut hearing = desk.client.listen().context("the desk tells no notices")?;
+    let Desk { client, name, .. } = desk;
+    let mut hearing = client.listen().context("the desk tells no notices")?;
+    output::note(&format!("listening to {name}; Ctrl-C ends"));
     let mut lost = 0;
     while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
         let notice = match hearing.next_within(Duration::from_millis(100)) {
