@@ -1,43 +1,37 @@
 //! The segment, the loop and the steward, from the first frame to the last.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::cyclic::{
-    Controller as _, CycleReport, Ended, Free, Loop, Moment, Phase, Settings, Timekeeper,
-};
+use kadenz_ethercat::control::cyclic::{Ended, EndedBy as LoopEndedBy, Settings};
 use kadenz_ethercat::control::health::Health;
-use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
+use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::steward::Steward;
 use kadenz_ethercat::control::timing::{Snapshot, Timing};
-use kadenz_ethercat::main_device::cycle::Cycle;
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
-use kadenz_ethercat::main_device::link::Link;
-use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
-use kadenz_ethercat::motion::{self, Conductor, Player, Policy as MotionPolicy, Switch};
+use kadenz_ethercat::main_device::exchange::Patience;
+use kadenz_ethercat::main_device::postbox::Correspondent;
+use kadenz_ethercat::motion;
 use kadenz_ethercat::port::{self, PairPort, Port};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::serve::{Pace, Server};
-use kadenz_ethercat::wire::register::AL_CONTROL;
-use kadenz_ethercat::wire::{AlControl, State};
 use kadenz_lab::crew::{self, CrewError, Member, Station};
 use kadenz_lab::measuring::Measuring;
 use kadenz_lab::session::{self, Ongoing};
 use kadenz_lab::stop::Stop;
-use kadenz_record::run::folder::RunningRun;
+use kadenz_record::run::folder::{RunWriter, RunningRun};
 use kadenz_record::run::model::{EndedBy, Warning};
 use kadenz_report::numbers;
-use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::sleep::Sleeper;
+use kadenz_rt::clock;
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
 use super::desk::{Desk, Told};
 use super::live::Live;
 use super::moving::Moved;
-use super::ready::{self, Motion};
-use super::recording::{ClockRecorders, Following, Recorders, SERIES};
+use super::orders::{Orders, Shared};
+use super::ready::{self, Motion, Ready};
+use super::recording::{ClockRecorders, Recorders, SERIES};
 use super::{Options, load};
 use crate::commands::ethercat::segment::Place;
 use crate::options::Progress;
@@ -114,16 +108,12 @@ pub(super) struct Drive<'d> {
     stop: &'d Stop,
 }
 
-/// What the loop and those beside it share.
-#[derive(Clone)]
-struct Shared {
-    postbox: Arc<Postbox>,
-    timing: Arc<Timing>,
-    health: Arc<Health>,
-    /// Ends the loop and the steward.
-    halt: Arc<AtomicBool>,
-    ended: Arc<Mutex<Option<(Ended, Moved)>>>,
-}
+/// A run with the series of the loop, and those of the clock that it follows, if it does.
+type Begun = (
+    RunWriter,
+    Recorders,
+    Option<(PhaseSettings, ClockRecorders)>,
+);
 
 impl Drive<'_> {
     #[cfg(target_os = "linux")]
@@ -164,20 +154,7 @@ impl Drive<'_> {
         let ready = ready::bring_up(port, self, motion)?;
         let devices = ready.devices.len();
         let layout = ready.cycle.layout().clone();
-        let mut run = session::begin(&self.measuring.session)?;
-        let parameters = &mut run.run_mut().parameters;
-        parameters.insert("segment".to_owned(), name.into());
-        parameters.insert("devices".to_owned(), devices.into());
-        parameters.insert("axes".to_owned(), ready.players.len().into());
-        parameters.insert("output_bytes".to_owned(), layout.outputs.into());
-        parameters.insert("input_bytes".to_owned(), layout.inputs.into());
-        let cycle = self.settings.interval.as_duration();
-        let recorders = Recorders::of(&mut run, self.measuring, cycle)?;
-        let phase = ready.phase.map(|settings| {
-            let recorders = ClockRecorders::of(&mut run, self.measuring, cycle)?;
-            anyhow::Ok((settings, recorders))
-        });
-        let phase = phase.transpose()?;
+        let (run, recorders, phase) = self.begin(&ready, name)?;
         let load = self
             .options
             .load
@@ -226,6 +203,26 @@ impl Drive<'_> {
             moved,
         }
         .checked()
+    }
+
+    /// The run, before anything was measured, and its series.
+    fn begin<P>(self, ready: &Ready<P>, name: &str) -> anyhow::Result<Begun> {
+        let mut run = session::begin(&self.measuring.session)?;
+        let layout = ready.cycle.layout();
+        let parameters = &mut run.run_mut().parameters;
+        parameters.insert("segment".to_owned(), name.into());
+        parameters.insert("devices".to_owned(), ready.devices.len().into());
+        parameters.insert("axes".to_owned(), ready.players.len().into());
+        parameters.insert("output_bytes".to_owned(), layout.outputs.into());
+        parameters.insert("input_bytes".to_owned(), layout.inputs.into());
+        let cycle = self.settings.interval.as_duration();
+        let recorders = Recorders::of(&mut run, self.measuring, cycle)?;
+        let phase = ready.phase.map(|settings| {
+            let recorders = ClockRecorders::of(&mut run, self.measuring, cycle)?;
+            anyhow::Ok((settings, recorders))
+        });
+        let phase = phase.transpose()?;
+        Ok((run, recorders, phase))
     }
 
     /// Beats until the loop is asked to end.
@@ -307,115 +304,17 @@ impl Drive<'_> {
     }
 }
 
-/// What the loop's thread is given.
-struct Orders<P> {
-    link: Link<P>,
-    cycle: Cycle,
-    recorders: Recorders,
-    phase: Option<(PhaseSettings, ClockRecorders)>,
-    players: Vec<Player>,
-    policy: MotionPolicy,
-    beats: Option<u64>,
-    warm_up: Duration,
-}
-
-impl<P: Port> Orders<P> {
-    /// Runs the loop to its end.
-    fn obey(
-        mut self,
-        settings: &Settings,
-        station: &mut Station<'_>,
-        shared: &Shared,
-    ) -> (Ended, Moved) {
-        let settings = Settings {
-            start: Some(station.start),
-            ..*settings
-        };
-        let recording = self.recorders.begin(
-            station.origin,
-            settings.interval.as_duration(),
-            station.start + self.warm_up,
-        );
-        let (stop, beats) = (station.stop, self.beats);
-        let others = |report: &CycleReport<'_>| {
-            shared.health.note_link(&report.counts);
-            if let Some(outcome) = &report.outcome {
-                shared.health.note(outcome);
-            }
-            if stop.requested() || beats.is_some_and(|beats| report.beat >= beats) {
-                shared.halt.store(true, Ordering::Relaxed);
-            }
-        };
-        let mut observer = (recording, &*shared.timing, others);
-        let mut phase: Box<dyn Phase> = match self.phase {
-            None => Box::new(Free),
-            Some((settings, recorders)) => Box::new(Following {
-                follow: Follow::new(settings, |_: &Step| ()),
-                recorders,
-                origin: station.origin,
-            }),
-        };
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(self.players, self.policy, &switch);
-        let mut stage = conductor.stage();
-        let mut controller = |moment: &mut Moment<'_>| {
-            // Before a cause is forgotten by the end.
-            if !moment.is_ending() {
-                stage = conductor.stage();
-            }
-            conductor.beat(moment);
-        };
-        let mut bus = Loop {
-            link: &mut self.link,
-            cycle: &mut self.cycle,
-            postbox: &shared.postbox,
-            stop: &shared.halt,
-        };
-        let mut time = BySleeper(station.sleeper);
-        let ended = bus.run_locked(
-            &settings,
-            &mut time,
-            &mut *phase,
-            &mut controller,
-            &mut observer,
-        );
-        leave(&mut self.link);
-        (ended, Moved::of(&conductor, stage))
-    }
-}
-
 impl Driven {
     /// An error where the loop ended for want of time and not by anybody's wish.
     fn checked(self) -> anyhow::Result<Self> {
-        use kadenz_ethercat::control::cyclic::EndedBy as By;
         match self.ended.map(|it| it.by) {
-            Some(By::Overrun) => anyhow::bail!(
+            Some(LoopEndedBy::Overrun) => anyhow::bail!(
                 "the loop ended, as --overrun stop asks: cycle {} was not done when the next was due",
                 self.snapshot.cycles
             ),
             _ => Ok(self),
         }
     }
-}
-
-/// The crew's sleeper, for the loop.
-struct BySleeper<'s>(&'s mut dyn Sleeper);
-
-impl<P> Timekeeper<P> for BySleeper<'_> {
-    fn wait_until(&mut self, _: &mut P, time: MonotonicTime) {
-        self.0.sleep_until(time);
-    }
-}
-
-/// Leaves nobody in OP without process data.
-fn leave<P: Port>(link: &mut Link<P>) {
-    let mut way = Waiting {
-        link,
-        patience: PATIENCE,
-    };
-    let request = AlControl::request(State::PreOp).0.to_le_bytes();
-    // Who does not answer any more has nobody to be told of it, and its watchdog.
-    let _ = Registers::by(&mut way).count_writing(Whose::All(0), AL_CONTROL, &request);
 }
 
 /// The life of the thread that is the segment: as urgent as the loop less one, so that a loaded machine

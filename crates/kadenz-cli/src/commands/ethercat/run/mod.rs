@@ -6,6 +6,7 @@ mod figure;
 mod live;
 mod load;
 mod moving;
+mod orders;
 mod ready;
 mod recording;
 

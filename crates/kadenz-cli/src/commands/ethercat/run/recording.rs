@@ -143,17 +143,13 @@ impl Recorders {
         })
     }
 
-    /// The observer of a loop whose sample times count from `origin`, and which counts from `warm` on.
-    pub(super) fn begin(
-        self,
-        origin: MonotonicTime,
-        cycle: Duration,
-        warm: MonotonicTime,
-    ) -> Recording {
+    /// The observer of a loop whose sample times count from `origin`.
+    pub(super) fn begin(self, origin: MonotonicTime, cycle: Duration) -> Recording {
         Recording {
             recorders: self,
             origin,
-            warm,
+            warm: origin,
+            last: u64::MAX,
             cycle_ns: i64::try_from(cycle.as_nanos()).unwrap_or(i64::MAX),
             beats: 0,
         }
@@ -164,12 +160,24 @@ impl Recorders {
 pub(super) struct Recording {
     recorders: Recorders,
     origin: MonotonicTime,
+    /// What is intended for then or earlier only warms up.
     warm: MonotonicTime,
+    /// Beats behind this one let the axes come to rest.
+    last: u64,
     cycle_ns: i64,
     beats: u64,
 }
 
 impl Recording {
+    /// Only what comes after `warm`, and up to that beat.
+    pub(super) fn between(self, warm: MonotonicTime, last: Option<u64>) -> Self {
+        Self {
+            warm,
+            last: last.unwrap_or(u64::MAX),
+            ..self
+        }
+    }
+
     fn sample(&self, sequence: u64, intended_ns: i64, actual_ns: i64, value_ns: i64) -> Sample {
         Sample {
             sequence,
@@ -182,7 +190,7 @@ impl Recording {
 
 impl Observer for Recording {
     fn cycle(&mut self, report: &CycleReport<'_>) {
-        if report.intended <= self.warm {
+        if report.intended <= self.warm || report.beat > self.last {
             return;
         }
         let intended = report.intended.since(self.origin);

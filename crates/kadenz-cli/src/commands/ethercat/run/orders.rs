@@ -1,0 +1,135 @@
+//! What the loop's thread does, from its first beat to its last.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kadenz_ethercat::control::cyclic::{
+    Controller as _, CycleReport, Ended, Free, Loop, Moment, Phase, Settings, Timekeeper,
+};
+use kadenz_ethercat::control::health::Health;
+use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
+use kadenz_ethercat::control::timing::Timing;
+use kadenz_ethercat::main_device::cycle::Cycle;
+use kadenz_ethercat::main_device::exchange::{Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::motion::{Conductor, Player, Policy, Switch};
+use kadenz_ethercat::port::Port;
+use kadenz_ethercat::wire::register::AL_CONTROL;
+use kadenz_ethercat::wire::{AlControl, State};
+use kadenz_lab::crew::Station;
+use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::sleep::Sleeper;
+
+use super::bus::PATIENCE;
+use super::moving::Moved;
+use super::recording::{ClockRecorders, Following, Recorders};
+
+/// What the loop and those beside it share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) postbox: Arc<Postbox>,
+    pub(super) timing: Arc<Timing>,
+    pub(super) health: Arc<Health>,
+    /// Ends the loop and the steward.
+    pub(super) halt: Arc<AtomicBool>,
+    pub(super) ended: Arc<Mutex<Option<(Ended, Moved)>>>,
+}
+
+/// What the loop's thread is given.
+pub(super) struct Orders<P> {
+    pub(super) link: Link<P>,
+    pub(super) cycle: Cycle,
+    pub(super) recorders: Recorders,
+    pub(super) phase: Option<(PhaseSettings, ClockRecorders)>,
+    pub(super) players: Vec<Player>,
+    pub(super) policy: Policy,
+    /// All of them, the warm-up's too.
+    pub(super) beats: Option<u64>,
+    pub(super) warm_up: Duration,
+}
+
+impl<P: Port> Orders<P> {
+    /// Runs the loop to its end.
+    pub(super) fn obey(
+        mut self,
+        settings: &Settings,
+        station: &mut Station<'_>,
+        shared: &Shared,
+    ) -> (Ended, Moved) {
+        let settings = Settings {
+            start: Some(station.start),
+            ..*settings
+        };
+        let recording = self
+            .recorders
+            .begin(station.origin, settings.interval.as_duration())
+            .between(station.start + self.warm_up, self.beats);
+        let (stop, beats) = (station.stop, self.beats);
+        let others = |report: &CycleReport<'_>| {
+            shared.health.note_link(&report.counts);
+            if let Some(outcome) = &report.outcome {
+                shared.health.note(outcome);
+            }
+            if stop.requested() || beats.is_some_and(|beats| report.beat >= beats) {
+                shared.halt.store(true, Ordering::Relaxed);
+            }
+        };
+        let mut observer = (recording, &*shared.timing, others);
+        let mut phase: Box<dyn Phase> = match self.phase {
+            None => Box::new(Free),
+            Some((settings, recorders)) => Box::new(Following {
+                follow: Follow::new(settings, |_: &Step| ()),
+                recorders,
+                origin: station.origin,
+            }),
+        };
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(self.players, self.policy, &switch);
+        let mut stage = conductor.stage();
+        let mut controller = |moment: &mut Moment<'_>| {
+            // Before a cause is forgotten by the end.
+            if !moment.is_ending() {
+                stage = conductor.stage();
+            }
+            conductor.beat(moment);
+        };
+        let mut bus = Loop {
+            link: &mut self.link,
+            cycle: &mut self.cycle,
+            postbox: &shared.postbox,
+            stop: &shared.halt,
+        };
+        let mut time = BySleeper(station.sleeper);
+        let ended = bus.run_locked(
+            &settings,
+            &mut time,
+            &mut *phase,
+            &mut controller,
+            &mut observer,
+        );
+        leave(&mut self.link);
+        (ended, Moved::of(&conductor, stage))
+    }
+}
+
+/// The crew's sleeper, for the loop.
+struct BySleeper<'s>(&'s mut dyn Sleeper);
+
+impl<P> Timekeeper<P> for BySleeper<'_> {
+    fn wait_until(&mut self, _: &mut P, time: MonotonicTime) {
+        self.0.sleep_until(time);
+    }
+}
+
+/// Leaves nobody in OP without process data.
+fn leave<P: Port>(link: &mut Link<P>) {
+    let mut way = Waiting {
+        link,
+        patience: PATIENCE,
+    };
+    let request = AlControl::request(State::PreOp).0.to_le_bytes();
+    // Who does not answer any more has nobody to be told of it, and its watchdog.
+    let _ = Registers::by(&mut way).count_writing(Whose::All(0), AL_CONTROL, &request);
+}

@@ -1,0 +1,309 @@
+//! `kadenz ethercat run` and `stats` on a virtual segment, and the examples of the user's page, as a user
+//! types them.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+
+use serde_json::Value;
+
+/// What a command says that ends well, as JSON that its schema describes.
+fn told(definition: &str, arguments: &[&str]) -> Value {
+    let said = words(&[arguments, &["--json"]].concat());
+    assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
+    let json = said.json();
+    assert_described("ethercat", definition, &json);
+    json
+}
+
+/// What a command says to people.
+fn words(arguments: &[&str]) -> Said {
+    run(&[&["ethercat"], arguments].concat())
+}
+
+/// Drives a virtual segment for some cycles of a length that a busy machine keeps.
+fn drive(folder: &std::path::Path, more: &[&str]) -> Said {
+    let out = folder.join("run");
+    let arguments = [
+        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--for", "3s",
+    ];
+    run(&[&arguments, &["--out", text(&out)][..], more].concat())
+}
+
+#[test]
+fn a_loop_is_measured_as_a_run() {
+    for mode in ["pipelined", "synchronous"] {
+        let folder = folder();
+        let said = drive(
+            folder.path(),
+            &["--json", "--mode", mode, "--deadline", "10s"],
+        );
+        assert_eq!(said.code, 0, "{}", said.err);
+        let json = said.json();
+        assert_valid("output", &json);
+        let written = run_json(&folder.path().join("run"));
+        assert_valid("run", &written);
+        let parameters = &written["parameters"];
+        assert_eq!(
+            (&parameters["devices"], &parameters["mode"]),
+            (&12.into(), &mode.into())
+        );
+        let bus = &parameters["bus"];
+        let cycles = bus["cycles"].as_u64().unwrap();
+        let left_out = bus["skipped_beats"].as_u64().unwrap();
+        // 3 s of 5 ms, and until all drives are at rest.
+        assert!(cycles + left_out >= 600, "{bus}");
+        // Beats that nobody kept are no less late.
+        assert_eq!(series(&json, "wake-up")["count"], cycles + left_out);
+        assert_eq!(series(&json, "period")["count"], cycles - 1);
+        for name in ["exchange", "controller"] {
+            assert_eq!(series(&json, name)["count"], cycles, "{name}");
+        }
+        assert!(said.err.contains("12 devices in OP"), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_loop_keeps_the_segment_s_time_and_moves_its_drives_as_a_file_says() {
+    let folder = folder();
+    let motion = folder.path().join("motion.toml");
+    std::fs::write(
+        &motion,
+        r#"
+        cycle_us = 4000
+        [safety]
+        lost_cycles = 100
+        late_cycles = 100
+        [[axis]]
+        device = "left knee"
+        repeat = true
+        moves = [ { to = 0.2, velocity = 0.5 }, { to = 0.0 } ]
+        "#,
+    )
+    .unwrap();
+    let out = folder.path().join("run");
+    let arguments = [
+        "ethercat",
+        "run",
+        text(&motion),
+        "--sim",
+        "12",
+        "--for",
+        "4s",
+    ];
+    let more = ["--beat", "reference", "--json", "--out", text(&out)];
+    let said = run(&[&arguments[..], &more].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    let json = said.json();
+    assert_valid("output", &json);
+    for name in ["clock-offset", "clock-drift"] {
+        assert!(
+            series(&json, name)["count"].as_u64() > Some(100),
+            "{name}: {}",
+            said.err
+        );
+    }
+    let parameters = &run_json(&out)["parameters"];
+    assert_eq!(
+        (&parameters["cycle"], &parameters["axes"]),
+        (&"4ms".into(), &1.into())
+    );
+    let axis = &parameters["motion"]["axes"][0];
+    assert_eq!(axis["position"], 8);
+    assert!(axis["cycles"].as_u64() > Some(0), "{parameters}");
+}
+
+#[test]
+fn a_loop_stands_beside_the_paper_s_figure() {
+    let folder = folder();
+    let said = drive(folder.path(), &["--spin", "50us", "--quiet"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for words in [
+        "Control periods",
+        "the paper has no such column",
+        "12 devices, 1 frame in a cycle",
+    ] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    let other = tempfile::tempdir().unwrap();
+    let said = drive(
+        other.path(),
+        &["--lock", "--sleeper", "nanosleep", "--quiet"],
+    );
+    // Column M of figure 7: the lowest 99 % up to 1,032 us.
+    assert!(
+        said.out.contains("figure 7") && said.out.contains("1032.0"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_loop_that_cannot_be_is_refused_before_anything_runs() {
+    for (arguments, word) in [
+        (&["--cycle", "1us"][..], "20us to 1s"),
+        (&["--cycle", "1"][..], "unit"),
+        (
+            &["--cycle", "1s", "--for", "10ms"][..],
+            "shorter than one cycle",
+        ),
+        (&["--priority", "100"][..], "1..=99"),
+        (
+            &["--priority", "80", "--policy", "fifo:80"][..],
+            "cannot be used with",
+        ),
+        (
+            &["--spin", "50us", "--sleeper", "spin"][..],
+            "cannot be used with",
+        ),
+        (&["--load", "soft"][..], "heavy"),
+        (&["--mode", "sometimes"][..], "pipelined"),
+        (&["--overrun", "hope"][..], "catch-up"),
+        (&["/no/such/motion.toml"][..], "/no/such/motion.toml"),
+    ] {
+        let said = run(&[&["ethercat", "run", "--sim", "3"], arguments].concat());
+        assert_eq!(said.code, 2, "{arguments:?}");
+        assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
+    }
+}
+
+/// The user's page, whose examples are what users type first.
+fn page() -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ethercat.md");
+    std::fs::read_to_string(page).unwrap()
+}
+
+/// Words of a shell's line, up to a remark behind two spaces.
+fn typed(line: &str) -> Vec<String> {
+    let line = line.split("  ").next().unwrap();
+    let mut words = Vec::new();
+    for (place, part) in line.split('\'').enumerate() {
+        match place % 2 {
+            1 => words.push(part.to_owned()),
+            _ => words.extend(part.split_whitespace().map(str::to_owned)),
+        }
+    }
+    words
+}
+
+#[test]
+fn the_page_s_examples_work_as_they_are_typed() {
+    let page = page();
+    let lines = page.lines().filter_map(|it| it.strip_prefix("$ kadenz "));
+    // Those of a running loop have their own test.
+    let alone = lines.filter(|it| !it.contains(" stats ") && !it.contains(" run "));
+    let mut count = 0;
+    for line in alone {
+        let words = typed(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let said = run(&words);
+        assert_eq!(said.code, 0, "{line}: {}", said.err);
+        count += 1;
+    }
+    assert!(count > 8, "{count}");
+    // What the page says that is printed, is.
+    let said = words(&["sdo", "read", "8", "0x6041", "--sim", "59"]);
+    assert!(page.contains(said.out.trim()), "{}", said.out);
+    let scan = words(&["scan", "--sim", "59"]);
+    for line in scan.out.lines().take(3).chain(scan.out.lines().last()) {
+        assert!(page.contains(line), "{line}");
+    }
+    let pdo = words(&["pdo", "--sim", "59", "--device", "torso imu"]);
+    for line in pdo.out.lines().take(2) {
+        assert!(page.contains(line), "{line}");
+    }
+}
+
+#[test]
+fn the_page_s_segment_is_one() {
+    let page = page();
+    let text = page
+        .split("```toml")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let folder = folder();
+    let file = folder.path().join("robot.toml");
+    std::fs::write(&file, text).unwrap();
+    let json = told("scan", &["scan", "--sim", file.to_str().unwrap()]);
+    let joint = &json["devices"][1];
+    assert_eq!(
+        (&joint["description"], &joint["alias"]),
+        (&"joint".into(), &7.into())
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_running_loop_is_asked_by_its_name() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::Stdio;
+    let folder = folder();
+    let out = folder.path().join("run");
+    let name = format!("test-{}", std::process::id());
+    let arguments = [
+        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--quiet", "--json",
+    ];
+    let child = start_measuring(
+        &out,
+        &[&arguments[..], &["--name", &name, "--interval", "100ms"]].concat(),
+    );
+    let json = told("stats", &["stats", &name]);
+    assert_eq!(json["stats"]["interval_ns"], 5_000_000);
+    assert!(json["stats"]["cycles"].as_u64() > Some(0), "{json}");
+    let well = || {
+        let json = told("stats-devices", &["stats", &name, "--devices"]);
+        let devices = json["devices"].as_array().unwrap().clone();
+        assert_eq!(devices.len(), 12);
+        devices.iter().all(|it| it["status"] == 8)
+    };
+    wait_until(well);
+    let words_of = words(&["stats", &name]);
+    assert!(
+        words_of.out.starts_with("interval_ns: 5000000 ns\n"),
+        "{}",
+        words_of.out
+    );
+    let twice = words(&[
+        "stats", &name, "--watch", "100ms", "--for", "350ms", "--json",
+    ]);
+    assert!(twice.out.lines().count() >= 2, "{}", twice.err);
+    let second = words(&[
+        "run",
+        "--sim",
+        "1",
+        "--name",
+        &name,
+        "--for",
+        "1s",
+        "--out",
+        text(&folder.path().join("b")),
+    ]);
+    assert_eq!(second.code, 2);
+    assert!(second.err.contains(&name), "{}", second.err);
+    let mut hearing = kadenz(&["ethercat", "stats", &name, "--notices"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut notes = BufReader::new(hearing.stderr.take().unwrap());
+    let mut first = String::new();
+    notes.read_line(&mut first).unwrap();
+    assert!(first.starts_with("listening to"), "{first}");
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    let mut rest = String::new();
+    notes.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("the loop has ended"), "{rest}");
+    assert_eq!(hearing.wait().unwrap().code(), Some(0));
+    let gone = words(&["stats", &name]);
+    assert_eq!(gone.code, 2);
+    assert!(
+        gone.err.contains("is one of that name running"),
+        "{}",
+        gone.err
+    );
+}
