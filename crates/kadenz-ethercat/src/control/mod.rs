@@ -5,6 +5,7 @@
 //! - [`ferry`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
 //! - [`latency`]: how many cycles lie between a sensor, the controller and an actuator.
+//! - [`locked`]: a board behind a lock that inherits priority, as the paper's.
 //! - [`notice`]: what happens on the segment, told to any number of subscribers.
 //! - [`phase`]: the loop on the reference clock's time.
 //! - [`steward`]: brings devices to OP and back there while the loop runs.
@@ -16,6 +17,7 @@ pub mod cyclic;
 pub mod ferry;
 pub mod health;
 pub mod latency;
+pub mod locked;
 pub mod notice;
 pub mod phase;
 pub mod steward;

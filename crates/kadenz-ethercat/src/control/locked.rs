@@ -1,0 +1,194 @@
+//! A board behind a lock, as the paper's: the real-time task waits for at most one reader.
+//!
+//! [`board`](super::board) makes its writer wait for none, and is for other processes too; this one is for
+//! comparison, and for who wants readers that never have to read twice.
+//!
+//! Assumption: one writes, and its thread's priority is not below the readers'. Guarantee: after the
+//! writer asked for the lock at most one reader is let in before it, however many there are and however
+//! they are scheduled; and that one runs at the writer's priority until it is out again, since the lock
+//! inherits priority ([`PiMutex`]).
+//!
+//! Why at most one: readers pass a gate one by one, and behind it look whether the writer has asked. One
+//! that had looked just before goes in; whoever comes next sees that it must give way. So between the
+//! writer's asking and its turn there is the one reader that was past the gate, in the lock or about to
+//! be.
+//!
+//! ```
+//! use kadenz_ethercat::control::locked::Locked;
+//!
+//! let board = Locked::new(4)?;
+//! assert_eq!(board.post(&[1, 2, 3, 4]), 0, "there was no reader to wait for");
+//! let mut inputs = [0; 4];
+//! assert_eq!(board.read(&mut inputs), 1, "the first post");
+//! assert_eq!(inputs, [1, 2, 3, 4]);
+//! # Ok::<(), kadenz_rt::pi_mutex::CreatePiMutexError>(())
+//! ```
+
+use std::time::Duration;
+
+use kadenz_rt::pi_mutex::{CreatePiMutexError, PiMutex};
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// How long a reader sleeps that gives way: the writer's time in the lock is far shorter.
+const GIVE_WAY: Duration = Duration::from_micros(20);
+
+/// The last post, and its number.
+#[derive(Debug)]
+struct Post {
+    bytes: Box<[u8]>,
+    number: u64,
+}
+
+/// A board behind a lock.
+#[derive(Debug)]
+pub struct Locked {
+    /// How many writers have asked and are not done: 0 or 1.
+    asking: AtomicU64,
+    /// Readers that were in the lock and are done, ever. Changed within it alone.
+    served: AtomicU64,
+    /// Held by the one reader that may go in.
+    gate: PiMutex<()>,
+    post: PiMutex<Post>,
+}
+
+impl Locked {
+    /// A board for posts of so many bytes, all zero. Allocates.
+    ///
+    /// # Errors
+    /// Where the operating system has no priority inheritance.
+    pub fn new(bytes: usize) -> Result<Self, CreatePiMutexError> {
+        let post = Post {
+            bytes: vec![0; bytes].into_boxed_slice(),
+            number: 0,
+        };
+        Ok(Self {
+            asking: AtomicU64::new(0),
+            served: AtomicU64::new(0),
+            gate: PiMutex::new(())?,
+            post: PiMutex::new(post)?,
+        })
+    }
+
+    /// Bytes of a post.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.post.lock().bytes.len()
+    }
+
+    /// Posts bytes; how many readers it waited for, which were in the lock when it asked or got in before
+    /// it: 0 or 1. Real-time safe but for the wait for that one reader, which copies a post. Bytes beyond a post's
+    /// are left out, missing ones stay as they were.
+    pub fn post(&self, bytes: &[u8]) -> u64 {
+        self.asking.fetch_add(1, Ordering::SeqCst);
+        let before = self.served.load(Ordering::SeqCst);
+        let mut post = self.post.lock();
+        let waited = self.served.load(Ordering::SeqCst) - before;
+        let length = bytes.len().min(post.bytes.len());
+        post.bytes[..length].copy_from_slice(&bytes[..length]);
+        post.number += 1;
+        drop(post);
+        self.asking.fetch_sub(1, Ordering::SeqCst);
+        waited
+    }
+
+    /// Copies the last post; which one it is, counted from 1, and 0 for none yet. Waits for other readers,
+    /// and gives way to the writer. Bytes beyond a post's stay as they were.
+    pub fn read(&self, to: &mut [u8]) -> u64 {
+        loop {
+            let gate = self.gate.lock();
+            if self.asking.load(Ordering::SeqCst) == 0 {
+                let post = self.post.lock();
+                return self.copy(&post, to);
+            }
+            drop(gate);
+            std::thread::sleep(GIVE_WAY);
+        }
+    }
+
+    fn copy(&self, post: &Post, to: &mut [u8]) -> u64 {
+        let length = to.len().min(post.bytes.len());
+        to[..length].copy_from_slice(&post.bytes[..length]);
+        self.served.fetch_add(1, Ordering::SeqCst);
+        post.number
+    }
+}
+
+#[cfg(all(test, not(loom), target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// Readers that read all the time, by `read`, until the writer is done; how often they read.
+    fn beside_readers(
+        board: &Locked,
+        readers: usize,
+        read: impl Fn(&Locked, &mut [u8]) -> u64 + Sync,
+        write: impl FnOnce(),
+    ) -> u64 {
+        let done = AtomicBool::new(false);
+        let reading = || {
+            let (mut times, mut last) = (0_u64, 0);
+            let mut bytes = [0; 64];
+            while !done.load(Ordering::Relaxed) {
+                let number = read(board, &mut bytes);
+                assert!(number >= last, "time goes on");
+                assert!(bytes.iter().all(|it| *it == number as u8), "one post");
+                last = number;
+                times += 1;
+            }
+            times
+        };
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..readers).map(|_| scope.spawn(reading)).collect();
+            write();
+            done.store(true, Ordering::Relaxed);
+            all.into_iter().map(|it| it.join().unwrap()).sum()
+        })
+    }
+
+    #[test]
+    fn the_writer_waits_for_at_most_one_of_many_readers() {
+        for readers in [1, 2, 8, 32] {
+            let board = Locked::new(64).unwrap();
+            let mut most = 0;
+            let read = beside_readers(&board, readers, Locked::read, || {
+                for number in 1..=2_000_u64 {
+                    most = most.max(board.post(&[number as u8; 64]));
+                    if number % 16 == 0 {
+                        std::thread::sleep(Duration::from_micros(50));
+                    }
+                }
+            });
+            assert!(most <= 1, "{readers} readers: it waited for {most}");
+            assert!(read > 0, "readers get in, too");
+        }
+    }
+
+    /// The instrument itself: it sees more than one where nobody gives way.
+    #[test]
+    fn readers_that_do_not_give_way_are_counted() {
+        let board = Locked::new(64).unwrap();
+        let rude = |board: &Locked, to: &mut [u8]| board.copy(&board.post.lock(), to);
+        let end = std::time::Instant::now() + Duration::from_secs(10);
+        let mut most = 0;
+        beside_readers(&board, 8, rude, || {
+            let mut number = 0_u64;
+            while most <= 1 && std::time::Instant::now() < end {
+                number += 1;
+                most = most.max(board.post(&[number as u8; 64]));
+            }
+        });
+        assert!(most > 1, "8 readers got in before it no more than once");
+    }
+
+    #[test]
+    fn posting_allocates_nothing() {
+        let board = Locked::new(64).unwrap();
+        let counted = allocation_counter::measure(|| {
+            board.post(&[1; 64]);
+            board.read(&mut [0; 64]);
+        });
+        assert_eq!(counted.count_total, 0);
+    }
+}
