@@ -16,9 +16,11 @@ use std::time::{Duration, Instant};
 use kadenz_ethercat::control::cyclic::{
     CycleReport, Ended, EndedBy, Loop, RealTime, Settings as Pace,
 };
+use kadenz_ethercat::control::desk::{Answer, Client, Counter, Desk, Heard, Question};
 use kadenz_ethercat::control::health::Health;
-use kadenz_ethercat::control::notice::{Event, Notice, Subscription};
+use kadenz_ethercat::control::notice::{Event, Notice, Notices, Subscription};
 use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::bring_up::find;
 use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
 use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
@@ -55,6 +57,9 @@ struct Rig<'r> {
     devices: Vec<DeviceId>,
     cables: Vec<CableId>,
     latest: &'r AtomicU64,
+    postbox: &'r Postbox,
+    all_notices: Arc<Notices>,
+    timing: &'r Timing,
 }
 
 impl Rig<'_> {
@@ -151,6 +156,8 @@ fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&mut Rig<'_>)) -> End
     let (devices, cables) = topology();
     let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
     let latest = AtomicU64::new(0);
+    let pace = Pace::every(Duration::from_millis(1)).unwrap();
+    let timing = Timing::new(&pace);
     let (health, notices) = (steward.health(), steward.notices());
     let mut rig = Rig {
         commands,
@@ -160,6 +167,9 @@ fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&mut Rig<'_>)) -> End
         devices,
         cables,
         latest: &latest,
+        postbox: &postbox,
+        all_notices: notices,
+        timing: &timing,
     };
     std::thread::scope(|scope| {
         let looping = scope.spawn(|| {
@@ -169,10 +179,9 @@ fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&mut Rig<'_>)) -> End
                 postbox: &postbox,
                 stop: &stop,
             };
-            let pace = Pace::every(Duration::from_millis(1)).unwrap();
             let mut time = RealTime::open(Duration::ZERO).unwrap();
             let count = |report: &CycleReport<'_>| latest.store(report.number, Ordering::Relaxed);
-            let ended = bus.run(&pace, &mut time, &mut (), &mut (&*health, count));
+            let ended = bus.run(&pace, &mut time, &mut (), &mut (&*health, &timing, count));
             postbox.end();
             ended
         });
@@ -360,6 +369,86 @@ fn a_link_that_flaps_every_ten_seconds_for_ten_minutes() {
         }
         eprintln!("notices: {kinds:?}, {} lost", rig.notices.lost());
         assert_eq!(took.len(), 60);
+    });
+}
+
+/// Serves a desk while `work` asks it.
+fn at_a_desk(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
+    let folder = tempfile::tempdir().unwrap();
+    let desk = Desk::open_in(folder.path(), "robot").unwrap();
+    let counter = Counter {
+        roster: &rig.roster,
+        notices: &rig.all_notices,
+        health: &rig.health,
+        timing: Some(rig.timing),
+        postbox: rig.postbox,
+    };
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| desk.serve(&counter, &stop));
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(desk.path())));
+        stop.store(true, Ordering::Relaxed);
+        if let Err(panic) = outcome {
+            resume_unwind(panic);
+        }
+    });
+}
+
+#[test]
+fn a_desk_tells_of_the_loop_and_reaches_its_devices() {
+    in_op("a desk", |rig| {
+        let knee = (0..DEVICES)
+            .find(|it| rig.roster.status(*it).unwrap().name == "KZ-Drive")
+            .unwrap();
+        at_a_desk(rig, |path| {
+            let mut client = Client::at(path).unwrap();
+            let mut ask = |question| client.ask(&question).unwrap();
+            let Answer::Devices(devices) = ask(Question::Devices {}) else {
+                panic!("no devices")
+            };
+            assert_eq!(devices.len(), DEVICES);
+            let Answer::Stats(stats) = ask(Question::Stats {}) else {
+                panic!("no statistics")
+            };
+            assert!(stats["cycles"].as_u64().unwrap() > 0, "{stats}");
+            let read = |index, sub| Question::SdoRead {
+                device: knee,
+                index,
+                sub,
+            };
+            let vendor = devices[knee].identity[0].to_le_bytes().to_vec();
+            assert_eq!(ask(read(0x1018, 1)), Answer::Bytes(vendor));
+            let write = Question::SdoWrite {
+                device: knee,
+                index: 0x6083,
+                sub: 0,
+                value: vec![1, 2, 3, 0],
+            };
+            assert_eq!(ask(write), Answer::Done);
+            assert_eq!(ask(read(0x6083, 0)), Answer::Bytes(vec![1, 2, 3, 0]));
+            let mut hearing = Client::at(path).unwrap().listen().unwrap();
+            for state in ["preop", "OP"] {
+                let state = Some(state.to_owned());
+                let device = knee;
+                let Answer::Device(status) = ask(Question::State { device, state }) else {
+                    panic!("no device")
+                };
+                assert!(status.is_well(), "{status:?}");
+            }
+            let end = Instant::now() + LONG;
+            let is_it = |heard: &Heard| match heard {
+                Heard::Notice(it) => matches!(it.event, Event::State { to: 8, .. }),
+                Heard::Lost(_) => false,
+            };
+            while !hearing
+                .next_within(LONG)
+                .unwrap()
+                .is_some_and(|it| is_it(&it))
+            {
+                assert!(Instant::now() < end, "its return to OP was not heard");
+            }
+        });
+        rig.until_well("in OP again");
     });
 }
 

@@ -114,7 +114,7 @@ impl Locked {
     }
 }
 
-#[cfg(all(test, not(loom), target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(loom)))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
@@ -143,7 +143,9 @@ mod tests {
             let all: Vec<_> = (0..readers).map(|_| scope.spawn(reading)).collect();
             write();
             done.store(true, Ordering::Relaxed);
-            all.into_iter().map(|it| it.join().unwrap()).sum()
+            all.into_iter()
+                .map(|it| it.join().expect("a reader does not fail"))
+                .sum()
         })
     }
 

@@ -1,0 +1,162 @@
+//! A process that is killed in the middle of reading the loop's board leaves the loop as it is.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+#![allow(
+    clippy::print_stdout,
+    reason = "the reader tells its parent where it is"
+)]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use kadenz_ethercat::control::board::{Reader, Words};
+use kadenz_ethercat::control::cyclic::{Bulletin, EndedBy, Heading, Loop, Settings, VirtualTime};
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_rt::shared::{Owner, Viewer};
+
+/// Names the board for this program when it is started as a reader.
+const BOARD: &str = "KADENZ_TEST_BOARD";
+/// The load of a word, counted from the board's first, at which the reader stays: in the middle of a copy.
+const MIDDLE: u64 = 60;
+
+/// A board that comes to a stand in the middle of a read.
+struct Standing {
+    viewer: Viewer,
+    loads: AtomicU64,
+}
+
+impl Words for Standing {
+    fn count(&self) -> usize {
+        self.viewer.count()
+    }
+
+    fn load(&self, place: usize, order: Ordering) -> u64 {
+        if self.loads.fetch_add(1, Ordering::Relaxed) == MIDDLE {
+            println!("in the middle");
+            loop {
+                std::thread::park();
+            }
+        }
+        self.viewer.load(place, order)
+    }
+}
+
+/// Not a test of its own: what the other one starts as a process.
+#[test]
+fn reader() {
+    let Ok(name) = std::env::var(BOARD) else {
+        return;
+    };
+    let standing = Standing {
+        viewer: Viewer::open(&name).unwrap(),
+        loads: AtomicU64::new(0),
+    };
+    let reader = Reader::of(Box::new(standing)).unwrap();
+    let mut post = vec![0; reader.bytes()];
+    let read = reader.read(&mut post);
+    panic!("it came through: {read:?}");
+}
+
+/// A process that is in the middle of a read.
+fn start_reader(name: &str) -> Child {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "reader", "--nocapture"])
+        .env(BOARD, name)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let told = lines
+        .map_while(Result::ok)
+        .any(|it| it.ends_with("in the middle"));
+    assert!(told, "it ended before");
+    child
+}
+
+/// Waits until so many more cycles were posted.
+fn await_posts(reader: &Reader<Box<Viewer>>, more: u64) {
+    let (start, end) = (reader.posts(), Instant::now() + Duration::from_secs(30));
+    while reader.posts() < start + more {
+        assert!(Instant::now() < end, "the loop stands");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Runs the loop, which posts on the board, until it is stopped.
+fn run_loop(
+    owner: &Owner,
+    link: &mut Link<WirePort>,
+    cycle: &mut kadenz_ethercat::main_device::cycle::Cycle,
+    stop: &AtomicBool,
+) {
+    let mut bulletin = Bulletin::begin(owner.words(), cycle.inputs().len()).unwrap();
+    let postbox = Postbox::default();
+    let mut bus = Loop {
+        link,
+        cycle,
+        postbox: &postbox,
+        stop,
+    };
+    let settings = Settings::every(Duration::from_millis(1)).unwrap();
+    let ended = bus.run(&settings, &mut VirtualTime, &mut (), &mut bulletin);
+    assert_eq!(ended.by, EndedBy::Flag);
+}
+
+#[test]
+fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
+    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut found = find(&mut registers).unwrap();
+    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let name = format!("kadenz-killed-{}", std::process::id());
+    let owner = Owner::create(&name, Bulletin::words(cycle.inputs().len())).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| run_loop(&owner, &mut link, &mut cycle, &stop));
+        let watch = || {
+            let viewer = Box::new(Viewer::open(&name).unwrap());
+            let end = Instant::now() + Duration::from_secs(30);
+            let reader = loop {
+                // Nothing is there before the loop's thread has begun.
+                match Reader::of(Box::new(Viewer::open(&name).unwrap())) {
+                    Ok(reader) => break reader,
+                    Err(error) => assert!(Instant::now() < end, "{error}"),
+                }
+            };
+            assert!(viewer.owner_lives());
+            for _ in 0..5 {
+                await_posts(&reader, 1);
+                let mut child = start_reader(&name);
+                await_posts(&reader, 100);
+                // SIGKILL.
+                child.kill().unwrap();
+                child.wait().unwrap();
+                await_posts(&reader, 100);
+            }
+            let mut post = vec![0; reader.bytes()];
+            while reader.read(&mut post).is_err() {
+                assert!(
+                    Instant::now() < end + Duration::from_secs(60),
+                    "never whole"
+                );
+            }
+            assert!(Heading::split(&post).unwrap().0.number > 1_000);
+        };
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watch));
+        stop.store(true, Ordering::Relaxed);
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
