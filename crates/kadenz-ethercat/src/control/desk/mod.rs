@@ -15,7 +15,7 @@
 //! {"ask":"state","device":3}
 //! {"ok":{"device":{"device":3,"name":"KZ-IMU","station":4100, ...}}}
 //! {"ask":"sdo_read","device":3,"index":4120,"sub":1}
-//! {"ok":{"bytes":[1,0,0,0]}}
+//! {"ok":{"bytes":[90,68,65,75]}}
 //! ```
 
 mod client;

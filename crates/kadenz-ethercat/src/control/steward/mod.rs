@@ -14,6 +14,38 @@
 //! - Somebody unknown keeps the strange address, stays in INIT and is told of.
 //!
 //! A device that refuses is tried again after pauses that grow, up to [`LONGEST_PAUSE`].
+//!
+//! In real time a steward runs on a thread of its own, by a
+//! [`Correspondent`](crate::main_device::postbox::Correspondent) of the loop's postbox, with `&*health`
+//! among the loop's observers. In virtual time a [`Ferry`](super::ferry::Ferry) is both:
+//!
+//! ```
+//! # use std::{sync::Arc, time::Duration};
+//! use kadenz_ethercat::control::{ferry::Ferry, steward::Steward};
+//! use kadenz_ethercat::main_device::exchange::Exchange;
+//! # use kadenz_ethercat::main_device::bring_up::find;
+//! # use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
+//! # use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! # use kadenz_ethercat::main_device::{layout::{Layout, room}, link::Link};
+//! # use kadenz_ethercat::port::WirePort;
+//! # use kadenz_ethercat::sim::humanoid::humanoid;
+//! # let mut link = Link::new(WirePort::new(humanoid(6).build()?), 1);
+//! # let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! # let devices = find(&mut Registers::by(&mut way))?;
+//! # let demands: Vec<_> = devices.iter().map(|it| it.process_data.demand()).collect();
+//! let layout = Layout::of(&demands, room(BESIDES))?;
+//! let cycle = Cycle::new(layout.clone(), None)?;
+//! let mut ferry = Ferry::new(link, cycle, Duration::from_millis(1));
+//! let mut steward = Steward::new(devices, &layout, ferry.health());
+//! let mut notices = steward.notices().subscribe(100);
+//! while !steward.roster().is_well() {
+//!     let pause = steward.step(&mut ferry)?;
+//!     ferry.pause(pause);
+//! }
+//! let told = std::iter::from_fn(|| notices.try_next()).map(|it| it.to_string());
+//! assert!(told.into_iter().any(|it| it.ends_with("(EK1100, 0x1001): PREOP -> SAFEOP")));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod batch;
 mod identity;

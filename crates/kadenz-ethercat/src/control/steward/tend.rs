@@ -91,11 +91,11 @@ impl Steward {
         let now = exchange.now();
         let mut batch = Batch::default();
         let mut asked = Vec::new();
-        let mut waits = false;
         for device in 0..self.watched.len() {
             match self.watched[device].task(self.wanted(device), now) {
                 Task::Nothing => self.forget_troubles(device, now),
-                Task::Wait => waits = true,
+                // It has its time; looking all the while would take others' questions theirs.
+                Task::Wait => {}
                 Task::GiveUp(to) => self.give_up(device, to, now),
                 Task::Acknowledge(state) => {
                     let from = batch.next();
@@ -115,8 +115,10 @@ impl Steward {
             let did = batch.all_did(*first, *behind);
             self.note_asked(*device, *from, *to, did, now);
         }
-        let moves = waits || !asked.is_empty();
-        Ok(if moves { Looked::Moving } else { Looked::Calm })
+        Ok(match asked.is_empty() {
+            true => Looked::Calm,
+            false => Looked::Moving,
+        })
     }
 
     fn forget_troubles(&mut self, device: usize, now: MonotonicTime) {
