@@ -13,6 +13,7 @@ const SLOTS: usize = 256;
 
 struct Slot {
     at: Time,
+    side: Side,
     length: usize,
     bytes: [u8; LONGEST_FRAME],
 }
@@ -49,6 +50,8 @@ pub struct WirePort {
     /// Places for frames; those in use come first.
     slots: Vec<Slot>,
     used: usize,
+    /// Whether frames are heard that come back at the segment's second side.
+    both: bool,
 }
 
 impl WirePort {
@@ -57,6 +60,7 @@ impl WirePort {
     pub fn new(segment: Segment) -> Self {
         let slot = || Slot {
             at: Time::NEVER,
+            side: Side::Primary,
             length: 0,
             bytes: [0; LONGEST_FRAME],
         };
@@ -65,7 +69,59 @@ impl WirePort {
             segment,
             slots: (0..SLOTS).map(|_| slot()).collect(),
             used: 0,
+            both: false,
         }
+    }
+
+    /// A port at both sides of a segment that is a ring: what it sends goes out by the first, and it
+    /// hears both. Allocates all it will need.
+    #[must_use]
+    pub fn ring(segment: Segment) -> Self {
+        Self {
+            both: true,
+            ..Self::new(segment)
+        }
+    }
+
+    /// Sends by a side of the segment. See [`Port::send`].
+    ///
+    /// # Errors
+    /// When too many frames are under way, or this one is too long.
+    pub fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
+        // A frame may come back twice.
+        if self.used + 2 > SLOTS {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let mut bytes = [0; LONGEST_FRAME];
+        let Some(copy) = bytes.get_mut(..frame.len()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        copy.copy_from_slice(frame);
+        if let Passed::Returned {
+            side,
+            at,
+            length,
+            again,
+        } = self.segment.pass_from(side, copy, self.now)
+            && (self.both || side == Side::Primary)
+        {
+            let came = &copy[..length.min(frame.len())];
+            for at in [Some(at), again].into_iter().flatten() {
+                self.keep(at, side, came);
+            }
+        }
+        Ok(())
+    }
+
+    /// The next frame that has come, and at which side. See [`Port::receive`].
+    pub fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
+        let slot = self.first().filter(|it| self.slots[*it].at <= self.now)?;
+        let length = self.slots[slot].length.min(frame.len());
+        frame[..length].copy_from_slice(&self.slots[slot].bytes[..length]);
+        let side = self.slots[slot].side;
+        self.used -= 1;
+        self.slots.swap(slot, self.used);
+        Some((side, length))
     }
 
     /// The segment, for who looks.
@@ -96,9 +152,10 @@ impl WirePort {
         (0..self.used).min_by_key(|slot| self.slots[*slot].at)
     }
 
-    fn keep(&mut self, at: Time, frame: &[u8]) {
+    fn keep(&mut self, at: Time, side: Side, frame: &[u8]) {
         let slot = &mut self.slots[self.used];
         slot.at = at;
+        slot.side = side;
         slot.length = frame.len();
         slot.bytes[..frame.len()].copy_from_slice(frame);
         self.used += 1;
@@ -111,37 +168,11 @@ impl Port for WirePort {
     }
 
     fn send(&mut self, frame: &[u8]) -> io::Result<()> {
-        // A frame may come back twice.
-        if self.used + 2 > SLOTS {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let mut bytes = [0; LONGEST_FRAME];
-        let Some(copy) = bytes.get_mut(..frame.len()) else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
-        copy.copy_from_slice(frame);
-        if let Passed::Returned {
-            side: Side::Primary,
-            at,
-            length,
-            again,
-        } = self.segment.pass(copy, self.now)
-        {
-            let came = &copy[..length.min(frame.len())];
-            for at in [Some(at), again].into_iter().flatten() {
-                self.keep(at, came);
-            }
-        }
-        Ok(())
+        self.send_by(Side::Primary, frame)
     }
 
     fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
-        let slot = self.first().filter(|it| self.slots[*it].at <= self.now)?;
-        let length = self.slots[slot].length.min(frame.len());
-        frame[..length].copy_from_slice(&self.slots[slot].bytes[..length]);
-        self.used -= 1;
-        self.slots.swap(slot, self.used);
-        Some(length)
+        self.receive_from(frame).map(|it| it.1)
     }
 
     fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {

@@ -97,7 +97,11 @@ struct Bench {
 
 impl Bench {
     fn new(segment: Segment) -> Self {
-        let mut link = Link::new(WirePort::new(segment), 1);
+        Self::over(WirePort::new(segment))
+    }
+
+    fn over(port: WirePort) -> Self {
+        let mut link = Link::new(port, 1);
         let mut way = Waiting {
             link: &mut link,
             patience: Patience::default(),
@@ -215,6 +219,31 @@ fn a_branch_waits_for_those_before_it() {
     let parents: Vec<_> = clocks.devices().iter().map(|it| it.parent).collect();
     assert_eq!(parents[4], Some((Position(0), 2)));
     assert_eq!(parents[2], Some((Position(1), 1)));
+}
+
+#[test]
+fn a_ring_is_measured_as_the_line_that_it_is_and_is_a_ring_again() {
+    let mut ring = segment(&line(&[300, 700, 450]));
+    let (last, back) = (End::Device(DeviceId(3), 1), End::Main(Side::Redundant));
+    ring.connect(last, back, Cable::default()).unwrap();
+    let mut bench = Bench::over(WirePort::ring(ring));
+    let (clocks, _) = bench.aligned();
+    let delays: Vec<_> = clocks.devices().iter().map(|it| it.delay_ns).collect();
+    assert_eq!(delays, [0, 300, 1_000, 1_450]);
+    let mut frame = [0; 64];
+    let address = crate::wire::Address::broadcast(0);
+    let mut writer = crate::wire::FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
+    writer
+        .push(crate::wire::Command::Brd, 0, address, 1)
+        .unwrap();
+    let now = bench.link.port_mut().time();
+    let passed = bench.segment().pass(&mut frame, now);
+    let side = Side::Redundant;
+    assert!(
+        matches!(passed, crate::sim::Passed::Returned { side: it, .. } if it == side),
+        "{passed:?}"
+    );
+    assert!(bench.cycle(&clocks) < 1_000);
 }
 
 #[test]
