@@ -44,7 +44,9 @@ impl Wire {
 fn worst_delay(clocks: &Clocks, segment: &mut Segment, wire: &Wire) -> f64 {
     let truth = segment.delays(Side::Primary);
     let first = truth.first().map_or(0, |it| it.1);
-    let errors = clocks.devices().iter().zip(truth).map(|(told, (_, ns))| {
+    let measured = clocks.devices().iter().zip(truth);
+    let measured = measured.filter(|(told, _)| told.measured);
+    let errors = measured.map(|(told, (_, ns))| {
         // Jitter is half of its most on average.
         let hops = (ns - first) / 700;
         let mean = (ns - first) as f64 + hops as f64 * wire.jitter_ns as f64 / 2.0;
@@ -54,11 +56,13 @@ fn worst_delay(clocks: &Clocks, segment: &mut Segment, wire: &Wire) -> f64 {
 }
 
 /// How far clocks are apart, in ns, by the segment's own view.
-fn apart(port: &mut WirePort) -> u64 {
+fn apart(port: &mut WirePort, clocks: &Clocks) -> u64 {
     let now = port.time();
     let order = port.segment_mut().positions(Side::Primary);
     let segment = port.segment();
-    let devices = order.iter().filter_map(|id| segment.device(*id));
+    let with_clock = order.iter().zip(clocks.devices());
+    let with_clock = with_clock.filter(|(_, told)| told.width.is_some());
+    let devices = with_clock.filter_map(|(id, _)| segment.device(*id));
     let times: Vec<_> = devices.map(|it| it.system_time(now)).collect();
     let first = times.first().copied().unwrap_or(0);
     let all = times.iter().map(|it| it.wrapping_sub(first).cast_signed());
@@ -66,18 +70,18 @@ fn apart(port: &mut WirePort) -> u64 {
 }
 
 /// Looks each tenth beat how far clocks are apart.
-#[derive(Default)]
-struct Watch {
+struct Watch<'c> {
+    clocks: &'c Clocks,
     beats: u64,
     worst: u64,
 }
 
-impl Timekeeper<WirePort> for Watch {
+impl Timekeeper<WirePort> for Watch<'_> {
     fn wait_until(&mut self, port: &mut WirePort, time: MonotonicTime) {
         VirtualTime.wait_until(port, time);
         self.beats += 1;
         if self.beats.is_multiple_of(10) {
-            self.worst = self.worst.max(apart(port));
+            self.worst = self.worst.max(apart(port, self.clocks));
         }
     }
 }
@@ -113,7 +117,11 @@ fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
         postbox: &postbox,
         stop: &stop,
     };
-    let mut watch = Watch::default();
+    let mut watch = Watch {
+        clocks: &clocks,
+        beats: 0,
+        worst: 0,
+    };
     bus.run_locked(&settings, &mut watch, &mut phase, &mut (), &mut ());
     println!(
         "{:>4} {:>5} {:>7} {:>10.1} {:>8} {:>8} {:>7} {:>8} {:>9}",

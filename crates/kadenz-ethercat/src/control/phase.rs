@@ -60,7 +60,8 @@ pub struct Settings {
     pub most_ns: f64,
     /// The two clocks are taken to differ by no more than that, in parts per million.
     pub most_drift_ppm: f64,
-    /// Beats within that are locked, when 50 in a row were.
+    /// The loop is locked when the mean offset of the last beats was within that for 50 of them. The mean,
+    /// since a wire and a computer that are now slow and now quick say nothing of the beat.
     pub lock_ns: i64,
     /// Once locked, a beat that is further off than that is taken for a wrong time, unless 5 in a row are.
     pub outlier_ns: i64,
@@ -68,8 +69,10 @@ pub struct Settings {
     pub width: Width,
 }
 
-/// Beats within [`Settings::lock_ns`] until the loop is called locked.
+/// Beats whose mean is within [`Settings::lock_ns`] until the loop is called locked.
 const LOCKED_AFTER: u32 = 50;
+/// About so many beats make a mean.
+const MEAN_OF: f64 = 16.0;
 /// Wrong times in a row until they are believed.
 const MOST_OUTLIERS: u32 = 5;
 
@@ -130,7 +133,9 @@ pub struct Regulator {
     drift: f64,
     /// What rounding has left over, in ns.
     rest: f64,
-    /// Beats in a row within the bound.
+    /// Mean offset of the last beats, in ns.
+    mean: f64,
+    /// Beats in a row whose mean was within the bound.
     within: u32,
     outliers: u32,
     /// The last time that was believed: when by this computer's clock, and all 64 bits of it.
@@ -146,6 +151,7 @@ impl Regulator {
             settings,
             drift: 0.0,
             rest: 0.0,
+            mean: 0.0,
             within: 0,
             outliers: 0,
             known: None,
@@ -182,7 +188,6 @@ impl Regulator {
             return self.missed();
         }
         self.outliers = 0;
-        self.known = Some((observation.sent, system));
         self.last.offset_ns = offset;
         self.last.seen = true;
         let wanted = self.settings.proportional * offset as f64 + self.drift;
@@ -193,11 +198,17 @@ impl Regulator {
             let drift = self.drift + self.settings.integral * offset as f64;
             self.drift = drift.clamp(-most, most);
         }
-        self.within = match offset.abs() <= self.settings.lock_ns {
+        let mean = match self.known {
+            Some(_) => self.mean + (offset as f64 - self.mean) / MEAN_OF,
+            None => offset as f64,
+        };
+        self.mean = mean;
+        self.within = match mean.abs() <= self.settings.lock_ns as f64 {
             true => self.within.saturating_add(1),
             false => 0,
         };
         self.last.locked = self.within >= LOCKED_AFTER;
+        self.known = Some((observation.sent, system));
         self.step(-bounded)
     }
 

@@ -133,6 +133,18 @@ fn a_wrong_time_is_not_believed_but_a_clock_that_was_set_is() {
 }
 
 #[test]
+fn a_wire_that_jitters_as_a_busy_computer_does_is_locked_to_all_the_same() {
+    let mut model = Model::new(70.0, 250_000.0, 80_000);
+    model.worst(2_000);
+    let worst = model.worst(5_000);
+    // Half of the jitter is the wire's mean delay, which counts as the beat's.
+    assert!(worst < 60_000, "{worst} ns");
+    assert!(model.regulator.last().locked);
+    let told = model.regulator.last().drift_ppb;
+    assert!((told - 70_000).abs() < 5_000, "{told} ppb");
+}
+
+#[test]
 fn corrections_are_bounded() {
     let mut model = Model::new(0.0, 400_000.0, 0);
     for _ in 0..500 {
