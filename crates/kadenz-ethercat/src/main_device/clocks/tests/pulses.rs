@@ -1,0 +1,113 @@
+//! Devices that pulse together.
+
+use std::time::Duration;
+
+use super::{Bench, line, segment, sii};
+use crate::main_device::clocks::{Sync, start_sync};
+use crate::sim::{Cable, DeviceId, End, Hardware, Model, Segment, Side, Time};
+use crate::wire::Position;
+
+/// Notes when it pulses.
+#[derive(Default)]
+struct Pulses(Vec<(Time, u64)>);
+
+impl crate::sim::Application for Pulses {
+    fn change(
+        &mut self,
+        _: crate::sim::Change,
+        _: &mut dyn crate::sim::Pdi,
+    ) -> crate::sim::Decision {
+        crate::sim::Decision::Accept
+    }
+
+    fn sync(&mut self, signal: crate::sim::Signal, pdi: &mut dyn crate::sim::Pdi) {
+        if signal == crate::sim::Signal::Sync0 {
+            self.0.push((pdi.now(), pdi.system_time()));
+        }
+    }
+}
+
+#[test]
+fn all_pulse_at_once_a_whole_cycle_ahead_and_by_their_shift() {
+    let mut pulsing = Segment::new(3);
+    let mut end = End::Main(Side::Primary);
+    for (at, drift_ppm) in [(0, 60.0), (1, -40.0), (2, 5.0_f64)] {
+        let model = Model {
+            hardware: Hardware::et1100(),
+            sii: sii(Hardware::et1100()),
+            application: Box::new(Pulses::default()),
+        };
+        let settings = crate::sim::Settings {
+            drift_ppm,
+            clock_start: at,
+            ..crate::sim::Settings::default()
+        };
+        let id = pulsing.add(model, settings).unwrap();
+        let cable = Cable::default();
+        pulsing.connect(end, End::Device(id, 0), cable).unwrap();
+        end = End::Device(id, 1);
+    }
+    let mut bench = Bench::new(pulsing);
+    let (clocks, _) = bench.aligned();
+    let (cycle, shift) = (500_000, 100_000);
+    let wanted = [
+        (Position(0), Sync::sync0(cycle, 0)),
+        (Position(1), Sync::sync0(cycle, 0)),
+        (Position(2), Sync::sync0(cycle, shift)),
+    ];
+    let lead = Duration::from_millis(10);
+    let start = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    let start = start.unwrap();
+    assert_eq!(start % u64::from(cycle), 0);
+    bench.cycle(&clocks);
+    let all: Vec<Vec<(Time, u64)>> = (0..3)
+        .map(|id| {
+            let device = bench.segment().device_mut(DeviceId(id)).unwrap();
+            let any: &mut dyn std::any::Any = device.application_mut();
+            any.downcast_mut::<Pulses>().unwrap().0.clone()
+        })
+        .collect();
+    assert!(all.iter().all(|it| it.len() > 1_900), "{}", all[0].len());
+    assert!(all[0][0].1.abs_diff(start) < 10, "{start}: {:?}", all[0][0]);
+    for ((one, two), three) in all[0].iter().zip(&all[1]).zip(&all[2]) {
+        assert!(one.0.0.abs_diff(two.0.0) < 1_000, "{one:?} {two:?}");
+        let later = three.0.0.abs_diff(one.0.0 + shift as u64);
+        assert!(later < 1_000, "{one:?} {three:?}");
+    }
+}
+
+#[test]
+fn a_start_that_would_be_past_is_put_further_ahead() {
+    let mut bench = Bench::new(segment(&line(&[500; 20])));
+    let (clocks, _) = bench.aligned();
+    let wanted: Vec<_> = (0..21)
+        .map(|it| (Position(it), Sync::sync0(1_000, 0)))
+        .collect();
+    // To tell 21 of them takes longer.
+    let lead = Duration::from_micros(2_000);
+    let start = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    let now = bench.link.port_mut().time();
+    let first = bench.segment().device(DeviceId(0)).unwrap();
+    assert!(first.system_time(now) < start.unwrap());
+    let lead = Duration::from_nanos(1);
+    let error = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap_err());
+    assert!(error.to_string().contains("give them longer"), "{error}");
+}
+
+#[test]
+fn modes_of_the_sii_become_pulses() {
+    let mode = |factor0, factor1, activate| crate::wire::sii::ClockMode {
+        factor0,
+        factor1,
+        activate,
+        shift1_ns: 50,
+        ..Default::default()
+    };
+    let of = |it| Sync::of_mode(&it, 1_000);
+    assert_eq!(of(mode(0, 0, 0)), None);
+    assert_eq!(of(mode(0, 0, 0x0300)), Some(Sync::sync0(1_000, 0)));
+    assert_eq!(of(mode(-4, 0, 0x0300)).unwrap().cycle0_ns, 250);
+    assert_eq!(of(mode(2, 0, 0x0300)).unwrap().cycle0_ns, 2_000);
+    assert_eq!(of(mode(1, 1, 0x0700)).unwrap().sync1_ns, Some(50));
+    assert_eq!(of(mode(1, 3, 0x0700)).unwrap().sync1_ns, Some(2_050));
+}
