@@ -229,6 +229,29 @@ mod tests {
         assert!(all.iter().all(|it| it.measured));
     }
 
+    proptest::proptest! {
+        /// Links and times of a hostile segment are an error or give numbers, whatever they are.
+        #[test]
+        fn hostile_answers_are_survived(
+            all in proptest::collection::vec(
+                (proptest::prelude::any::<u16>(), 0_u8..4, proptest::prelude::any::<bool>(),
+                 proptest::array::uniform4(-2e9..2e9_f64)),
+                1..60),
+            processing in -1e9..1e9_f64,
+        ) {
+            let links: Vec<_> = all.iter().map(|it| (DlStatus(it.0), it.1)).collect();
+            let Ok(topology) = Topology::of(&links) else {
+                return Ok(());
+            };
+            let passages: Vec<_> = all
+                .iter()
+                .map(|it| Passage { clock: it.2, times: it.3 })
+                .collect();
+            let arrivals = Delays::of(&topology, &passages, processing);
+            proptest::prop_assert!(arrivals.iter().all(|it| it.ns.is_finite()));
+        }
+    }
+
     #[test]
     fn one_without_a_clock_in_between_is_part_of_the_cable() {
         let topology = topology(&[&[0, 1], &[0, 1], &[0, 1], &[0]]);

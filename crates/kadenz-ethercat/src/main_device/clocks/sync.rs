@@ -137,7 +137,8 @@ pub fn start_sync(
     let mut lead = lead;
     for _ in 0..TRIES {
         let now = system_time(registers, reference)?;
-        let start = now + u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX / 4);
+        let ahead = u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX);
+        let start = now.saturating_add(ahead);
         let start = start.div_ceil(period).saturating_mul(period);
         for (position, sync) in wanted {
             tell(registers, clocks, *position, sync, start)?;
@@ -147,7 +148,7 @@ pub fn start_sync(
         if system_time(registers, reference)? < first {
             return Ok(Some(start));
         }
-        lead *= 2;
+        lead = lead.saturating_mul(2);
     }
     Err(SyncError::TooLate { lead: lead / 2 })
 }
