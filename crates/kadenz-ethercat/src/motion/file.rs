@@ -22,6 +22,7 @@
 //! ```
 
 mod check;
+mod moves;
 mod text;
 
 #[cfg(test)]

@@ -36,7 +36,7 @@
 //!
 //! - [`axis`]: a drive of CiA 402, in SI units.
 //! - [`conductor`]: all axes together.
-//! - [`file`]: what they do, as a TOML file.
+//! - [`mod@file`]: what they do, as a TOML file.
 //! - [`pid`]: a regulator.
 //! - [`program`]: ways after another.
 //! - [`safety`]: what stops all axes.

@@ -1,11 +1,13 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use kadenz_rt::clock::MonotonicTime;
+
 use super::axis::Control;
 use super::pid::Gains;
 use super::*;
 use crate::control::cyclic::{
-    CycleReport, Ended, EndedBy, Loop, Mode, Moment, Settings, VirtualTime, operate,
+    CycleReport, Ended, EndedBy, Loop, Mode, Moment, Settings, Timekeeper, VirtualTime, operate,
 };
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::cycle::Cycle;
@@ -250,7 +252,7 @@ fn with_another_policy_the_others_go_on_and_the_failed_axis_stays_without_power(
 }
 
 #[test]
-fn the_switch_stops_at_once_and_late_cycles_stop_too() {
+fn the_switch_stops_at_once() {
     let mut bench = Bench::new(12, |_| ());
     let switch = Switch::default();
     let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
@@ -265,6 +267,78 @@ fn the_switch_stops_at_once_and_late_cycles_stop_too() {
     });
     // What it did in cycle 1500 is seen before cycle 1501.
     assert_eq!(stopped, Some(1_501));
+}
+
+/// A computer that is late by more than a cycle, from a cycle on and for so many of them.
+struct Slow {
+    cycle: u64,
+    from: u64,
+    cycles: u64,
+}
+
+impl Timekeeper<WirePort> for Slow {
+    fn wait_until(&mut self, port: &mut WirePort, time: MonotonicTime) {
+        self.cycle += 1;
+        VirtualTime.wait_until(port, time);
+        if (self.from..self.from + self.cycles).contains(&self.cycle) {
+            port.elapse(1_100_000);
+        }
+    }
+}
+
+#[test]
+fn late_cycles_within_the_policy_are_ridden_out_and_more_stop_all() {
+    // The cycle after a late one is the one that finds itself due already.
+    for (late, stopped) in [(10, false), (11, true)] {
+        let mut bench = Bench::new(12, |_| ());
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+        let settings = Settings {
+            cycles: Some(2_000),
+            ..bench.settings
+        };
+        let mut slow = Slow {
+            cycle: 0,
+            from: 1_500,
+            cycles: late,
+        };
+        let ended = Loop {
+            link: &mut bench.link,
+            cycle: &mut bench.cycle,
+            postbox: &Postbox::default(),
+            stop: &AtomicBool::new(false),
+        }
+        .run(&settings, &mut slow, &mut conductor, &mut ());
+        assert_eq!(ended.overruns, late);
+        let stage = conductor.stage();
+        assert_eq!(
+            matches!(stage, Stage::Stopped(Cause::Late(11))),
+            stopped,
+            "{stage:?}"
+        );
+        assert_eq!(is_moving(stage), !stopped, "{stage:?}");
+    }
+}
+
+#[test]
+fn a_farewell_brings_all_axes_to_rest_before_the_loop_ends() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()));
+    let ended = Loop {
+        link: &mut bench.link,
+        cycle: &mut bench.cycle,
+        postbox: &Postbox::default(),
+        stop: &AtomicBool::new(true),
+    }
+    .run(&bench.settings, &mut VirtualTime, &mut conductor, &mut ());
+    assert_eq!(ended.by, EndedBy::Controller, "{ended:?}");
+    assert_eq!(conductor.stage(), Stage::Ending);
+    for player in conductor.players() {
+        assert!(!player.reading().unwrap().state().has_torque());
+    }
 }
 
 #[test]

@@ -72,67 +72,70 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
     assert_eq!(least.settings().unwrap().farewell, 2000);
 }
 
+/// What is written in place of what, in which line that is found, and what is said of it.
+const WRONG: [(&str, &str, usize, &str); 17] = [
+    (
+        "cycle_us = 500",
+        "cycle_us = 5",
+        2,
+        "5 us is no cycle; write 50 to 1000000",
+    ),
+    (
+        "\"synchronous\"",
+        "\"sync\"",
+        3,
+        "no mode \"sync\"; write pipelined or synchronous",
+    ),
+    ("wait_us = 200", "wait_us = 500", 4, "less than the cycle"),
+    ("\"stop\"", "\"panic\"", 5, "catch-up, skip or stop"),
+    ("\"any\"", "\"all\"", 9, "write a number, or \"any\""),
+    ("start = 0.1", "strat = 0.1", 14, "unknown field"),
+    (
+        "start = 0.1",
+        "start = 0.2",
+        12,
+        "begins at 0.2 rad and ends at 0.1 rad; add { to = 0.2 }",
+    ),
+    ("velocity = 2.0", "velocity = 0.0", 16, "within such limits"),
+    (
+        "{ to = 0.5 }",
+        "{ to = 0.5, sine = 0.1 }",
+        18,
+        "a move has one of",
+    ),
+    ("hold_s = 0.25", "hold_s = -1.0", 19, "up to a day"),
+    ("\"trapezoid\"", "\"spline\"", 20, "quintic or trapezoid"),
+    (
+        "position = 9",
+        "device = \"left knee\"",
+        23,
+        "another axis has the device",
+    ),
+    ("position = 9", "", 23, "either a device or a position"),
+    (
+        "gains = { proportional = 20.0, filter_ms = 2.0 }",
+        "",
+        23,
+        "need a regulator",
+    ),
+    (
+        "proportional = 20.0",
+        "proportional = -1.0",
+        26,
+        "no regulator has such gains",
+    ),
+    ("sine = 0.1", "sine = 5.0", 27, "this sine needs up to"),
+    (
+        "frequency_hz = 0.5",
+        "frequency_hz = 0.5, periods = 1",
+        27,
+        "2 periods or more",
+    ),
+];
+
 #[test]
 fn errors_name_file_line_cause_and_remedy() {
-    for (from, to, line, words) in [
-        (
-            "cycle_us = 500",
-            "cycle_us = 5",
-            2,
-            "5 us is no cycle; write 50 to 1000000",
-        ),
-        (
-            "\"synchronous\"",
-            "\"sync\"",
-            3,
-            "no mode \"sync\"; write pipelined or synchronous",
-        ),
-        ("wait_us = 200", "wait_us = 500", 4, "less than the cycle"),
-        ("\"stop\"", "\"panic\"", 5, "catch-up, skip or stop"),
-        ("\"any\"", "\"all\"", 9, "write a number, or \"any\""),
-        ("start = 0.1", "strat = 0.1", 14, "unknown field"),
-        (
-            "start = 0.1",
-            "start = 0.2",
-            12,
-            "begins at 0.2 rad and ends at 0.1 rad; add { to = 0.2 }",
-        ),
-        ("velocity = 2.0", "velocity = 0.0", 16, "within such limits"),
-        (
-            "{ to = 0.5 }",
-            "{ to = 0.5, sine = 0.1 }",
-            18,
-            "a move has one of",
-        ),
-        ("hold_s = 0.25", "hold_s = -1.0", 19, "up to a day"),
-        ("\"trapezoid\"", "\"spline\"", 20, "quintic or trapezoid"),
-        (
-            "position = 9",
-            "device = \"left knee\"",
-            23,
-            "another axis has the device",
-        ),
-        ("position = 9", "", 23, "either a device or a position"),
-        (
-            "gains = { proportional = 20.0, filter_ms = 2.0 }",
-            "",
-            23,
-            "need a regulator",
-        ),
-        (
-            "proportional = 20.0",
-            "proportional = -1.0",
-            26,
-            "no regulator has such gains",
-        ),
-        ("sine = 0.1", "sine = 5.0", 27, "this sine needs up to"),
-        (
-            "frequency_hz = 0.5",
-            "frequency_hz = 0.5, periods = 1",
-            27,
-            "2 periods or more",
-        ),
-    ] {
+    for (from, to, line, words) in WRONG {
         assert!(WAVE.contains(from), "{from}");
         let error = parsed(&WAVE.replacen(from, to, 1)).unwrap_err();
         assert_eq!(error.line, Some(line), "{error}");
@@ -152,6 +155,17 @@ fn nothing_follows_a_move_without_an_end() {
     let error = parsed(text).unwrap_err();
     assert_eq!(error.line, Some(4));
     assert!(error.cause.contains("never ends"));
+}
+
+#[test]
+fn the_book_s_file_and_the_sample_are_read() {
+    let book = include_str!("../../../../../docs/ethercat-motion.md");
+    let (_, rest) = book.split_once("```toml\n").unwrap();
+    let plan = parsed(rest.split_once("```").unwrap().0).unwrap();
+    assert_eq!(plan.axes.len(), 2);
+    assert_eq!(plan.safety, crate::motion::Policy::default());
+    let sample = include_str!("../../../../../conformance/ethercat/motion/wave.toml");
+    assert_eq!(parsed(sample).unwrap().overrun, Overrun::CatchUp);
 }
 
 proptest! {
