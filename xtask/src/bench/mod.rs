@@ -4,6 +4,7 @@
 
 mod build;
 mod cyclic;
+mod ethercat;
 mod examples;
 mod figure;
 mod hlog_report;
@@ -34,6 +35,8 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
   messages-fifo the same with SCHED_FIFO for all (needs the right)
   messages-large
                 1 MB at 100 Hz and 10 MB at 10 Hz by multicast beside liblcm: loss and bandwidth
+  ethercat      process data of 59 devices beside ethercrab and SOEM, interleaved (needs root)
+  ethercat-fifo the same with SCHED_FIFO for all
   samples       reading and summarising raw samples
   modes         a day at 100 Hz searched for recurring modes
   modes-found   what is found of three modes in days of many noises
@@ -44,12 +47,12 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
 
   --append      write the row into docs/benchmarks.md
   --only NAMES  contestants of messages, or groups of them, with commas between, as udpm,liblcm or
-                memory,broker; a name that is none tells them all
+                memory,broker; contestants of ethercat; a name that is none tells them all
   --rounds N    rounds of cyclic and udp [default: 7], of messages [default: 5],
-                of hlog-report [default: 3],
+                of hlog-report and ethercat [default: 3],
                 days of each noise of modes-found [default: 1], of modes-nothing [default: 10]
   --seconds N   length of each run of cyclic [default: 10], of udp [default: 4],
-                of messages [default: 5]
+                of messages [default: 5], of ethercat [default: 3]
   --samples N   how many samples to read [default: 184000000, the thesis's number]
 ";
 
@@ -89,6 +92,8 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "messages" => messages::ordinary,
         "messages-fifo" => messages::fifo,
         "messages-large" => messages::large,
+        "ethercat" => ethercat::ordinary,
+        "ethercat-fifo" => ethercat::fifo,
         "hlog-report" => hlog_report::take,
         "build" => build::take,
         other => bail!("there is no benchmark {other:?}; `cargo xtask bench --help` lists them"),

@@ -1,0 +1,43 @@
+//! Our own MainDevice: all devices to SAFEOP, then their process data on every beat, by one thread that waits
+//! for the answers in the kernel (`blocking`) or looks for them all the time (`spinning`).
+
+#[path = "../../common/exchange.rs"]
+mod exchange;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::port::{self, InterfacePort};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize| words.get(at).and_then(|it| it.parse::<i64>().ok());
+    let (Some(interface), Some(count), Some(interval_ns), Some(waiting)) =
+        (words.first(), number(1), number(2), words.get(3))
+    else {
+        eprintln!("usage: peer INTERFACE COUNT INTERVAL_NS blocking|spinning");
+        return ExitCode::from(2);
+    };
+    let waiting = match waiting.as_str() {
+        "spinning" => port::Waiting::Spinning,
+        _ => port::Waiting::Blocking,
+    };
+    let mut link = Link::new(InterfacePort::open(interface, waiting).expect("an interface"), 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience { answer: Duration::from_millis(500), tries: 20 },
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut devices = find(&mut registers).expect("devices");
+    let mut cycle = prepare(&mut registers, &mut devices, None).expect("SAFEOP");
+    let postbox = Postbox::default();
+    exchange::exchange_all(devices.len(), count, interval_ns, || {
+        let latest = link.now() + Duration::from_millis(100);
+        cycle.exchange(&mut link, &postbox, latest).is_whole()
+    });
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,185 @@
+//! The exchange of process data with the paper's 59 devices, ours beside ethercrab's own drivers and SOEM.
+//!
+//! Each measurement has a segment of its own, in a network namespace of its own, at the other end of a veth
+//! pair, and the same code for the beat and the times. A shared machine drifts within minutes, so every
+//! round lets all measure, each round begins with another of them, and ratios are taken within a round.
+
+mod peers;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::Wishes;
+use super::figure::Figure;
+use crate::process;
+use crate::repository::Repository;
+
+/// Devices of the paper's humanoid.
+const DEVICES: &str = "59";
+/// Length of each measurement, and rounds, unless something else is wished.
+const SECONDS: u32 = 3;
+const ROUNDS: u32 = 3;
+
+/// Who measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Contestant {
+    name: &'static str,
+    peer: &'static str,
+    mode: &'static str,
+    interval_ns: u32,
+}
+
+const MS: u32 = 1_000_000;
+
+const fn contestant(name: &'static str, peer: &'static str, mode: &'static str) -> Contestant {
+    Contestant {
+        name,
+        peer,
+        mode,
+        interval_ns: MS,
+    }
+}
+
+const ALL: [Contestant; 6] = [
+    contestant("blocking", peers::OURS, "blocking"),
+    contestant("spinning", peers::OURS, "spinning"),
+    contestant("ethercrab-std", peers::ETHERCRAB, "std"),
+    contestant("ethercrab-io-uring", peers::ETHERCRAB, "io-uring"),
+    contestant("soem", peers::SOEM, ""),
+    Contestant {
+        interval_ns: MS / 4,
+        ..contestant("spinning-250us", peers::OURS, "spinning")
+    },
+];
+
+/// What one of them saw in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Seen {
+    cycles: u64,
+    /// Cycles in which not every device took part.
+    lost: u64,
+    /// Cycles that ended after the next one's beat.
+    late: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+    max_ns: u64,
+    /// Of all threads of the MainDevice, a cycle.
+    cpu_ns: u64,
+}
+
+/// Where they measure.
+struct Arena<'a> {
+    repository: &'a Repository,
+    peers: peers::Peers,
+    is_fifo: bool,
+    seconds: u32,
+}
+
+/// All as ordinary processes.
+pub fn ordinary(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, false)
+}
+
+/// All at `SCHED_FIFO`, the segments too.
+pub fn fifo(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, true)
+}
+
+fn take(repository: &Repository, wishes: &Wishes, is_fifo: bool) -> Result<Figure> {
+    let chosen = chosen(&wishes.only)?;
+    let arena = Arena {
+        repository,
+        peers: peers::Peers::build(repository, &chosen)?,
+        is_fifo,
+        seconds: wishes.seconds.unwrap_or(SECONDS),
+    };
+    let number = wishes.rounds.unwrap_or(ROUNDS) as usize;
+    let mut rounds = Vec::new();
+    for round in 0..number {
+        eprintln!("round {} of {number}", round + 1);
+        let mut seen = vec![None; chosen.len()];
+        for turn in 0..chosen.len() {
+            let place = (turn + round) % chosen.len();
+            match play(&arena, chosen[place]) {
+                Ok(it) => seen[place] = Some(it),
+                Err(error) => eprintln!("{}: {error:#}", chosen[place].name),
+            }
+        }
+        rounds.push(seen);
+    }
+    if rounds.iter().flatten().all(Option::is_none) {
+        bail!("nobody could measure anything; what they said stands above");
+    }
+    Ok(table::figure(&arena, &chosen, &rounds))
+}
+
+/// Those that `--only` names, or all.
+fn chosen(only: &[String]) -> Result<Vec<Contestant>> {
+    for name in only {
+        if ALL.iter().all(|it| it.name != name) {
+            let names = ALL.map(|it| it.name).join(", ");
+            bail!("nobody is called {name:?}; there are {names}");
+        }
+    }
+    let is_chosen = |it: &Contestant| only.is_empty() || only.iter().any(|name| name == it.name);
+    Ok(ALL.into_iter().filter(is_chosen).collect())
+}
+
+fn play(arena: &Arena<'_>, contestant: Contestant) -> Result<Seen> {
+    let program: PathBuf = arena.peers.program(contestant.peer)?;
+    let beside = arena.peers.program(peers::BESIDE)?;
+    let count = u64::from(arena.seconds) * 1_000_000_000 / u64::from(contestant.interval_ns);
+    let mut command = arena.repository.command("chrt");
+    let policy = if arena.is_fifo { "--fifo" } else { "--other" };
+    let priority = if arena.is_fifo { "80" } else { "0" };
+    command.args([policy, priority]).arg(beside).arg(DEVICES);
+    command.arg(program).arg("ec0");
+    command.args([count.to_string(), contestant.interval_ns.to_string()]);
+    command.arg(contestant.mode);
+    let said = process::output(&mut command).context("root may do it")?;
+    read(&serde_json::from_str(&said).context("it said no JSON")?)
+}
+
+fn read(said: &Value) -> Result<Seen> {
+    let number = |name: &str| {
+        let value = said[name].as_u64();
+        value.with_context(|| format!("it did not tell {name}"))
+    };
+    Ok(Seen {
+        cycles: number("count")?,
+        lost: number("lost")?,
+        late: number("late")?,
+        p50_ns: number("p50_ns")?,
+        p99_ns: number("p99_ns")?,
+        max_ns: number("max_ns")?,
+        cpu_ns: number("cpu_ns")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn who_is_unknown_is_told_whom_there_is() {
+        let error = chosen(&["igh".to_owned()]).expect_err("nobody is called so");
+        assert!(
+            error.to_string().contains("spinning, ethercrab-std"),
+            "{error}"
+        );
+        assert_eq!(chosen(&["soem".to_owned()]).expect("it is one").len(), 1);
+    }
+
+    #[test]
+    fn what_was_not_told_is_no_zero() {
+        let mut said = json!({ "count": 9, "lost": 0, "late": 1, "p50_ns": 5, "p99_ns": 6,
+            "max_ns": 7, "cpu_ns": 8 });
+        assert_eq!(read(&said).expect("whole").late, 1);
+        said["cpu_ns"] = Value::Null;
+        assert!(read(&said).is_err());
+    }
+}

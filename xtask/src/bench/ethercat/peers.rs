@@ -1,0 +1,119 @@
+//! Builds the MainDevices and the segment, as far as they can be had.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::Contestant;
+use crate::process;
+use crate::repository::Repository;
+
+/// Ours, and the program that runs a command beside a segment.
+pub const OURS: &str = "kadenz-ethercat";
+pub const BESIDE: &str = "beside_segment";
+pub const ETHERCRAB: &str = "ethercrab";
+/// In C, from the sources that pysoem ships.
+pub const SOEM: &str = "soem";
+
+const PYSOEM: &str = "pysoem==1.1.13";
+const UNPACKED: &str = "pysoem-1.1.13";
+
+/// Where the programs are.
+#[derive(Debug)]
+pub struct Peers {
+    built: Vec<(&'static str, PathBuf)>,
+}
+
+impl Peers {
+    /// Builds the segment and those that play; says of those that cannot be had how to get them.
+    pub fn build(repository: &Repository, contestants: &[Contestant]) -> Result<Self> {
+        let target = repository.target().join("peers");
+        std::fs::create_dir_all(&target)
+            .with_context(|| format!("cannot make {}", target.display()))?;
+        let programs = in_rust(repository, &target, OURS)?;
+        let mut built = vec![(BESIDE, programs.join(BESIDE))];
+        built.push((OURS, programs.join(format!("peer-{OURS}"))));
+        let plays = |peer| contestants.iter().any(|it| it.peer == peer);
+        if plays(ETHERCRAB) {
+            match in_rust(repository, &target, ETHERCRAB) {
+                Ok(programs) => built.push((ETHERCRAB, programs.join("peer-ethercrab"))),
+                Err(error) => eprintln!("left out: ethercrab: {error:#} (cargo fetches it)"),
+            }
+        }
+        if plays(SOEM) {
+            match soem(repository, &target.join("soem")) {
+                Ok(program) => built.push((SOEM, program)),
+                Err(error) => eprintln!("left out: SOEM: {error:#} (pip download {PYSOEM})"),
+            }
+        }
+        Ok(Self { built })
+    }
+
+    /// A program.
+    pub fn program(&self, peer: &str) -> Result<PathBuf> {
+        let found = self.built.iter().find(|(name, _)| *name == peer);
+        let (_, program) = found.context("it was not built")?;
+        Ok(program.clone())
+    }
+}
+
+/// Gives the folder of its programs.
+fn in_rust(repository: &Repository, target: &Path, folder: &str) -> Result<PathBuf> {
+    let manifest = repository
+        .path("xtask/peers")
+        .join(folder)
+        .join("Cargo.toml");
+    let target = target.join("rust");
+    let mut cargo = repository.command("cargo");
+    cargo.args(["build", "--release", "--quiet", "--manifest-path"]);
+    cargo.arg(manifest).arg("--target-dir").arg(&target);
+    process::output(&mut cargo)?;
+    Ok(target.join("release"))
+}
+
+fn soem(repository: &Repository, folder: &Path) -> Result<PathBuf> {
+    let sources = folder.join(UNPACKED);
+    if !sources.join("soem").is_dir() {
+        std::fs::create_dir_all(folder)?;
+        let mut pip = repository.command("python3");
+        pip.args(["-m", "pip", "download", "--quiet", "--no-deps"]);
+        pip.args(["--no-binary", ":all:", "--dest"]).arg(folder);
+        process::output(pip.arg(PYSOEM))?;
+        let mut unpack = repository.command("python3");
+        unpack.args(["-m", "tarfile", "-e"]);
+        unpack.arg(folder.join(format!("{UNPACKED}.tar.gz")));
+        process::output(unpack.arg(folder))?;
+    }
+    let program = folder.join("peer");
+    let mut compile = repository.command("cc");
+    compile.args(["-O2", "-w", "-DEC_VER2", "-DUSE_SOEM_CONFIG_H", "-o"]);
+    compile.arg(&program);
+    compile.arg(repository.path("xtask/peers/soem/peer.c"));
+    compile.arg(sources.join("src/soem/soem_config.c"));
+    compile.arg(sources.join("soem/osal/linux/osal.c"));
+    for below in ["soem/oshw/linux", "soem/soem"] {
+        compile.args(in_c(&sources.join(below))?);
+    }
+    for below in [
+        "soem/soem",
+        "soem/osal",
+        "soem/osal/linux",
+        "soem/oshw/linux",
+        "src/soem",
+    ] {
+        compile.arg("-I").arg(sources.join(below));
+    }
+    process::output(compile.args(["-lpthread", "-lrt"]))?;
+    Ok(program)
+}
+
+/// The C files of a folder, but for Ethernet over EtherCAT, which does not compile in this version.
+fn in_c(folder: &Path) -> Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(folder).with_context(|| format!("no {}", folder.display()))?;
+    let paths = files.filter_map(|it| Some(it.ok()?.path()));
+    let is_wanted = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".c") && name != "ethercateoe.c"
+    };
+    Ok(paths.filter(is_wanted).collect())
+}
