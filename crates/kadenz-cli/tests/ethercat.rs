@@ -428,3 +428,26 @@ fn every_command_has_examples() {
         );
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_the_right_to_raw_frames_the_remedy_is_told() {
+    use std::process::Command;
+    let mut command = Command::new("setpriv");
+    if is_root() {
+        if Command::new("setpriv").arg("--version").output().is_err() {
+            return skip(
+                "without the right to raw frames",
+                "setpriv (apt install util-linux)",
+            );
+        }
+        command.args(["--bounding-set=-net_raw", "--inh-caps=-net_raw"]);
+        command.arg(env!("CARGO_BIN_EXE_kadenz"));
+    } else {
+        command = kadenz(&[]);
+    }
+    let scan = ["ethercat", "scan", "--interface", "lo"];
+    let said = Said::of(command.args(scan).output().unwrap());
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("cap_net_raw"), "{}", said.err);
+}
