@@ -73,12 +73,13 @@ impl Desk {
     }
 
     pub(super) fn serve(&self, told: &Told<'_>, _: &AtomicBool) {
-        let Told {
-            roster: _,
-            notices: _,
-            health: _,
-            timing: _,
-            postbox: _,
-        } = told;
+        // Nobody can ask for them here.
+        let _ = (
+            told.roster,
+            told.notices,
+            told.health,
+            told.timing,
+            told.postbox,
+        );
     }
 }

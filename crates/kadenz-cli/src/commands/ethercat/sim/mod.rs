@@ -1,6 +1,8 @@
 //! `kadenz ethercat sim`.
 
+#[cfg(target_os = "linux")]
 mod command;
+#[cfg(target_os = "linux")]
 mod names;
 mod print;
 #[cfg(target_os = "linux")]
