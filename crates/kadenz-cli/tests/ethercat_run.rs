@@ -53,12 +53,17 @@ fn a_loop_is_measured_as_a_run() {
         let left_out = bus["skipped_beats"].as_u64().unwrap();
         // 3 s of 5 ms, and until all drives are at rest.
         assert!(cycles + left_out >= 600, "{bus}");
+        // What comes after `--for`, while axes come to rest, is not recorded.
+        let count = |name: &str| series(&json, name)["count"].as_u64().unwrap();
+        let (wake_ups, recorded) = (count("wake-up"), count("exchange"));
+        assert!(
+            0 < recorded && recorded <= wake_ups && wake_ups <= 600,
+            "{bus}"
+        );
         // Beats that nobody kept are no less late.
-        assert_eq!(series(&json, "wake-up")["count"], cycles + left_out);
-        assert_eq!(series(&json, "period")["count"], cycles - 1);
-        for name in ["exchange", "controller"] {
-            assert_eq!(series(&json, name)["count"], cycles, "{name}");
-        }
+        assert!(wake_ups <= recorded + left_out, "{bus}");
+        assert_eq!(count("controller"), recorded);
+        assert_eq!(count("period"), recorded - 1);
         assert!(said.err.contains("12 devices in OP"), "{}", said.err);
     }
 }
