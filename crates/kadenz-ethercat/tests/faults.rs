@@ -1,5 +1,7 @@
 //! Everything that goes wrong on a wire, one by one, in virtual time: process data goes on, the steward
 //! brings back who was lost, and every event is told.
+//!
+//! Longer than 500 lines: the faults are one list, each a short test by the same rig.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use std::sync::{Arc, Mutex};
