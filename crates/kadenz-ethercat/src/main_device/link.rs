@@ -138,9 +138,11 @@ impl<P: Port> Link<P> {
     }
 
     /// The next answer that has come, copied into `frame`; `None` when there is none now. Whatever else
-    /// came is counted and dropped.
+    /// came is counted and dropped, up to [`MOST_IN_FLIGHT`] frames a call: a flood of others' frames holds
+    /// nobody up.
     pub fn receive(&mut self, frame: &mut [u8; LONGEST_FRAME]) -> Option<Arrived> {
-        while let Some(length) = self.port.receive(frame) {
+        for _ in 0..MOST_IN_FLIGHT {
+            let length = self.port.receive(frame)?;
             if let Some(arrived) = self.recognise(&frame[..length]) {
                 self.out[usize::from(arrived.index)] = None;
                 self.counts.answered += 1;

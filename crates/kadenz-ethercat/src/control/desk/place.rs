@@ -128,32 +128,56 @@ fn is_held(lock: &Path) -> bool {
 /// A name that is ours as long as this lives; the operating system gives it free when the process dies.
 #[derive(Debug)]
 pub(super) struct Claim {
-    _lock: File,
+    lock: File,
+    path: PathBuf,
 }
 
 impl Claim {
     pub(super) fn take(folder: &Path, name: &str) -> Result<Self, PlaceError> {
         let path = lock_path(folder, name);
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600);
-        let mut lock = options.open(&path).map_err(refused(&path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                let pid = fs::read_to_string(&path).unwrap_or_default();
-                let (name, pid) = (name.to_owned(), pid.trim().to_owned());
-                return Err(PlaceError::InUse { name, pid });
+        let mut lock = loop {
+            let lock = locked(&path, name)?;
+            // Who had the name before may have removed the file between our opening and locking it.
+            if is_at(&lock, &path) {
+                break lock;
             }
-            Err(fs::TryLockError::Error(error)) => return Err(refused(&path)(error)),
-        }
+        };
         // Who it is, is for people alone: without it the lock holds as well.
         let _ = lock.set_len(0);
         let _ = writeln!(lock, "{}", std::process::id());
-        Ok(Self { _lock: lock })
+        Ok(Self { lock, path })
     }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // While it is locked nobody else has the name; a file that stays takes the name from nobody.
+        if is_at(&self.lock, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The file of a name, made where it is not there, and locked.
+fn locked(path: &Path, name: &str) -> Result<File, PlaceError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let lock = options.mode(0o600).open(path).map_err(refused(path))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(fs::TryLockError::WouldBlock) => {
+            let pid = fs::read_to_string(path).unwrap_or_default();
+            let (name, pid) = (name.to_owned(), pid.trim().to_owned());
+            Err(PlaceError::InUse { name, pid })
+        }
+        Err(fs::TryLockError::Error(error)) => Err(refused(path)(error)),
+    }
+}
+
+/// Whether the path still leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(there)) = (file.metadata(), fs::metadata(path)) else {
+        return false;
+    };
+    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }

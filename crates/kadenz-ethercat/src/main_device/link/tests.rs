@@ -126,6 +126,29 @@ fn answers_find_their_questions_in_any_order() {
 }
 
 #[test]
+fn a_flood_of_others_frames_holds_nobody_up() {
+    let (mut link, hand) = link();
+    let out = link.send(&mut frame()).unwrap();
+    let answer = hand.take_sent();
+    for _ in 0..300 {
+        let mut other = answer.clone();
+        other[7] = 9;
+        hand.bring(other);
+    }
+    hand.bring(answer);
+    let mut buffer = [0; LONGEST_FRAME];
+    assert_eq!(
+        link.receive(&mut buffer),
+        None,
+        "it looks at so many and no more"
+    );
+    assert_eq!(hand.0.borrow().coming.len(), 301 - MOST_IN_FLIGHT);
+    let arrived = link.receive(&mut buffer).unwrap();
+    assert!(Link::<Hand>::is_answer(&out, arrived));
+    assert_eq!(link.counts().foreign, 300);
+}
+
+#[test]
 fn late_second_foreign_and_damaged_frames_are_counted_and_answer_nothing() {
     let (mut link, hand) = link();
     let lost = link.send(&mut frame()).unwrap();

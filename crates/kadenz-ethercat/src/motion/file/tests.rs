@@ -87,7 +87,12 @@ const WRONG: [(&str, &str, usize, &str); 17] = [
         "no mode \"sync\"; write pipelined or synchronous",
     ),
     ("wait_us = 200", "wait_us = 500", 4, "less than the cycle"),
-    ("\"stop\"", "\"panic\"", 5, "catch-up, skip or stop"),
+    (
+        "\"stop\"",
+        "\"panic\"",
+        5,
+        "catch-up, skip, relative or stop",
+    ),
     ("\"any\"", "\"all\"", 9, "write a number, or \"any\""),
     ("start = 0.1", "strat = 0.1", 14, "unknown field"),
     (
