@@ -130,6 +130,8 @@ struct Watched {
     configured: bool,
     /// From which state to which it was asked to go, and until when it may take.
     pending: Option<(State, State, MonotonicTime)>,
+    /// Its error was acknowledged just now, and stands.
+    acknowledged: bool,
     troubles: u32,
     not_before: MonotonicTime,
     /// Since when it is as it should be.
@@ -365,6 +367,7 @@ impl Watched {
             status: 0,
             configured: nothing || !device.process_data.fmmus.is_empty(),
             pending: None,
+            acknowledged: false,
             troubles: 0,
             not_before: MonotonicTime::from_ns(0),
             well: None,

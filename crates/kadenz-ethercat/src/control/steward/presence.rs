@@ -395,6 +395,7 @@ impl Steward {
     fn believe(&mut self, device: usize, row: Row, now: MonotonicTime) {
         let watched = &mut self.watched[device];
         let before = watched.row.replace(row);
+        watched.acknowledged &= row.status.error();
         let from = std::mem::replace(&mut watched.status, row.status.0);
         let left = |it: &(State, State, MonotonicTime)| row.status.0 != u16::from(it.0.number());
         if watched.pending.as_ref().is_some_and(left) {

@@ -99,7 +99,15 @@ impl Steward {
                 Task::GiveUp(to) => self.give_up(device, to, now),
                 Task::Acknowledge(state) => {
                     let from = batch.next();
-                    self.write(&mut batch, device, &AlControl::acknowledge(state));
+                    // One without firmware shows the acknowledgement itself as an error, until it is
+                    // asked for its state without one.
+                    let again = std::mem::replace(&mut self.watched[device].acknowledged, true);
+                    self.watched[device].acknowledged &= !again;
+                    let control = match again {
+                        true => AlControl::request(state),
+                        false => AlControl::acknowledge(state),
+                    };
+                    self.write(&mut batch, device, &control);
                     asked.push((device, state, state, from, batch.next()));
                 }
                 Task::Ask(from, to) => {
