@@ -2,10 +2,10 @@
 //!
 //! The paper (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to
 //! the controller's read-write request that brings it; a command's from the request that brought what it
-//! answers to the moment when the actuator acts on it. Its devices sample and act in the middle of a
-//! cycle; a frame takes along what was sampled before, and is fetched a cycle later; what the controller
-//! computes goes out with the next request. So it says: sensor 1.5 to 2.5 cycles, command 1.5, and 3 to 4
-//! from an event until the robot reacts.
+//! answers to the moment when the actuator acts on it. A frame takes along what was sampled before, and is
+//! fetched a cycle later; what the controller computes goes out with the next request. It says: sensor 1.5
+//! to 2.5 cycles, command 1.5, and 3 to 4 from an event until the robot reacts. It does not tell when in a
+//! cycle its devices sample and act; these figures are those of the middle.
 //!
 //! With the devices' moment a part `d` of a cycle behind the beat, for a loop that does not wake late:
 //!
@@ -40,7 +40,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::cyclic::{Controller, CycleReport, Mode, Moment, Observer};
 use crate::sim::model::stamp::Told;
 
-pub use experiment::{Experiment, ExperimentError, Sends, measure};
+pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
 
 /// What the paper says, in cycles: from and to.
 pub mod paper {

@@ -2,6 +2,7 @@
 
 mod dc;
 mod device;
+mod latency;
 mod operate;
 mod pdo;
 mod run;
@@ -33,6 +34,7 @@ pub(crate) enum Ethercat {
     Sdo(sdo::Sdo),
     Pdo(pdo::Options),
     Dc(dc::Options),
+    Latency(latency::Options),
     Sii(sii::Options),
     Run(Box<run::Options>),
     #[cfg(target_os = "linux")]
@@ -47,6 +49,7 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
         Ethercat::Sdo(sdo) => sdo::run(sdo),
         Ethercat::Pdo(options) => pdo::run(options),
         Ethercat::Dc(options) => dc::run(options),
+        Ethercat::Latency(options) => latency::run(options),
         Ethercat::Sii(options) => sii::run(options),
         Ethercat::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]

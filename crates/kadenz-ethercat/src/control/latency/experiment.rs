@@ -16,7 +16,7 @@ use crate::main_device::exchange::{Patience, Registers, Waiting};
 use crate::main_device::link::Link;
 use crate::main_device::postbox::Postbox;
 use crate::port::WirePort;
-use crate::sim::file::{BuildError, Kind};
+use crate::sim::file::{BuildError, Kind, Plan};
 use crate::sim::humanoid::humanoid;
 use crate::sim::model::stamp;
 
@@ -91,6 +91,9 @@ pub enum ExperimentError {
     /// The segment is not in OP.
     #[error(transparent)]
     Op(#[from] NotInOp),
+    /// No device tells when events happened.
+    #[error("no device of the segment stamps events; give one `model = \"stamp\"`")]
+    NoStamp,
 }
 
 /// Cycles before anything is measured: the loop locks to the reference clock.
@@ -102,12 +105,26 @@ const BEFORE: u64 = 1_000;
 /// # Errors
 /// [`ExperimentError`].
 pub fn measure(experiment: &Experiment) -> Result<Latencies, ExperimentError> {
+    let mut plan = humanoid(experiment.devices.into());
+    if let Some(last) = plan.devices.last_mut() {
+        last.kind = Kind::Stamp(stamp::Settings::default());
+        "stamp".clone_into(&mut last.name);
+    }
+    measure_on(experiment, plan)
+}
+
+/// As [`measure`], on a segment of one's own: the first of its devices that stamps is the one that is asked.
+/// The experiment says how long that one works and when its events are, and its `devices` do not count.
+///
+/// # Errors
+/// [`ExperimentError`], for one when no device stamps.
+pub fn measure_on(experiment: &Experiment, plan: Plan) -> Result<Latencies, ExperimentError> {
     let interval_ns = u64::try_from(experiment.interval.as_nanos()).unwrap_or(u64::MAX);
     let mut settings = Settings {
         mode: experiment.mode,
         ..Settings::every(experiment.interval)?
     };
-    let mut link = segment(experiment, interval_ns)?;
+    let mut link = segment(experiment, interval_ns, plan)?;
     let mut way = Waiting {
         link: &mut link,
         patience: Patience::default(),
@@ -117,7 +134,7 @@ pub fn measure(experiment: &Experiment) -> Result<Latencies, ExperimentError> {
     let stamps = devices
         .iter()
         .position(|it| it.identity.product == stamp::STAMP);
-    let device = stamps.unwrap_or(0);
+    let device = stamps.ok_or(ExperimentError::NoStamp)?;
     let clocks = clocks::measure(&mut registers, &devices, &clocks::Settings::default())?;
     clocks.set(&mut registers, Epoch::Own)?;
     clocks.align(&mut registers, &Bounds::default(), &mut |_| {})?;
@@ -156,17 +173,22 @@ pub fn measure(experiment: &Experiment) -> Result<Latencies, ExperimentError> {
     Ok(latencies)
 }
 
-/// A humanoid whose last device stamps; its events are from 8 to 13 cycles apart.
-fn segment(experiment: &Experiment, interval_ns: u64) -> Result<Link<WirePort>, ExperimentError> {
-    let mut plan = humanoid(experiment.devices.into());
-    if let Some(last) = plan.devices.last_mut() {
-        last.kind = Kind::Stamp(stamp::Settings {
-            work_ns: u64::try_from(experiment.work.as_nanos()).unwrap_or(u64::MAX),
-            least_gap_ns: interval_ns.saturating_mul(8),
-            more_gap_ns: interval_ns.saturating_mul(5),
-            seed: experiment.seed,
-        });
-        "stamp".clone_into(&mut last.name);
-    }
+/// The segment, with its stamp's events from 8 to 13 cycles apart.
+fn segment(
+    experiment: &Experiment,
+    interval_ns: u64,
+    mut plan: Plan,
+) -> Result<Link<WirePort>, ExperimentError> {
+    let mut kinds = plan.devices.iter_mut().map(|it| &mut it.kind);
+    let stamps = kinds.find_map(|it| match it {
+        Kind::Stamp(settings) => Some(settings),
+        _ => None,
+    });
+    *stamps.ok_or(ExperimentError::NoStamp)? = stamp::Settings {
+        work_ns: u64::try_from(experiment.work.as_nanos()).unwrap_or(u64::MAX),
+        least_gap_ns: interval_ns.saturating_mul(8),
+        more_gap_ns: interval_ns.saturating_mul(5),
+        seed: experiment.seed,
+    };
     Ok(Link::new(WirePort::new(plan.build()?), 1))
 }
