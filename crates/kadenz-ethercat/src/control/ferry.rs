@@ -30,8 +30,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kadenz_rt::beat::{Interval, IntervalError};
 use kadenz_rt::clock::MonotonicTime;
 
+use super::cyclic::{Controller, Moment};
 use super::health::Health;
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Patience};
@@ -52,6 +54,8 @@ pub struct Ferry<P> {
     patience: Patience,
     next: MonotonicTime,
     after: Option<AfterBeat<P>>,
+    controller: Option<(Interval, Box<dyn Controller + Send>)>,
+    beats: u64,
 }
 
 impl<P: Port> Ferry<P> {
@@ -66,7 +70,23 @@ impl<P: Port> Ferry<P> {
             interval,
             patience: Patience::default(),
             after: None,
+            controller: None,
+            beats: 0,
         }
+    }
+
+    /// Lets this controller compute after each beat, of whose answers it sees the inputs; what it writes
+    /// goes out with the next. It cannot end the loop.
+    ///
+    /// # Errors
+    /// [`IntervalError`] for an interval that is none.
+    pub fn control(
+        &mut self,
+        controller: impl Controller + Send + 'static,
+    ) -> Result<(), IntervalError> {
+        let interval = Interval::try_from(self.interval)?;
+        self.controller = Some((interval, Box::new(controller)));
+        Ok(())
     }
 
     /// Calls this after each beat: a controller, a recorder, or what lets things go wrong.
@@ -113,6 +133,12 @@ impl<P: Port> Ferry<P> {
         self.postbox.expire(&mut self.link);
         self.health.note(&outcome);
         self.health.note_link(&self.link.counts());
+        self.beats += 1;
+        if let Some((interval, controller)) = &mut self.controller {
+            let (cycle, now) = (&mut self.cycle, self.link.now());
+            let mut moment = Moment::punctual(cycle, self.beats, now, *interval, outcome);
+            controller.beat(&mut moment);
+        }
         if let Some(after) = &mut self.after {
             after(&mut self.link, &mut self.cycle, &outcome);
         }

@@ -243,7 +243,8 @@ impl Clocks {
     }
 
     /// Sets the clock of one that has come back, by the delay that was measured, while the others go on.
-    /// Nothing without a clock. Waits.
+    /// Where that is the reference itself, time goes on by the first other 64-bit clock that answers, and
+    /// begins anew where none does. Nothing without a clock. Waits.
     ///
     /// # Errors
     /// [`ClockError::Exchange`].
@@ -253,16 +254,34 @@ impl Clocks {
         position: Position,
     ) -> Result<(), ClockError> {
         let device = self.with_clock().find(|it| it.position == position);
-        let (Some(device), Some(reference)) = (device, self.reference) else {
+        let (Some(device), Some(reference)) = (device, self.reference()) else {
             return Ok(());
         };
-        let reference = Whose::Of(self.devices[reference].station);
         registers.count_writing(Whose::All(0), DC_RECEIVE_TIME, &[0; 4])?;
-        let offset = u64::from_le_bytes(registers.get(reference, DC_OFFSET)?);
-        let there = u64::from_le_bytes(registers.get(reference, DC_RECEIVE_TIME_UNIT)?);
+        let there = match device.station == reference {
+            false => system_time(registers, reference)?,
+            true => self.time_without(registers, reference)?,
+        };
         let here = registers.get(Whose::Of(device.station), DC_RECEIVE_TIME_UNIT)?;
-        let there = there.wrapping_add(offset);
         set_one(registers, device, there, u64::from_le_bytes(here))
+    }
+
+    /// The system time at the reference when the frame was there whose receive times stand, as another
+    /// clock has it.
+    fn time_without(
+        &self,
+        registers: &mut Registers<'_>,
+        reference: Configured,
+    ) -> Result<u64, ClockError> {
+        let others = self.with_clock().filter(|it| it.station != reference);
+        for other in others.filter(|it| it.width == Some(Width::Bits64)) {
+            match system_time(registers, other.station) {
+                Ok(time) => return Ok(time.wrapping_sub(other.delay_ns.into())),
+                Err(ExchangeError::Ended) => return Err(ExchangeError::Ended.into()),
+                Err(_) => {}
+            }
+        }
+        Ok(system_time(registers, reference)?)
     }
 
     /// Lets the reference's time pass by all (FRMW of 0x0910), until every clock follows or the bounds are
@@ -317,6 +336,14 @@ impl Clocks {
         });
         all.collect()
     }
+}
+
+/// What a clock showed when the frame came whose receive times stand.
+fn system_time(registers: &mut Registers<'_>, station: Configured) -> Result<u64, ExchangeError> {
+    let whose = Whose::Of(station);
+    let offset = u64::from_le_bytes(registers.get(whose, DC_OFFSET)?);
+    let local = u64::from_le_bytes(registers.get(whose, DC_RECEIVE_TIME_UNIT)?);
+    Ok(local.wrapping_add(offset))
 }
 
 /// Bit 31 is set where the clock is behind, the others say by how much.

@@ -30,6 +30,9 @@ pub enum ConfigureError {
     /// It has no mailbox where it should have one.
     #[error(transparent)]
     Mail(#[from] MailError),
+    /// What its user does with it in PREOP did not come about.
+    #[error("it was not set up: {0}")]
+    Setup(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// It has fewer FMMUs than pieces of process data.
     #[error("it needs {need} FMMUs and has {has}; map its objects to fewer SyncManagers")]
     Fmmus {

@@ -49,6 +49,7 @@ pub mod file;
 pub mod pid;
 mod plan;
 pub mod program;
+mod return_of_drives;
 pub mod safety;
 pub mod trajectory;
 
@@ -58,4 +59,5 @@ mod tests;
 pub use conductor::{Conductor, Player, Stage, Tracking};
 pub use demo::demo;
 pub use plan::{AxisPlan, Plan, PlanError, Which, name};
+pub use return_of_drives::{as_commissioned, setups};
 pub use safety::{Cause, Policy, Switch};

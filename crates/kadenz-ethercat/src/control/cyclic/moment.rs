@@ -72,6 +72,28 @@ impl<'m> Moment<'m> {
         }
     }
 
+    /// A beat behind the answers of its own frames, of a loop that is never late.
+    pub(in crate::control) const fn punctual(
+        cycle: &'m mut Cycle,
+        number: u64,
+        now: MonotonicTime,
+        interval: Interval,
+        outcome: Outcome,
+    ) -> Self {
+        Self {
+            cycle,
+            number,
+            beats: 1,
+            intended: now,
+            woken: now,
+            interval,
+            outcome: Some(outcome),
+            overrun: false,
+            ending: false,
+            stop: false,
+        }
+    }
+
     /// Which cycle it is, from 1.
     #[must_use]
     pub const fn number(&self) -> u64 {

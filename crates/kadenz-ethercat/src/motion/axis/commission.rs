@@ -33,6 +33,11 @@ pub enum CommissionError {
         "object 0x{0:04X} is mapped across bytes; map it at a whole byte with 8, 16 or 32 bits"
     )]
     Unaligned(u16),
+    /// It came back otherwise than it was, so what the loop writes would mean something else.
+    #[error(
+        "its {0} is not what it was when it was commissioned; put the drive back that was there, or start anew"
+    )]
+    Changed(&'static str),
     /// It did not tell, or take, an object.
     #[error(transparent)]
     Sdo(#[from] SdoError),
@@ -75,16 +80,7 @@ pub fn commission(
     }
     let fields = fields(&mapping, target)?;
     let mut mail = mapping::mail(device)?;
-    let mode = [control.mode().number().cast_unsigned()];
-    sdo::write(
-        registers,
-        &mut mail,
-        Address::new(object::MODE, 0),
-        false,
-        &mode,
-    )?;
-    tell_cycle(registers, &mut mail, cycle)?;
-    let scale = scale(registers, &mut mail)?;
+    let scale = settle(registers, &mut mail, control, cycle)?;
     Ok(Axis {
         device: usize::from(device.position.0),
         control,
@@ -92,6 +88,19 @@ pub fn commission(
         scale,
         word: Controlword::default(),
     })
+}
+
+/// Chooses the mode of operation and tells the cycle; the drive's units.
+pub(super) fn settle(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    control: Control,
+    cycle: Duration,
+) -> Result<Scale, CommissionError> {
+    let mode = [control.mode().number().cast_unsigned()];
+    sdo::write(registers, mail, Address::new(object::MODE, 0), false, &mode)?;
+    tell_cycle(registers, mail, cycle)?;
+    scale(registers, mail)
 }
 
 fn target(control: Control) -> u16 {

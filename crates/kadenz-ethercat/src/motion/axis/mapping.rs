@@ -84,6 +84,27 @@ fn objects(
     Ok(all)
 }
 
+/// The objects that assign PDOs to the device's process data, and the PDOs that each holds.
+pub(super) fn lists(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+) -> Result<Vec<(u16, Vec<u16>)>, CommissionError> {
+    let data = device.process_data.clone();
+    let mut mail = mail(device)?;
+    let mut all = Vec::new();
+    for piece in data.outputs.iter().chain(&data.inputs) {
+        let list = ASSIGNMENT + u16::from(piece.number);
+        let [count] = sdo::get(registers, &mut mail, Address::new(list, 0))?;
+        let mut pdos = Vec::new();
+        for place in 1..=count {
+            let pdo = sdo::get(registers, &mut mail, Address::new(list, place))?;
+            pdos.push(u16::from_le_bytes(pdo));
+        }
+        all.push((list, pdos));
+    }
+    Ok(all)
+}
+
 /// Objects and bits of a PDO.
 pub(super) fn entries(
     registers: &mut Registers<'_>,

@@ -1,8 +1,10 @@
 //! A drive of CiA 402 as an axis: SI units in and out of its process data.
 
+mod again;
 mod commission;
 mod mapping;
 
+pub use again::DriveSetup;
 pub use commission::{CommissionError, commission, is_drive};
 pub use mapping::{Mapped, Mapping};
 

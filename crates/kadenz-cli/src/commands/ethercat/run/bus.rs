@@ -170,7 +170,8 @@ impl Drive<'_> {
             ended: Arc::default(),
         };
         let names = ready.devices.iter().map(motion::name).collect();
-        let steward = Steward::new(ready.devices, &layout, Arc::clone(&shared.health));
+        let steward = Steward::new(ready.devices, &layout, Arc::clone(&shared.health))
+            .with_setup(ready.setup);
         let live = self.live(&shared, &steward, names);
         let orders = Orders {
             link: ready.link,

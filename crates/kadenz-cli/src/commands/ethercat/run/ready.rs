@@ -1,8 +1,9 @@
 //! Everybody found, configured and in SAFEOP; what they are to do is known.
 
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
+use kadenz_ethercat::control::steward::Setup;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError};
-use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch, Width, since_2000};
+use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Width, since_2000};
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
@@ -33,6 +34,8 @@ pub(super) struct Ready<P> {
     pub(super) cycle: Cycle,
     pub(super) players: Vec<Player>,
     pub(super) policy: Policy,
+    /// What is done again with a device that lost its power.
+    pub(super) setup: Setup,
     /// How the beat follows the reference clock, where it does.
     pub(super) phase: Option<PhaseSettings>,
 }
@@ -50,22 +53,27 @@ pub(super) fn bring_up<P: Port>(
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = bring_up::find(&mut registers)?;
+    let interval = drive.settings.interval.as_duration();
     let plan = match motion {
         Motion::Planned(plan) => Some(plan),
         Motion::Demo => Some(motion::demo(&mut registers, &mut devices)?),
         Motion::None => None,
     };
     let plan = plan.map(|plan| motion::Plan {
-        cycle: drive.settings.interval.as_duration(),
+        cycle: interval,
         ..plan
     });
     let players = match &plan {
         Some(plan) => plan.commission(&mut registers, &mut devices)?,
         None => Vec::new(),
     };
-    let reference = match drive.options.beat {
-        BeatOption::Own => None,
-        BeatOption::Reference => Some(align(&mut registers, &devices)?),
+    let drives = motion::setups(&mut registers, &mut devices, &players, interval)?;
+    let (reference, clocks) = match drive.options.beat {
+        BeatOption::Own => (None, None),
+        BeatOption::Reference => {
+            let (station, width, clocks) = align(&mut registers, &devices)?;
+            (Some((station, width)), Some(clocks))
+        }
     };
     let station = reference.map(|(station, _)| station);
     let cycle = bring_up::prepare(&mut registers, &mut devices, station)
@@ -76,6 +84,7 @@ pub(super) fn bring_up<P: Port>(
         devices,
         cycle,
         players,
+        setup: motion::as_commissioned(drives, clocks),
         policy: plan.map(|it| it.safety).unwrap_or_default(),
         phase: reference.map(|(_, width)| PhaseSettings {
             width,
@@ -88,7 +97,7 @@ pub(super) fn bring_up<P: Port>(
 fn align(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
-) -> anyhow::Result<(Configured, Width)> {
+) -> anyhow::Result<(Configured, Width, Clocks)> {
     let clocks = clocks::measure(registers, devices, &clocks::Settings::default())?;
     let reference = clocks.reference();
     let found = clocks
@@ -104,5 +113,5 @@ fn align(
         "clocks: after {} frames none says that it is off the reference by more than {} ns",
         aligned.frames, aligned.worst_ns
     ));
-    Ok((reference, width))
+    Ok((reference, width, clocks))
 }

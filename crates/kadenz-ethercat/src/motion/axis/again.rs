@@ -1,0 +1,100 @@
+//! A drive that lost its power, set up as it was.
+
+use std::time::Duration;
+
+use super::commission::{CommissionError, settle};
+use super::mapping::{self, Mapping};
+use super::{Axis, Control, Scale};
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::Registers;
+use crate::main_device::sdo;
+use crate::wire::Configured;
+use crate::wire::coe::Address;
+
+/// How a drive was commissioned: what it must be told again after it lost its power, and what must then be
+/// as it was, since the loop goes on with the old layout and the old units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveSetup {
+    station: Configured,
+    control: Control,
+    cycle: Duration,
+    /// Objects that assign PDOs, and what they held.
+    lists: Vec<(u16, Vec<u16>)>,
+    mapping: Mapping,
+    scale: Scale,
+}
+
+impl DriveSetup {
+    /// Reads how a drive is set up that was just commissioned, in PREOP or higher. Waits, allocates.
+    ///
+    /// # Errors
+    /// [`CommissionError`]: it does not tell.
+    pub fn of(
+        registers: &mut Registers<'_>,
+        device: &mut SubDevice,
+        axis: &Axis,
+        cycle: Duration,
+    ) -> Result<Self, CommissionError> {
+        let mapping = Mapping::learn(registers, device)?;
+        Ok(Self {
+            station: device.station,
+            control: axis.control(),
+            cycle,
+            lists: mapping::lists(registers, device)?,
+            mapping,
+            scale: axis.scale(),
+        })
+    }
+
+    /// The address of the drive that it is of.
+    #[must_use]
+    pub const fn station(&self) -> Configured {
+        self.station
+    }
+
+    /// Sets up a drive in PREOP so: PDOs are assigned where the mapping differs, mode of operation and
+    /// cycle are written. Leaves what is known of its process data as it is. Waits, allocates.
+    ///
+    /// # Errors
+    /// [`CommissionError::Changed`] when its mapping or its units cannot be what they were, as another
+    /// drive's in its place may be; others when it does not answer.
+    pub fn restore(
+        &self,
+        registers: &mut Registers<'_>,
+        device: &mut SubDevice,
+    ) -> Result<(), CommissionError> {
+        if Mapping::learn(registers, device)? != self.mapping {
+            self.assign(registers, device)?;
+            if Mapping::learn(registers, device)? != self.mapping {
+                return Err(CommissionError::Changed("mapping"));
+            }
+        }
+        let mut mail = mapping::mail(device)?;
+        if settle(registers, &mut mail, self.control, self.cycle)? != self.scale {
+            return Err(CommissionError::Changed(
+                "encoder resolution or rated torque",
+            ));
+        }
+        Ok(())
+    }
+
+    fn assign(
+        &self,
+        registers: &mut Registers<'_>,
+        device: &mut SubDevice,
+    ) -> Result<(), CommissionError> {
+        let mut mail = mapping::mail(device)?;
+        for (list, pdos) in &self.lists {
+            let mut write = |sub, value: &[u8]| {
+                sdo::write(registers, &mut mail, Address::new(*list, sub), false, value)
+            };
+            // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
+            write(0, &[0])?;
+            for (sub, pdo) in (1..).zip(pdos) {
+                write(sub, &pdo.to_le_bytes())?;
+            }
+            write(0, &[pdos.len() as u8])?;
+        }
+        Ok(())
+    }
+}

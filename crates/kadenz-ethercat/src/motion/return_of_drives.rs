@@ -1,0 +1,65 @@
+//! What the steward does with drives that come back without what they were told.
+
+use std::time::Duration;
+
+use super::axis::{CommissionError, DriveSetup};
+use super::conductor::Player;
+use super::plan::{PlanError, name};
+use crate::control::steward::Setup;
+use crate::main_device::clocks::Clocks;
+use crate::main_device::configure::ConfigureError;
+use crate::main_device::device::SubDevice;
+use crate::main_device::exchange::Registers;
+
+/// How the drives of all axes were commissioned, for [`as_commissioned`]: after
+/// [`Plan::commission`](super::Plan::commission), before the loop runs. Waits, allocates.
+///
+/// # Errors
+/// [`PlanError::Commission`]: the first that does not tell.
+pub fn setups(
+    registers: &mut Registers<'_>,
+    devices: &mut [SubDevice],
+    players: &[Player],
+    cycle: Duration,
+) -> Result<Vec<DriveSetup>, PlanError> {
+    let mut all = Vec::new();
+    for player in players {
+        let device = &mut devices[player.axis().device()];
+        let kept = DriveSetup::of(registers, device, player.axis(), cycle);
+        all.push(kept.map_err(|source| PlanError::Commission {
+            position: device.position.0,
+            name: name(device),
+            source,
+        })?);
+    }
+    Ok(all)
+}
+
+/// For [`Steward::with_setup`](crate::control::steward::Steward::with_setup): a drive on its way up gets
+/// again what it was commissioned with, and any device its clock's settings where clocks were aligned. A
+/// drive that comes back with another mapping or other units is not taken into OP.
+#[must_use]
+pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup {
+    Box::new(move |device, registers| {
+        if let Some(drive) = drives.iter().find(|it| it.station() == device.station) {
+            drive.restore(registers, device).map_err(plainly)?;
+        }
+        let Some(clocks) = &clocks else {
+            return Ok(());
+        };
+        let mut all = clocks.devices().iter();
+        let Some(clock) = all.find(|it| it.station == device.station) else {
+            return Ok(());
+        };
+        let set = clocks.set_again(registers, clock.position);
+        set.map_err(|error| ConfigureError::Setup(error.into()))
+    })
+}
+
+fn plainly(error: CommissionError) -> ConfigureError {
+    match error {
+        CommissionError::Sdo(error) => error.into(),
+        CommissionError::Configure(error) => error,
+        other => ConfigureError::Setup(other.into()),
+    }
+}

@@ -1,0 +1,246 @@
+//! A drive that loses its power while it moves comes back as it was commissioned, in virtual time.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kadenz_ethercat::control::cyclic::{Controller as _, Moment};
+use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::motion::axis::Control;
+use kadenz_ethercat::motion::pid::Gains;
+use kadenz_ethercat::motion::{self, Cause, Conductor, Stage, Switch};
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::Side;
+use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::wire::cia402::DriveState;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+/// What the reference showed when the clocks were set.
+const EPOCH_NS: u64 = 1_000_000_000_000_000;
+const DEVICES: usize = 10;
+/// A drive in the middle of a leg.
+const DRIVE: usize = 6;
+
+/// Axes that play, their loop, its steward and a segment, all in one thread.
+struct Rig {
+    ferry: Ferry<WirePort>,
+    steward: Steward,
+    roster: Arc<Roster>,
+    conductor: Arc<Mutex<Conductor<'static>>>,
+    switch: &'static Switch,
+}
+
+impl Rig {
+    /// All drives under that control, playing.
+    fn playing(control: Control, with_clocks: bool) -> Self {
+        let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut devices = find(&mut registers).unwrap();
+        let mut plan = motion::demo(&mut registers, &mut devices).unwrap();
+        for axis in &mut plan.axes {
+            axis.control = control;
+            axis.gains = Gains {
+                proportional: 20.0,
+                ..Gains::default()
+            };
+        }
+        let players = plan.commission(&mut registers, &mut devices).unwrap();
+        let drives = motion::setups(&mut registers, &mut devices, &players, plan.cycle).unwrap();
+        let clocks = with_clocks.then(|| aligned(&mut registers, &devices));
+        let reference = clocks.as_ref().and_then(Clocks::reference);
+        let cycle = prepare(&mut registers, &mut devices, reference).unwrap();
+        let layout = cycle.layout().clone();
+        let switch: &'static Switch = Box::leak(Box::default());
+        let conductor = Conductor::new(players, plan.safety, switch);
+        let conductor = Arc::new(Mutex::new(conductor));
+        let mut ferry = Ferry::new(link, cycle, MS);
+        let playing = Arc::clone(&conductor);
+        ferry
+            .control(move |moment: &mut Moment<'_>| playing.lock().unwrap().beat(moment))
+            .unwrap();
+        let steward = Steward::new(devices, &layout, ferry.health())
+            .with_setup(motion::as_commissioned(drives, clocks));
+        let mut rig = Self {
+            roster: steward.roster(),
+            ferry,
+            steward,
+            conductor,
+            switch,
+        };
+        rig.until("at the start", Rig::plays);
+        rig.run(MS * 500);
+        assert!(rig.plays());
+        rig
+    }
+
+    fn stage(&self) -> Stage {
+        self.conductor.lock().unwrap().stage()
+    }
+
+    fn plays(&self) -> bool {
+        matches!(self.stage(), Stage::Playing(_))
+    }
+
+    fn is_well(&self) -> bool {
+        self.roster.is_well() && self.ferry.health().vitals().is_whole
+    }
+
+    fn run(&mut self, span: Duration) {
+        let end = self.ferry.now() + span;
+        while self.ferry.now() < end {
+            let pause = self.steward.step(&mut self.ferry).unwrap();
+            self.ferry.pause(pause);
+        }
+    }
+
+    /// How long that took.
+    fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration {
+        let start = self.ferry.now();
+        loop {
+            self.run(MS);
+            let took = Duration::from_nanos(self.ferry.now().since(start) as u64);
+            if is_so(self) {
+                return took;
+            }
+            assert!(
+                took < SECOND * 10,
+                "{what}: {:?} {:#?}",
+                self.stage(),
+                self.roster.all()
+            );
+        }
+    }
+
+    fn power_cycle(&mut self, device: usize, off: Duration) {
+        let port = self.ferry.link_mut().port_mut();
+        let now = port.time();
+        let id = port.segment_mut().positions(Side::Primary)[device];
+        let fault = WireFault::PowerCycle(id, off.as_nanos() as u64);
+        port.segment_mut().inflict(Fault::Wire(fault), now);
+    }
+
+    /// An object of the drive.
+    fn object(&mut self, index: u16, sub: u8) -> Vec<u8> {
+        let address = kadenz_ethercat::wire::coe::Address::new(index, sub);
+        self.roster
+            .read_object(&mut self.ferry, DRIVE, address)
+            .unwrap()
+    }
+
+    /// How far each clock that there is is from that of the first device, in ns; and what that one shows.
+    fn clocks(&mut self) -> (Vec<i64>, u64) {
+        let port = self.ferry.link_mut().port_mut();
+        let now = port.time();
+        let devices = port.segment_mut().positions(Side::Primary);
+        let times = devices.iter().map(|it| {
+            let device = port.segment_mut().device(*it).unwrap();
+            device.system_time(now)
+        });
+        let times: Vec<_> = times.collect();
+        let first = times[0];
+        let apart = |it: &u64| it.wrapping_sub(first).cast_signed();
+        (times.iter().map(apart).collect(), first)
+    }
+
+    /// Positions and states of all axes.
+    fn axes(&self) -> Vec<(f64, DriveState)> {
+        let conductor = self.conductor.lock().unwrap();
+        let readings = conductor.players().iter().map(|it| it.reading().unwrap());
+        readings.map(|it| (it.position, it.state())).collect()
+    }
+
+    /// Cycles that each axis has played, and how far it ever was from where it should have been.
+    fn tracking(&self) -> Vec<(u64, f64)> {
+        let conductor = self.conductor.lock().unwrap();
+        let all = conductor.players().iter().map(|it| it.tracking());
+        all.map(|it| (it.cycles, it.greatest)).collect()
+    }
+}
+
+fn aligned(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
+    let clocks = clocks::measure(registers, devices, &clocks::Settings::default()).unwrap();
+    clocks.set(registers, Epoch::Now(EPOCH_NS)).unwrap();
+    clocks
+        .align(registers, &Bounds::default(), &mut |_| {})
+        .unwrap();
+    clocks
+}
+
+#[test]
+fn a_moving_drive_that_lost_its_power_is_set_up_again_and_moves_again_after_a_reset() {
+    for (control, pdo, mode) in [
+        // Its default mapping has no velocity.
+        (Control::Velocity, 0x1601_u16, 9_u8),
+        (Control::Position, 0x1600, 8),
+    ] {
+        let mut rig = Rig::playing(control, false);
+        rig.power_cycle(DRIVE, MS * 200);
+        rig.run(MS * 200);
+        let Stage::Stopped(cause) = rig.stage() else {
+            panic!("{control:?}: {:?}", rig.stage());
+        };
+        assert!(matches!(cause, Cause::Lost(_)), "{cause:?}");
+        let took = rig.until("power cycle", Rig::is_well);
+        assert!(took < SECOND, "{took:?}");
+        assert_eq!(rig.object(0x1C12, 1), pdo.to_le_bytes());
+        assert_eq!(rig.object(0x6060, 0), [mode]);
+        assert_eq!(rig.object(0x60C2, 1), [100]);
+        assert_eq!(rig.object(0x60C2, 2), [(-5_i8).cast_unsigned()]);
+
+        // It stays stopped, with whole cycles, for the cause that was the first.
+        rig.run(SECOND);
+        let before = rig.axes();
+        let wrong = rig.ferry.health().vitals().wrong;
+        rig.run(SECOND);
+        assert_eq!(rig.ferry.health().vitals().wrong, wrong);
+        assert_eq!(rig.stage(), Stage::Stopped(cause));
+        for ((position, state), (before, _)) in rig.axes().into_iter().zip(before) {
+            assert!(!state.has_torque(), "{state:?}");
+            assert!((position - before).abs() < 1e-3, "{position} {before}");
+        }
+
+        rig.switch.reset();
+        rig.until("reset", Rig::plays);
+        let before = rig.tracking();
+        rig.run(SECOND);
+        for ((cycles, greatest), (before, _)) in rig.tracking().into_iter().zip(before) {
+            assert!(cycles >= before + 990, "{cycles} {before}");
+            assert!(greatest < 0.05, "{greatest} rad");
+        }
+        let enabled = |it: &(f64, DriveState)| it.1 == DriveState::OperationEnabled;
+        assert!(rig.axes().iter().all(enabled));
+    }
+}
+
+#[test]
+fn a_clock_that_lost_its_power_is_set_again_even_the_reference() {
+    let mut rig = Rig::playing(Control::Position, true);
+    let (apart, before) = rig.clocks();
+    let with_clock: Vec<_> = apart.iter().map(|it| it.abs() < 1_000).collect();
+    assert_eq!(with_clock.iter().filter(|it| !**it).count(), 1, "{apart:?}");
+    assert!(with_clock[DRIVE]);
+    for device in [DRIVE, 0] {
+        rig.power_cycle(device, MS * 200);
+        rig.run(MS * 200);
+        rig.until("power cycle", Rig::is_well);
+        rig.run(SECOND);
+        let (apart, now) = rig.clocks();
+        assert!(now > before, "{now} {before}");
+        assert!(now < EPOCH_NS + 100_000_000_000, "{now}");
+        for (apart, _) in apart.iter().zip(&with_clock).filter(|it| *it.1) {
+            assert!(apart.abs() < 1_000, "{apart} ns after {device}");
+        }
+    }
+}
