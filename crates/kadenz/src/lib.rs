@@ -1,7 +1,7 @@
 //! Kadenz as a library: keep a robot's beat, and know how well it was kept.
 //!
 //! This crate is the face of the library: what it names, users and bindings may rely on. The rooms
-//! behind it ([`rt`], [`record`], [`udp`], [`msg`], [`lab`], [`report`]) are open too, but may change more often.
+//! behind it ([`rt`], [`record`], [`udp`], [`msg`], [`ethercat`], [`lab`], [`report`]) are open too, but may change more often.
 //!
 //! What a device answers with, and what firmware without a standard library runs, is [`udp`].
 //!
@@ -105,7 +105,42 @@
 //! assert_eq!(message.channel.as_str(), "FEEDBACK_ARM");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # A motion controller
+//!
+//! On the field bus: here for the drives of a virtual humanoid in virtual time; over a cable only the port
+//! and what keeps the time differ.
+//!
+//! ```
+//! use std::{sync::atomic::AtomicBool, time::Duration};
+//! use kadenz::ethercat::control::cyclic::{Loop, Settings, VirtualTime, operate};
+//! use kadenz::ethercat::main_device::bring_up::{find, prepare};
+//! use kadenz::ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! use kadenz::ethercat::main_device::{link::Link, postbox::Postbox};
+//! use kadenz::ethercat::motion::{Conductor, Policy, Switch, demo};
+//! use kadenz::ethercat::{port::WirePort, sim::humanoid::humanoid};
+//!
+//! let settings = Settings { farewell: 1000, ..Settings::every(Duration::from_millis(1))? };
+//! let mut link = Link::new(WirePort::new(humanoid(8).build()?), 1);
+//! let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut registers = Registers::by(&mut way);
+//! let mut devices = find(&mut registers)?;
+//! let plan = demo(&mut registers, &mut devices)?.once();
+//! let players = plan.commission(&mut registers, &mut devices)?;
+//! let mut cycle = prepare(&mut registers, &mut devices, None)?;
+//!
+//! let (postbox, stop, switch) = (Postbox::default(), AtomicBool::new(false), Switch::default());
+//! let mut conductor = Conductor::new(players, Policy::default(), &switch).ending_when_played();
+//! let mut bus = Loop { link: &mut link, cycle: &mut cycle, postbox: &postbox, stop: &stop };
+//! operate(&mut bus, 8, &settings, &mut VirtualTime)?;
+//! bus.run(&settings, &mut VirtualTime, &mut conductor, &mut ());
+//! for player in conductor.players() {
+//!     assert!(player.tracking().greatest < 0.005, "rad");
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+pub use kadenz_ethercat as ethercat;
 pub use kadenz_lab as lab;
 pub use kadenz_msg as msg;
 pub use kadenz_record as record;
