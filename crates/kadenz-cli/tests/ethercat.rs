@@ -279,33 +279,6 @@ fn process_data_is_where_it_is_said_to_be() {
 }
 
 #[test]
-fn delays_and_clocks_are_those_of_the_segment() {
-    let json = told("dc", &["dc", "--sim", "59", "--align"]);
-    let devices = json["devices"].as_array().unwrap();
-    assert_eq!(json["reference"], 0);
-    assert_eq!(devices[0]["delay_ns"], 0);
-    assert!(
-        json["alignment"]["worst_ns"].as_u64().unwrap() <= 100,
-        "{}",
-        json["alignment"]
-    );
-    // Each hop of the humanoid takes 600 ns.
-    let knee = &devices[8];
-    let before = &devices[knee["parent"].as_u64().unwrap() as usize];
-    let hop = knee["delay_ns"].as_i64().unwrap() - before["delay_ns"].as_i64().unwrap();
-    assert!((hop - 600).abs() <= 20, "{hop}");
-    let looked = told("dc", &["dc", "--sim", "59"]);
-    assert!(looked["alignment"].is_null());
-    let said = words(&["dc", "--sim", "12", "--align"]);
-    assert!(
-        said.out
-            .contains("the reference clock is that of device 0; after"),
-        "{}",
-        said.out
-    );
-}
-
-#[test]
 fn the_memory_of_a_device_is_shown_and_saved() {
     let folder = folder();
     let file = folder.path().join("knee.bin");
@@ -450,63 +423,4 @@ fn without_the_right_to_raw_frames_the_remedy_is_told() {
     let said = Said::of(command.args(scan).output().unwrap());
     assert_eq!(said.code, 2);
     assert!(said.err.contains("cap_net_raw"), "{}", said.err);
-}
-
-#[test]
-fn latency_in_cycles_stands_beside_the_paper_s() {
-    let json = told(
-        "latency",
-        &[
-            "latency", "--sim", "59", "--mode", "paper", "--cycles", "1000",
-        ],
-    );
-    assert_eq!(json["segment"], "sim:59");
-    assert_eq!(
-        json["paper"]["sensor"],
-        serde_json::json!({"min": 1.5, "max": 2.5})
-    );
-    let loops = json["loops"].as_array().unwrap();
-    assert_eq!(loops.len(), 1);
-    assert_eq!(loops[0]["sends"], "next-cycle");
-    // In virtual time: these are no times of this machine.
-    for (name, least, most) in [
-        ("sensor", 1.4, 2.6),
-        ("command", 1.4, 1.6),
-        ("reaction", 2.9, 4.1),
-    ] {
-        let latency = &loops[0][name];
-        assert!(latency["count"].as_u64() > Some(50), "{json}");
-        assert!(latency["min"].as_f64() >= Some(least), "{json}");
-        assert!(latency["max"].as_f64() <= Some(most), "{json}");
-    }
-
-    let said = words(&["latency", "--sim", "3", "--cycles", "1000"]);
-    for row in ["the paper says", "(the paper's)", "synchronous, SYNC0"] {
-        assert!(said.out.contains(row), "{row}: {}", said.out);
-    }
-}
-
-#[test]
-fn latency_is_of_the_device_that_stamps_in_a_file_of_one_s_own() {
-    let folder = folder();
-    let file = folder.path().join("robot.toml");
-    let coupler = "[[device]]\nname = \"coupler\"\nmodel = \"ek1100\"\n";
-    let stamp = "[[device]]\nname = \"clock\"\nmodel = \"stamp\"\n";
-    let arguments = ["latency", "--mode", "synchronous", "--cycles", "1000"];
-    let arguments = [&arguments[..], &["--sim", text(&file)]].concat();
-    std::fs::write(&file, coupler).unwrap();
-    let said = words(&arguments);
-    assert_eq!(said.code, 2);
-    assert!(said.err.contains("model = \"stamp\""), "{}", said.err);
-    std::fs::write(
-        &file,
-        format!("{coupler}{stamp}{coupler}").replacen("coupler", "first", 1),
-    )
-    .unwrap();
-    let json = told("latency", &arguments);
-    assert_eq!(json["loops"][0]["mode"], "synchronous");
-    assert!(
-        json["loops"][0]["reaction"]["count"].as_u64() > Some(50),
-        "{json}"
-    );
 }
