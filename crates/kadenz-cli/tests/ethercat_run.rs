@@ -196,7 +196,8 @@ fn the_page_s_examples_work_as_they_are_typed() {
     let page = page();
     let lines = page.lines().filter_map(|it| it.strip_prefix("$ kadenz "));
     // Those of a running loop have their own test.
-    let alone = lines.filter(|it| !it.contains(" stats ") && !it.contains(" run "));
+    let alone = lines
+        .filter(|it| !it.contains(" stats ") && !it.contains(" run ") && !it.contains(" --loop "));
     let mut count = 0;
     for line in alone {
         let words = typed(line);
@@ -238,6 +239,59 @@ fn the_page_s_segment_is_one() {
         (&joint["description"], &joint["alias"]),
         (&"joint".into(), &7.into())
     );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let name = format!("test-set-{}", std::process::id());
+    let arguments = [
+        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--quiet", "--json",
+    ];
+    let child = start_measuring(&out, &[&arguments[..], &["--name", &name]].concat());
+    let of = ["--loop", name.as_str()];
+    let ask = |definition: &str, arguments: &[&str]| told(definition, &[arguments, &of].concat());
+    wait_until(|| {
+        let json = ask("state", &["state"]);
+        let devices = json["devices"].as_array().unwrap().clone();
+        assert_eq!(devices.len(), 12);
+        devices.iter().all(|it| it["state"] == "OP")
+    });
+    let window = ["left knee", "0x6065"];
+    let json = ask(
+        "sdo",
+        &[&["sdo", "write"], &window[..], &["0x12345"]].concat(),
+    );
+    assert_eq!(json["segment"], format!("loop:{name}"));
+    let json = ask("sdo", &[&["sdo", "read"], &window[..]].concat());
+    assert_eq!(
+        (&json["value"], &json["type"], &json["device"]["position"]),
+        (&0x12345.into(), &"u32".into(), &8.into())
+    );
+    let refused = words(&["sdo", "write", "8", "0x6041", "1", of[0], of[1]]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("left knee"), "{}", refused.err);
+    // The steward keeps it where it was told to be, and the others where they were.
+    let json = ask("state", &["state", "PREOP", "--device", "torso imu"]);
+    assert_eq!(json["devices"][0]["state"], "PREOP");
+    let json = ask("state", &["state"]);
+    assert_eq!(json["devices"][0]["state"], "OP");
+    let json = ask("state", &["state", "OP", "--device", "torso imu"]);
+    assert_eq!(json["devices"][0]["state"], "OP");
+    let cycles = || told("stats", &["stats", &name])["stats"]["cycles"].as_u64();
+    let before = cycles();
+    wait_until(|| cycles() > before);
+    let other = words(&["state", "--loop", "no-such-loop"]);
+    assert_eq!(other.code, 2);
+    assert!(other.err.contains(&name), "{}", other.err);
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    let gone = words(&["sdo", "read", "8", "0x6041", of[0], of[1]]);
+    assert_eq!(gone.code, 2);
+    assert!(gone.err.contains(&name), "{}", gone.err);
 }
 
 #[test]

@@ -89,6 +89,16 @@ impl SubDevice {
         Image::of(&self.sii).ok()
     }
 
+    /// Its long name as its SII tells it; empty where it does not. Allocates.
+    #[must_use]
+    pub fn long_name(&self) -> String {
+        let text = self.image().and_then(|image| {
+            let general = image.general()?;
+            Some(image.string(general.name)?.to_string())
+        });
+        text.unwrap_or_default()
+    }
+
     /// Whether it has mailboxes.
     #[must_use]
     pub fn has_mailbox(&self) -> bool {

@@ -102,12 +102,11 @@ pub enum PlanError {
 /// The long name of a device by its SII, or else the short one: what [`Which::Name`] is compared with.
 #[must_use]
 pub fn name(device: &SubDevice) -> String {
-    let long = device.image().and_then(|image| {
-        let general = image.general()?;
-        Some(image.string(general.name)?.to_string())
-    });
-    long.filter(|it| !it.is_empty())
-        .unwrap_or_else(|| device.name.clone())
+    let long = device.long_name();
+    if long.is_empty() {
+        return device.name.clone();
+    }
+    long
 }
 
 impl Plan {

@@ -42,21 +42,39 @@ impl FromStr for Which {
     }
 }
 
-/// The long name; a virtual device has its own there, a real one what its vendor says of it.
-pub(super) fn long_name(device: &SubDevice) -> String {
-    let image = device.image();
-    let number = image.and_then(|it| it.general()).map(|it| it.name);
-    let text = image.zip(number).and_then(|(it, number)| it.string(number));
-    text.map(|it| it.to_string()).unwrap_or_default()
-}
-
 /// How people know it: by its long name, or else its short one.
 pub(super) fn called(device: &SubDevice) -> String {
-    let long = long_name(device);
+    let long = device.long_name();
     if long.is_empty() {
         device.name.clone()
     } else {
         long
+    }
+}
+
+/// What a device is known by.
+pub(super) struct Known {
+    pub(super) position: u16,
+    pub(super) alias: u16,
+    pub(super) name: String,
+    pub(super) long: String,
+}
+
+impl Known {
+    fn of(met: &Surveyed) -> Self {
+        Self {
+            position: met.device.position.0,
+            alias: met.device.alias,
+            name: met.device.name.clone(),
+            long: met.device.long_name(),
+        }
+    }
+
+    fn called(&self) -> &str {
+        match self.long.as_str() {
+            "" => &self.name,
+            long => long,
+        }
     }
 }
 
@@ -65,16 +83,24 @@ impl Which {
     ///
     /// A name that nobody has, or that several have, is an error that names whom there is.
     pub(super) fn among(&self, met: &[Surveyed]) -> anyhow::Result<Vec<usize>> {
-        let count = met.len();
-        let places = |is_it: &dyn Fn(&SubDevice) -> bool| -> Vec<usize> {
-            (0..count)
-                .filter(|place| is_it(&met[*place].device))
-                .collect()
+        self.among_known(&met.iter().map(Known::of).collect::<Vec<_>>())
+    }
+
+    /// The place of the one that is meant.
+    pub(super) fn one_among(&self, met: &[Surveyed]) -> anyhow::Result<usize> {
+        self.one_among_known(&met.iter().map(Known::of).collect::<Vec<_>>())
+    }
+
+    /// As [`among`](Self::among).
+    pub(super) fn among_known(&self, known: &[Known]) -> anyhow::Result<Vec<usize>> {
+        let count = known.len();
+        let places = |is_it: &dyn Fn(&Known) -> bool| -> Vec<usize> {
+            (0..count).filter(|place| is_it(&known[*place])).collect()
         };
         let found = match self {
             Self::All => return Ok((0..count).collect()),
             Self::Position(position) => {
-                let found = places(&|it| it.position.0 == *position);
+                let found = places(&|it| it.position == *position);
                 anyhow::ensure!(
                     !found.is_empty(),
                     "there is no device at position {position}: the last of {count} is at {}",
@@ -85,7 +111,7 @@ impl Which {
             Self::Alias(alias) => places(&|it| it.alias == *alias && *alias != 0),
             Self::Name(name) => {
                 let same = |it: &str| it.eq_ignore_ascii_case(name);
-                let by_long = places(&|it| same(&long_name(it)));
+                let by_long = places(&|it| same(&it.long));
                 match by_long.is_empty() {
                     true => places(&|it| same(&it.name)),
                     false => by_long,
@@ -99,16 +125,16 @@ impl Which {
         Ok(found)
     }
 
-    /// The place of the one that is meant.
-    pub(super) fn one_among(&self, met: &[Surveyed]) -> anyhow::Result<usize> {
-        let found = self.among(met)?;
+    /// As [`one_among`](Self::one_among).
+    pub(super) fn one_among_known(&self, known: &[Known]) -> anyhow::Result<usize> {
+        let found = self.among_known(known)?;
         if let [one] = found[..] {
             return Ok(one);
         }
         let shown: Vec<String> = found
             .iter()
             .take(8)
-            .map(|place| format!("{} ({})", place, called(&met[*place].device)))
+            .map(|place| format!("{} ({})", place, known[*place].called()))
             .collect();
         let more = if found.len() > 8 { ", ..." } else { "" };
         anyhow::bail!(
@@ -133,9 +159,9 @@ impl std::fmt::Display for Which {
 /// A SubDevice in JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct ToldDevice {
-    position: u16,
-    name: String,
-    description: String,
+    pub(super) position: u16,
+    pub(super) name: String,
+    pub(super) description: String,
 }
 
 impl ToldDevice {
@@ -143,7 +169,7 @@ impl ToldDevice {
         Self {
             position: device.position.0,
             name: device.name.clone(),
-            description: long_name(device),
+            description: device.long_name(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `kadenz ethercat`, a file a command.
 
+#[cfg(target_os = "linux")]
+mod asked;
 mod dc;
 mod device;
 mod latency;
@@ -24,7 +26,8 @@ use crate::output::Outcome;
 ///
 /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
 /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
-/// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere.
+/// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere. `state`,
+/// `sdo read` and `sdo write` also talk to the devices of a loop that runs (`--loop NAME`, Linux).
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ethercat {
     Sim(sim::Options),

@@ -6,7 +6,7 @@ use kadenz_ethercat::wire::sii::Protocols;
 use kadenz_ethercat::wire::{AlStatus, DlStatus, PortStatus, register};
 use serde::Serialize;
 
-use super::device::{called, long_name};
+use super::device::called;
 use super::segment::{Segment, SegmentOptions};
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
@@ -151,7 +151,7 @@ impl ToldScanned {
             station: device.station.0,
             alias: device.alias,
             name: device.name.clone(),
-            description: long_name(device),
+            description: device.long_name(),
             vendor: device.identity.vendor,
             product: device.identity.product,
             revision: device.identity.revision,

@@ -27,6 +27,36 @@ pub(crate) struct SegmentOptions {
     sim: Option<Virtual>,
 }
 
+/// A loop that runs, in place of a segment.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LoopOption {
+    /// The devices of a running `kadenz ethercat run`, by its name as with `stats`, while it goes on (Linux);
+    /// without a name the one that runs
+    #[arg(
+        long = "loop",
+        value_name = "NAME",
+        group = "SegmentOptions",
+        help_heading = "Segment"
+    )]
+    running: Option<Option<String>>,
+}
+
+impl LoopOption {
+    /// The loop, if one is meant.
+    #[cfg(target_os = "linux")]
+    pub(super) fn desk(&self) -> anyhow::Result<Option<super::asked::Desk>> {
+        let named = self.running.as_ref().map(Option::as_deref);
+        named.map(super::asked::Desk::of).transpose()
+    }
+
+    /// There is none on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn ensure_none(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(self.running.is_none(), "--loop needs Linux");
+        Ok(())
+    }
+}
+
 /// A virtual segment, as it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Virtual {

@@ -1,5 +1,8 @@
 //! `kadenz ethercat state`.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use clap::{Args, ValueEnum};
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::main_device::survey::Surveyed;
@@ -10,7 +13,7 @@ use serde::Serialize;
 use super::device::{ToldDevice, Which, called};
 use super::operate;
 use super::scan::state_shown;
-use super::segment::{Segment, SegmentOptions};
+use super::segment::{LoopOption, Segment, SegmentOptions};
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
 use crate::options::Span;
@@ -22,14 +25,17 @@ use crate::output::{self, Outcome};
 /// what each needs: mailboxes for PREOP, process data as the device maps it for SAFEOP, a cycle of 1 ms for
 /// OP. OP lasts as long as somebody exchanges process data: with `--for`, this command does.
 ///
-/// Refused where another MainDevice exchanges frames on the interface.
+/// Refused where another MainDevice exchanges frames on the interface. With `--loop` the running loop's steward
+/// brings devices there and keeps them there; a device's position is then the one at which it was when the loop
+/// began.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat state --interface eth1                   every device's, with why it failed
   kadenz ethercat state --interface eth1 PREOP             all of them
   kadenz ethercat state --sim 59 --device 8 SAFEOP         one, by its position
-  kadenz ethercat state --sim 59 --device 'left knee' OP --for 5s")]
+  kadenz ethercat state --sim 59 --device 'left knee' OP --for 5s
+  kadenz ethercat state PREOP --loop robot --device 8      of a loop that runs, and goes on")]
 pub(crate) struct Options {
     /// Where to bring them
     #[arg(value_name = "STATE", ignore_case = true)]
@@ -38,12 +44,20 @@ pub(crate) struct Options {
     #[command(flatten)]
     segment: SegmentOptions,
 
+    #[command(flatten)]
+    running: LoopOption,
+
     /// Which: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     device: Which,
 
     /// How long process data is exchanged once OP is reached
-    #[arg(long = "for", value_name = "SPAN", requires = "state")]
+    #[arg(
+        long = "for",
+        value_name = "SPAN",
+        requires = "state",
+        conflicts_with = "running"
+    )]
     duration: Option<Span>,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
@@ -87,6 +101,12 @@ struct ToldState {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.running.desk()? {
+        return running::run(options, desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.running.ensure_none()?;
     let mut segment = Segment::open(&options.segment)?;
     let (refused, met, chosen) = match options.state {
         None => {
@@ -115,11 +135,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     } else {
         output::say(&rows(&shown));
     }
+    Ok(outcome(refused))
+}
+
+fn outcome(refused: Option<anyhow::Error>) -> Outcome {
     let Some(error) = refused else {
-        return Ok(Outcome::Kept);
+        return Outcome::Kept;
     };
     output::error(&error);
-    Ok(Outcome::Incomplete)
+    Outcome::Incomplete
 }
 
 impl Wanted {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::control::desk::{self, Answer, Client, Heard, Question};
+use kadenz_ethercat::control::desk::{self, Answer, Heard, Question};
 use kadenz_ethercat::control::health::Vitals;
 use kadenz_ethercat::control::notice::Notice;
 use kadenz_ethercat::control::steward::DeviceStatus;
@@ -12,6 +12,7 @@ use kadenz_ethercat::wire::{AlStatus, AlStatusCode};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::asked::Desk;
 use super::scan::state_name;
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
@@ -81,13 +82,6 @@ struct ToldNotice {
     notice: Option<Notice>,
 }
 
-/// Whom we ask.
-struct Desk {
-    client: Client,
-    name: String,
-    pid: u32,
-}
-
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut desk = Desk::of(options.name.as_deref())?;
     let end = options.duration.map(|span| Instant::now() + span.0);
@@ -113,48 +107,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-impl Desk {
-    fn of(name: Option<&str>) -> anyhow::Result<Self> {
-        let name = match name {
-            Some(name) => name.to_owned(),
-            None => the_one(&desk::running()?)?,
-        };
-        let mut client = Client::connect(&name)?;
-        match client.ask(&Question::Hello {})? {
-            Answer::Hello { name, pid, .. } => Ok(Self { client, name, pid }),
-            _ => anyhow::bail!(
-                "the desk of {name} answers nonsense; is it of another version of Kadenz?"
-            ),
-        }
-    }
-}
-
-/// The loop that is meant where none was named.
-fn the_one(running: &[String]) -> anyhow::Result<String> {
-    match running {
-        [one] => Ok(one.clone()),
-        [] => anyhow::bail!(
-            "no loop of this user runs; start one with `kadenz ethercat run`, or ask as the user who did"
-        ),
-        several => anyhow::bail!(
-            "{} loops run; name one of {}",
-            several.len(),
-            several.join(", ")
-        ),
-    }
-}
-
 /// Tells once; whether somebody still reads.
 fn tell(desk: &mut Desk, options: &Options) -> anyhow::Result<bool> {
     if options.devices {
-        let Answer::Devices(devices) = desk.client.ask(&Question::Devices {})? else {
-            anyhow::bail!("the desk does not say how its devices are");
-        };
         let told = ToldDevices {
             version: 1,
             name: desk.name.clone(),
             pid: desk.pid,
-            devices,
+            devices: desk.devices()?,
         };
         return match options.json {
             true => print(&told, options),

@@ -32,6 +32,16 @@ pub enum Question {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<String>,
     },
+    /// What an entry of an object is, as the device's dictionary tells.
+    SdoInfo {
+        /// Whose.
+        device: usize,
+        /// Index.
+        index: u16,
+        /// Sub-index.
+        #[serde(default)]
+        sub: u8,
+    },
     /// An object's value.
     SdoRead {
         /// Whose.
@@ -83,6 +93,13 @@ pub enum Answer {
     Notices(Vec<Notice>),
     /// Notices follow.
     Listening,
+    /// What an entry is.
+    Entry {
+        /// Its name.
+        name: String,
+        /// CoE's number of its type (ETG.1000.6, table 64).
+        data_type: u16,
+    },
     /// An object's value.
     Bytes(Vec<u8>),
     /// It is done.

@@ -189,6 +189,15 @@ impl Desk {
             Question::State { device, state } => {
                 Answer::Device(bring(counter.roster, *device, state.as_deref(), stop)?)
             }
+            Question::SdoInfo { device, index, sub } => {
+                let address = Address::new(*index, *sub);
+                let entry = counter.roster.describe_entry(&mut way, *device, address);
+                let entry = entry.map_err(|it| it.to_string())?;
+                Answer::Entry {
+                    name: entry.name,
+                    data_type: entry.data_type.0,
+                }
+            }
             Question::SdoRead { device, index, sub } => {
                 let address = Address::new(*index, *sub);
                 let read = counter.roster.read_object(&mut way, *device, address);

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::main_device::device::SubDevice;
+use crate::main_device::dictionary::{self, DictionaryError, Entry};
 use crate::main_device::exchange::{Exchange, Registers};
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
@@ -19,6 +20,9 @@ pub struct DeviceStatus {
     pub device: usize,
     /// Its name.
     pub name: String,
+    /// Its long name by its memory; empty where it has none.
+    #[serde(default)]
+    pub description: String,
     /// Its station address.
     pub station: u16,
     /// Its alias; 0 for none.
@@ -83,6 +87,9 @@ pub enum ObjectError {
     /// It refused, or did not answer.
     #[error(transparent)]
     Sdo(#[from] SdoError),
+    /// It does not tell what its objects are, or did not answer.
+    #[error(transparent)]
+    Dictionary(#[from] DictionaryError),
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -98,6 +105,7 @@ impl Roster {
             let status = DeviceStatus {
                 device: number,
                 name: device.name.clone(),
+                description: device.long_name(),
                 station: device.station.0,
                 alias: device.alias,
                 identity: [it.vendor, it.product, it.revision, it.serial],
@@ -210,6 +218,25 @@ impl Roster {
         if let Some(member) = self.members.get(device) {
             note(&mut lock(&member.status));
         }
+    }
+
+    /// What an entry of an object is. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn describe_entry(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+    ) -> Result<Entry, ObjectError> {
+        self.with(device, |it| {
+            let (whose, mailboxes) = (it.whose(), it.mailboxes);
+            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
+            let mut mail = mail.map_err(SdoError::from)?;
+            let entry = dictionary::entry(&mut Registers::by(exchange), &mut mail, address);
+            Ok::<_, ObjectError>(entry?)
+        })?
     }
 
     /// Reads an object. Waits for the device.

@@ -1,5 +1,8 @@
 //! `kadenz ethercat sdo read` and `sdo write`.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use clap::Args;
 use kadenz_ethercat::main_device::dictionary::{self, DictionaryError};
 use kadenz_ethercat::main_device::exchange::Registers;
@@ -12,7 +15,7 @@ use serde_json::Value;
 use super::address::ObjectAddress;
 use super::mailbox::{Asked, with_mailbox};
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::SegmentOptions;
+use crate::commands::ethercat::segment::{LoopOption, SegmentOptions};
 use crate::commands::ethercat::value::{self, ValueType};
 use crate::output::{self, Outcome};
 
@@ -23,7 +26,8 @@ Examples:
   kadenz ethercat sdo read 8 0x6041 --interface eth1            by position
   kadenz ethercat sdo read 'left knee' 0x1018:1 --sim 59        by name; the vendor
   kadenz ethercat sdo read 8 0x1018:1 --complete --type bytes --sim 59
-  kadenz ethercat sdo read 8 0x6064 --sim 59 --json | jq .value")]
+  kadenz ethercat sdo read 8 0x6064 --sim 59 --json | jq .value
+  kadenz ethercat sdo read 8 0x6064 --loop robot                of a loop that runs, and goes on")]
 pub(crate) struct Read {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -36,12 +40,15 @@ pub(crate) struct Read {
     #[command(flatten)]
     segment: SegmentOptions,
 
+    #[command(flatten)]
+    running: LoopOption,
+
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
     #[arg(long, value_name = "TYPE")]
     r#type: Option<ValueType>,
 
     /// All entries from this one on, in one transfer
-    #[arg(long)]
+    #[arg(long, conflicts_with = "running")]
     complete: bool,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
@@ -58,7 +65,8 @@ pub(crate) struct Read {
 Examples:
   kadenz ethercat sdo write 8 0x6060 8 --interface eth1         cyclic synchronous position
   kadenz ethercat sdo write 8 0x6065 0x20000 --sim 59
-  kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device tells no type")]
+  kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device tells no type
+  kadenz ethercat sdo write 8 0x6065 0x20000 --loop robot       of a loop that runs, and goes on")]
 pub(crate) struct Write {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -75,12 +83,15 @@ pub(crate) struct Write {
     #[command(flatten)]
     segment: SegmentOptions,
 
+    #[command(flatten)]
+    running: LoopOption,
+
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
     #[arg(long, value_name = "TYPE")]
     r#type: Option<ValueType>,
 
     /// All entries from this one on, in one transfer
-    #[arg(long)]
+    #[arg(long, conflicts_with = "running")]
     complete: bool,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
@@ -109,6 +120,12 @@ struct Transferred {
 }
 
 pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.running.desk()? {
+        return running::read(options, desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.running.ensure_none()?;
     let entry = options.object.entry();
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let (name, known) = described(registers, mail, entry)?;
@@ -129,6 +146,12 @@ pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
 }
 
 pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.running.desk()? {
+        return running::write(options, desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.running.ensure_none()?;
     let entry = options.object.entry();
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
     // What cannot be a value is refused before anything is asked.

@@ -1,0 +1,89 @@
+//! Objects of a running loop's devices.
+
+use anyhow::Context as _;
+use kadenz_ethercat::control::desk::{Answer, ClientError, Question};
+use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::wire::coe::{Address, DataType};
+
+use super::super::mailbox::Asked;
+use super::{Read, Transferred, Write, tell};
+use crate::commands::ethercat::asked::{Desk, nonsense, whose};
+use crate::commands::ethercat::device::ToldDevice;
+use crate::commands::ethercat::value::ValueType;
+use crate::output::Outcome;
+
+pub(super) fn read(options: &Read, mut desk: Desk) -> anyhow::Result<Outcome> {
+    let device = desk.device(&options.device)?;
+    let entry = options.object.entry();
+    let (name, known) = described(&mut desk, &device, entry)?;
+    let question = Question::SdoRead {
+        device: device.device,
+        index: entry.index,
+        sub: entry.sub,
+    };
+    let answer = desk.client.ask(&question);
+    let Answer::Bytes(bytes) = answer.with_context(|| whose(&device))? else {
+        return Err(nonsense(&desk.name));
+    };
+    let done = Transferred {
+        name,
+        r#type: options.r#type.or(known).unwrap_or(ValueType::Bytes),
+        bytes,
+    };
+    tell(asked(&desk, &device), entry, &done, options.json)
+}
+
+pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> {
+    let device = desk.device(&options.device)?;
+    let entry = options.object.entry();
+    let (name, known) = described(&mut desk, &device, entry)?;
+    let Some(r#type) = options.r#type.or(known) else {
+        anyhow::bail!("{entry}: the device tells no type; say which: --type u32");
+    };
+    let bytes = r#type.encode(&options.value).map_err(anyhow::Error::msg)?;
+    let question = Question::SdoWrite {
+        device: device.device,
+        index: entry.index,
+        sub: entry.sub,
+        value: bytes.clone(),
+    };
+    let answer = desk.client.ask(&question);
+    let Answer::Done = answer.with_context(|| whose(&device))? else {
+        return Err(nonsense(&desk.name));
+    };
+    let done = Transferred {
+        name,
+        r#type,
+        bytes,
+    };
+    tell(asked(&desk, &device), entry, &done, options.json)
+}
+
+/// Name and type as the device's dictionary tells them; it need not have one.
+fn described(
+    desk: &mut Desk,
+    device: &DeviceStatus,
+    entry: Address,
+) -> anyhow::Result<(Option<String>, Option<ValueType>)> {
+    let question = Question::SdoInfo {
+        device: device.device,
+        index: entry.index,
+        sub: entry.sub,
+    };
+    match desk.client.ask(&question) {
+        Ok(Answer::Entry { name, data_type }) => {
+            Ok((Some(name), ValueType::of(DataType(data_type))))
+        }
+        Ok(_) => Err(nonsense(&desk.name)),
+        Err(ClientError::Refused(_)) => Ok((None, None)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn asked(desk: &Desk, device: &DeviceStatus) -> Asked {
+    Asked {
+        segment: desk.segment(),
+        device: ToldDevice::asked(device),
+        whose: whose(device),
+    }
+}
