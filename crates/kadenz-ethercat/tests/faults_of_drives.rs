@@ -244,3 +244,45 @@ fn a_clock_that_lost_its_power_is_set_again_even_the_reference() {
         }
     }
 }
+
+#[test]
+fn a_reset_before_the_drive_is_back_moves_nobody_until_it_is() {
+    let mut rig = Rig::playing(Control::Position, false);
+    rig.power_cycle(DRIVE, MS * 500);
+    rig.run(MS * 200);
+    assert!(
+        matches!(rig.stage(), Stage::Stopped(_)),
+        "{:?}",
+        rig.stage()
+    );
+    rig.switch.reset();
+    rig.run(MS * 200);
+    let before = rig.axes();
+    rig.run(MS * 50);
+    assert_eq!(rig.stage(), Stage::Enabling);
+    for ((position, _), (before, _)) in rig.axes().into_iter().zip(before) {
+        assert!((position - before).abs() < 1e-3, "{position} {before}");
+    }
+    rig.until("back", Rig::plays);
+}
+
+#[test]
+fn all_drives_that_lost_their_power_are_set_up_again() {
+    let mut rig = Rig::playing(Control::Velocity, false);
+    for device in (0..DEVICES).rev() {
+        rig.power_cycle(device, MS * 200);
+    }
+    rig.run(MS * 200);
+    rig.until("all of them", Rig::is_well);
+    assert!(
+        matches!(rig.stage(), Stage::Stopped(_)),
+        "{:?}",
+        rig.stage()
+    );
+    rig.switch.reset();
+    rig.until("reset", Rig::plays);
+    let greatest = |it: &(u64, f64)| it.1 < 0.05;
+    rig.run(SECOND);
+    assert!(rig.plays());
+    assert!(rig.tracking().iter().all(greatest), "{:?}", rig.tracking());
+}

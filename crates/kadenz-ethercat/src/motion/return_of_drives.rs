@@ -6,10 +6,12 @@ use super::axis::{CommissionError, DriveSetup};
 use super::conductor::Player;
 use super::plan::{PlanError, name};
 use crate::control::steward::Setup;
-use crate::main_device::clocks::Clocks;
+use crate::main_device::clocks::{ClockError, Clocks};
 use crate::main_device::configure::ConfigureError;
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
+use crate::main_device::mailbox::MailError;
+use crate::main_device::sdo::SdoError;
 
 /// How the drives of all axes were commissioned, for [`as_commissioned`]: after
 /// [`Plan::commission`](super::Plan::commission), before the loop runs. Waits, allocates.
@@ -52,12 +54,17 @@ pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup
             return Ok(());
         };
         let set = clocks.set_again(registers, clock.position);
-        set.map_err(|error| ConfigureError::Setup(error.into()))
+        set.map_err(|error| match error {
+            ClockError::Exchange(error) => error.into(),
+            other @ ClockError::Topology(_) => ConfigureError::Setup(other.into()),
+        })
     })
 }
 
 fn plainly(error: CommissionError) -> ConfigureError {
     match error {
+        // That the loop has ended is to be seen as such.
+        CommissionError::Sdo(SdoError::Mail(MailError::Exchange(error))) => error.into(),
         CommissionError::Sdo(error) => error.into(),
         CommissionError::Configure(error) => error,
         other => ConfigureError::Setup(other.into()),

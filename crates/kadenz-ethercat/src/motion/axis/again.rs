@@ -98,3 +98,39 @@ impl DriveSetup {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::main_device::bring_up::find;
+    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::link::Link;
+    use crate::motion::axis::commission;
+    use crate::port::WirePort;
+    use crate::sim::humanoid::humanoid;
+
+    #[test]
+    fn a_drive_of_other_units_or_another_mapping_is_refused() {
+        let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut devices = find(&mut registers).unwrap();
+        let drive = &mut devices[5];
+        let cycle = Duration::from_millis(1);
+        let axis = commission(&mut registers, drive, Control::Torque, cycle).unwrap();
+        let setup = DriveSetup::of(&mut registers, drive, &axis, cycle).unwrap();
+        setup.restore(&mut registers, drive).unwrap();
+
+        let mut other = setup.clone();
+        other.scale.increments *= 2.0;
+        let refused = other.restore(&mut registers, drive);
+        assert!(matches!(refused, Err(CommissionError::Changed(_))));
+        let mut other = setup;
+        other.mapping.inputs.pop();
+        let refused = other.restore(&mut registers, drive);
+        assert!(matches!(refused, Err(CommissionError::Changed("mapping"))));
+    }
+}
