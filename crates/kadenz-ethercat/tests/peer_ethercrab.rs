@@ -1,6 +1,6 @@
 //! ethercrab, which others wrote, as MainDevice of our segment: in this process by its public `PduTx` and
 //! `PduRx`, and by its own driver over a cable.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(loom)))]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
