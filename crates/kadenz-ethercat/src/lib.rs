@@ -16,4 +16,5 @@ pub mod motion;
 pub mod port;
 pub mod sim;
 mod sync;
+mod text_file;
 pub mod wire;

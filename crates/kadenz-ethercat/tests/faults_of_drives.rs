@@ -196,8 +196,8 @@ fn a_moving_drive_that_lost_its_power_is_set_up_again_and_moves_again_after_a_re
         assert!(took < SECOND, "{took:?}");
         assert_eq!(rig.object(0x1C12, 1), pdo.to_le_bytes());
         assert_eq!(rig.object(0x6060, 0), [mode]);
-        assert_eq!(rig.object(0x60C2, 1), [100]);
-        assert_eq!(rig.object(0x60C2, 2), [(-5_i8).cast_unsigned()]);
+        assert_eq!(rig.object(0x60C2, 1), [1]);
+        assert_eq!(rig.object(0x60C2, 2), [(-3_i8).cast_unsigned()]);
 
         // It stays stopped, with whole cycles, for the cause that was the first.
         rig.run(SECOND);

@@ -1,6 +1,8 @@
 //! The object dictionary of an ESI file: values and records of basic types. Arrays are passed over: the
 //! lists of PDOs are made from the PDOs.
 
+use std::collections::HashMap;
+
 use roxmltree::Node;
 
 use super::{EsiError, xml};
@@ -9,6 +11,9 @@ use crate::wire::coe::{Access, DataType};
 
 /// Most bytes of a default value.
 const LONGEST: usize = 4096;
+/// Most bytes of all values of a device: every object has those of its type, however short the text is that
+/// names it.
+const LONGEST_ALL: usize = 1 << 20;
 
 /// CoE's type of a name in ESI, with the bytes of a text.
 pub(super) fn data_type(name: &str) -> DataType {
@@ -68,8 +73,19 @@ pub(super) fn read(profile: Node<'_, '_>) -> Result<Vec<Object>, EsiError> {
         return Ok(Vec::new());
     };
     let types = xml::child(dictionary, "DataTypes");
+    let types = types
+        .into_iter()
+        .flat_map(|it| xml::children(it, "DataType"));
+    // The first of a name counts.
+    let types: Types<'_, '_> = types
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .map(|it| (xml::text(it, "Name"), it))
+        .collect();
     let objects = xml::child(dictionary, "Objects");
     let mut all = Vec::new();
+    let mut bytes = 0;
     for node in objects
         .into_iter()
         .flat_map(|it| xml::children(it, "Object"))
@@ -82,17 +98,29 @@ pub(super) fn read(profile: Node<'_, '_>) -> Result<Vec<Object>, EsiError> {
         if made || index < 0x1000 {
             continue;
         }
-        let object = object(node, index, types)?;
-        all.extend(object);
+        let Some((object, values)) = object(node, index, &types)? else {
+            continue;
+        };
+        bytes += values;
+        if bytes > LONGEST_ALL {
+            return Err(EsiError::TooMuch {
+                line: xml::line(node),
+            });
+        }
+        all.push(object);
     }
     Ok(all)
 }
 
+/// Data types by their names.
+type Types<'d, 'i> = HashMap<String, Node<'d, 'i>>;
+
+/// An object and the bytes of its values; `None` for one of a type that is not known.
 fn object(
     node: Node<'_, '_>,
     index: u16,
-    types: Option<Node<'_, '_>>,
-) -> Result<Option<Object>, EsiError> {
+    types: &Types<'_, '_>,
+) -> Result<Option<(Object, usize)>, EsiError> {
     let type_name = xml::text(node, "Type");
     let name = xml::text(node, "Name");
     let info = xml::child(node, "Info");
@@ -100,27 +128,16 @@ fn object(
     if kind != DataType(0) {
         let bits = xml::number_of::<u16>(node, "BitSize")?.unwrap_or(0);
         let value = value(info, usize::from(bits.max(kind.bits().unwrap_or(8))));
-        return Ok(Some(Object::variable(
-            index,
-            name,
-            kind,
-            access(node),
-            &value,
-        )));
+        let object = Object::variable(index, name, kind, access(node), &value);
+        return Ok(Some((object, value.len())));
     }
-    let described = types
-        .into_iter()
-        .flat_map(|it| xml::children(it, "DataType"));
-    let Some(record) = described
-        .into_iter()
-        .find(|it| xml::text(*it, "Name") == type_name)
-    else {
+    let Some(record) = types.get(&type_name) else {
         return Ok(None);
     };
     let mut object = Object::record(index, name, DataType(0x0800));
     let mut defaults = info.into_iter().flat_map(|it| xml::children(it, "SubItem"));
-    let mut last = 0;
-    for item in xml::children(record, "SubItem") {
+    let (mut last, mut bytes) = (0, 0);
+    for item in xml::children(*record, "SubItem") {
         let default = defaults.next().and_then(|it| xml::child(it, "Info"));
         let Some(sub) = xml::number_of::<u8>(item, "SubIdx")? else {
             continue;
@@ -132,7 +149,8 @@ fn object(
         last = sub;
         let bits = xml::number_of::<u16>(item, "BitSize")?.unwrap_or(0);
         let value = value(default, usize::from(bits.max(kind.bits().unwrap_or(8))));
+        bytes += value.len();
         object = object.entry(sub, xml::text(item, "Name"), kind, access(item), &value);
     }
-    Ok((last > 0).then_some(object))
+    Ok((last > 0).then_some((object, bytes)))
 }

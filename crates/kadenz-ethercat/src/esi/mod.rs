@@ -40,6 +40,14 @@ pub enum EsiError {
     /// More than anybody has.
     #[error("it describes more than {MOST_DEVICES} devices")]
     TooMany,
+    /// The objects of a device have more bytes of values than any device has memory.
+    #[error(
+        "line {line}: the device's objects have more than 1 MiB of values up to here; name fewer"
+    )]
+    TooMuch {
+        /// Which object.
+        line: u32,
+    },
 }
 
 /// A file's devices, each as a description from which an SII image and an object dictionary are made.

@@ -41,6 +41,27 @@ fn what_is_no_esi_is_said_with_its_line() {
     );
 }
 
+#[test]
+fn a_short_text_is_no_dictionary_without_end() {
+    let items: String = (1..=200)
+        .map(|sub| format!("<SubItem><SubIdx>{sub}</SubIdx><Type>STRING(4000)</Type><BitSize>32000</BitSize></SubItem>"))
+        .collect();
+    let objects: String = (0x2000..0x2100)
+        .map(|index| format!("<Object><Index>#x{index:04x}</Index><Type>Big</Type></Object>"))
+        .collect();
+    let profile = format!(
+        "<Profile><Dictionary><DataTypes><DataType><Name>Big</Name>{items}</DataType></DataTypes>\
+         <Objects>{objects}</Objects></Dictionary></Profile>"
+    );
+    let text = format!(
+        "<EtherCATInfo><Vendor><Id>2</Id></Vendor><Descriptions><Devices><Device Physics=\"YY\">\
+         <Type ProductCode=\"1\" RevisionNo=\"1\">Big</Type><Name>Big</Name>{profile}<Mailbox><CoE/></Mailbox>\
+         </Device></Devices></Descriptions></EtherCATInfo>"
+    );
+    let error = Esi::read(&text).map(|_| ()).unwrap_err();
+    assert!(matches!(error, EsiError::TooMuch { line: 1 }), "{error}");
+}
+
 proptest! {
     #[test]
     fn damaged_files_are_an_error_or_devices(cuts in prop::collection::vec((any::<u16>(), "[ -~]{0,6}"), 1..6)) {

@@ -15,6 +15,9 @@ use crate::wire::{Fmmu, State, SyncManager};
 /// The object that lists the PDOs of SyncManager 0; those of the others follow (ETG.1000.6, 0x1C10).
 const ASSIGNMENT: u16 = 0x1C10;
 
+/// What a controller has registers for (ETG.1000.4, table 58).
+const MOST_SYNC_MANAGERS: u8 = 16;
+
 /// Why a SubDevice was not configured.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigureError {
@@ -77,7 +80,7 @@ pub fn learn_process_data(
     };
     let managers: Vec<_> = image.sync_managers().collect();
     let mut data = ProcessData::default();
-    for (number, default) in (0_u8..).zip(&managers) {
+    for (number, default) in (0..MOST_SYNC_MANAGERS).zip(&managers) {
         let (direction, control) = match default.usage {
             SyncManagerUse::Outputs => (Direction::Outputs, Control::OUTPUTS),
             SyncManagerUse::Inputs => (Direction::Inputs, Control::INPUTS),

@@ -68,7 +68,11 @@ impl ProcessData {
     /// Bytes of it.
     #[must_use]
     pub fn demand(&self) -> Demand {
-        let bytes = |pieces: &[Piece]| pieces.iter().map(|it| it.manager.length).sum();
+        let bytes = |pieces: &[Piece]| {
+            let lengths = pieces.iter().map(|it| it.manager.length);
+            // More than a frame carries is an error of the layout, however much more it is.
+            lengths.fold(0_u16, u16::saturating_add)
+        };
         Demand {
             outputs: bytes(&self.outputs),
             inputs: bytes(&self.inputs),

@@ -2,7 +2,7 @@
 //!
 //! The loop never waits for a lock: a slot that somebody else holds is looked at again in the next cycle.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
@@ -40,15 +40,19 @@ struct Slot {
 #[derive(Debug, Default)]
 pub struct Postbox {
     slots: [Mutex<Slot>; SLOTS],
+    /// The slot that is looked at first: behind the one whose question was sent last, so that nobody who
+    /// asks again and again keeps others waiting.
+    first: AtomicUsize,
     ended: AtomicBool,
 }
 
 impl Postbox {
-    /// The loop's part before it sleeps: sends the first question that waits. Neither allocates, locks nor
+    /// The loop's part before it sleeps: sends one question that waits, each slot's in turn. Neither allocates, locks nor
     /// waits.
     pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
-        for slot in &self.slots {
-            let mut slot = match slot.try_lock() {
+        let first = self.first.load(Ordering::Relaxed);
+        for place in (first..first + SLOTS).map(|it| it % SLOTS) {
+            let mut slot = match self.slots[place].try_lock() {
                 Ok(slot) => slot,
                 Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
                 Err(TryLockError::WouldBlock) => continue,
@@ -56,6 +60,7 @@ impl Postbox {
             if !matches!(slot.stage, Stage::Asked) {
                 continue;
             }
+            self.first.store((place + 1) % SLOTS, Ordering::Relaxed);
             let until = link.now() + slot.patience.answer;
             slot.stage = match link.send(slot.frame.bytes_mut()) {
                 Ok(ticket) => Stage::Out(ticket, until),

@@ -31,6 +31,7 @@ mod tests;
 use std::path::Path;
 
 use super::plan::Plan;
+use crate::text_file;
 
 /// Most axes of a file.
 pub const MOST_AXES: usize = 200;
@@ -59,13 +60,8 @@ pub struct FileError {
 /// [`FileError`].
 pub fn read(path: &Path) -> Result<Plan, FileError> {
     let file = path.display().to_string();
-    let bounded = std::fs::metadata(path).and_then(|it| {
-        if it.len() > LONGEST {
-            return Err(std::io::Error::other("it is longer than 4 MiB"));
-        }
-        std::fs::read_to_string(path)
-    });
-    let text = bounded.map_err(|error| FileError {
+    let text = text_file::read(path, LONGEST);
+    let text = text.map_err(|error| FileError {
         file: file.clone(),
         line: None,
         cause: format!("it cannot be read: {error}"),

@@ -93,16 +93,17 @@ impl Trajectory for Program {
         } else {
             seconds.max(0.0)
         };
-        let mut last = Point::at_rest(self.start);
         for piece in &self.pieces {
             let duration = piece.duration();
             if left < duration {
                 return piece.at(left);
             }
             left -= duration;
-            last = piece.at(duration);
         }
-        last
+        match self.pieces.last() {
+            Some(piece) => piece.at(piece.duration()),
+            None => Point::at_rest(self.start),
+        }
     }
 
     fn duration(&self) -> f64 {

@@ -6,11 +6,12 @@ mod build;
 mod check;
 mod text;
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use super::Model;
 use super::model::drive::{Drive, Parameters};
 use super::model::{Description, Device, Idle, sensor, stamp, terminal};
+use crate::text_file;
 use crate::wire::sii::SiiError;
 
 pub use build::BuildError;
@@ -106,10 +107,17 @@ impl Placed {
     #[must_use]
     pub fn free_ports(&self) -> &'static [u8] {
         match (&self.kind, self.ports) {
-            (Kind::Ek1100 | Kind::Ek1914, _) | (_, 3) => &[1, 2],
-            (Kind::Drive(_) | Kind::Imu | Kind::Force, 4..) => &[1, 2, 3],
+            (Kind::Ek1100 | Kind::Ek1914, _) => &[1, 2],
+            (_, 3) if self.branches() => &[1, 2],
+            (_, 4..) if self.branches() => &[1, 2, 3],
             _ => &[1],
         }
+    }
+
+    /// Whether it can have more than two ports.
+    #[must_use]
+    pub fn branches(&self) -> bool {
+        matches!(self.kind, Kind::Drive(_) | Kind::Imu | Kind::Force)
     }
 
     /// The device itself.
@@ -134,7 +142,7 @@ impl Placed {
         if let Some(first) = model.sii.first_chunk() {
             model.sii[14] = crate::wire::sii::checksum(first);
         }
-        if self.ports > 2 && matches!(self.kind, Kind::Drive(_) | Kind::Imu | Kind::Force) {
+        if self.ports > 2 && self.branches() {
             let cable = super::PortKind::Cable;
             let last = if self.ports > 3 {
                 cable
@@ -238,7 +246,7 @@ impl Plan {
     /// [`FileError`].
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let file = path.display().to_string();
-        let text = read_bounded(path).map_err(|error| FileError {
+        let text = text_file::read(path, LONGEST).map_err(|error| FileError {
             file: file.clone(),
             line: None,
             cause: format!("it cannot be read: {error}"),
@@ -246,7 +254,10 @@ impl Plan {
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&file, &text, &mut |name| {
-            read_bounded(&folder.join(name)).map_err(|error| error.to_string())
+            if !is_beside(Path::new(name)) {
+                return Err("it does not lie beside the segment's file".to_owned());
+            }
+            text_file::read(&folder.join(name), LONGEST).map_err(|error| error.to_string())
         })
     }
 
@@ -279,16 +290,14 @@ impl Plan {
     }
 }
 
+/// Whether a path leads into the folder that it counts from, and no further up.
+fn is_beside(path: &Path) -> bool {
+    let is_name = |it| matches!(it, Component::Normal(_) | Component::CurDir);
+    path.components().all(is_name)
+}
+
 /// Longest file that is read.
 const LONGEST: u64 = 64 * 1024 * 1024;
-
-fn read_bounded(path: &Path) -> std::io::Result<String> {
-    let length = std::fs::metadata(path)?.len();
-    if length > LONGEST {
-        return Err(std::io::Error::other("it is longer than 64 MiB"));
-    }
-    std::fs::read_to_string(path)
-}
 
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,8 @@ pub enum Pace {
 
 /// Frames that may wait until they are back.
 const MOST_UNDER_WAY: usize = 64;
+/// Frames that are taken in before the caller is heard again.
+const MOST_AT_ONCE: usize = 256;
 /// How long an idle segment sleeps at most, so that who stops it is heard.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// A frame that needs longer than this is delayed by a fault: what the longest frame takes through the
@@ -78,7 +80,8 @@ impl<P: Port> Server<P> {
         Time(u64::try_from(since).unwrap_or(0))
     }
 
-    /// Waits for a frame or for what is due, at most some milliseconds, and passes all that have come.
+    /// Waits for a frame or for what is due, at most some milliseconds, and passes those that have come, a
+    /// few hundred at most.
     ///
     /// # Errors
     /// When the port cannot wait.
@@ -93,7 +96,11 @@ impl<P: Port> Server<P> {
         let span = Duration::from_nanos(next.since(now)).min(LONGEST_SLEEP);
         self.port.wait(self.port.now() + span)?;
         let mut frame = [0; LONGEST_FRAME];
-        while let Some(length) = self.port.receive(&mut frame) {
+        // A flood keeps nobody from ending this.
+        for _ in 0..MOST_AT_ONCE {
+            let Some(length) = self.port.receive(&mut frame) else {
+                break;
+            };
             self.pass(&mut frame[..length]);
         }
         let now = self.now();

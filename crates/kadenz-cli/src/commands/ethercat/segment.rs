@@ -130,7 +130,7 @@ pub(super) struct Segment {
 
 /// How long and how often a command asks: a computer that is busy answers late, a dead wire is told
 /// within a second.
-const PATIENCE: Patience = Patience {
+pub(super) const PATIENCE: Patience = Patience {
     answer: Duration::from_millis(100),
     tries: 10,
 };
@@ -146,10 +146,8 @@ impl Segment {
                 (Box::new(port) as Box<dyn Port>, sim.to_string())
             }
         };
-        // Several programs on one interface tell their frames apart by this.
-        let who = 0x80 | (std::process::id() & 0x7F) as u8;
         Ok(Self {
-            link: Link::new(port, who),
+            link: Link::new(port, who()),
             name,
         })
     }
@@ -180,19 +178,28 @@ impl Segment {
     /// Refuses where another MainDevice exchanges frames on the interface: to change states beneath a
     /// running robot stops it, or worse.
     pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
-        Waiting {
-            link: &mut self.link,
-            patience: PATIENCE,
-        }
-        .pause(LISTENED);
-        let counts = self.link.counts();
-        anyhow::ensure!(
-            counts.foreign + counts.late == 0,
-            "another MainDevice exchanges frames on {}: this would change states beneath it; end it first",
-            self.name
-        );
-        Ok(())
+        ensure_alone(&mut self.link, &self.name)
     }
+}
+
+/// By this several programs on one interface tell their frames apart.
+pub(super) fn who() -> u8 {
+    0x80 | (std::process::id() & 0x7F) as u8
+}
+
+/// Refuses where frames of another MainDevice are heard.
+pub(super) fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> anyhow::Result<()> {
+    Waiting {
+        link: &mut *link,
+        patience: PATIENCE,
+    }
+    .pause(LISTENED);
+    let counts = link.counts();
+    anyhow::ensure!(
+        counts.foreign + counts.late == 0,
+        "another MainDevice exchanges frames on {name}: this would change states beneath it; end it first"
+    );
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]

@@ -266,6 +266,8 @@ impl Steward {
             Err(ExchangeError::Ended) => Err(Ended),
             // A damaged answer, and nothing else: asked again.
             Err(ExchangeError::Frame(_)) => Ok(self.pause(Looked::Unsure)),
+            // Questions may be unlucky while process data still comes back.
+            Err(_) if self.health.vitals().silent == 0 => Ok(self.pause(Looked::Unsure)),
             Err(_) => {
                 self.lose_wire(now);
                 Ok(self.pause(Looked::Calm))

@@ -90,7 +90,7 @@ impl DriveSetup {
             };
             // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
             write(0, &[0])?;
-            for (sub, pdo) in (1..).zip(pdos) {
+            for (sub, pdo) in (1..=u8::MAX).zip(pdos) {
                 write(sub, &pdo.to_le_bytes())?;
             }
             write(0, &[pdos.len() as u8])?;

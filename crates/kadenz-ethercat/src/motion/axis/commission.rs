@@ -185,12 +185,16 @@ fn tell_cycle(
 /// A cycle as a byte and a power of ten of a second; `None` where that cannot say it.
 fn interpolation(cycle: Duration) -> Option<(u8, i8)> {
     let ns = cycle.as_nanos();
-    (0..=9_u32).find_map(|power| {
-        let unit = 10_u128.pow(power);
-        let whole = ns > 0 && ns.is_multiple_of(unit);
-        let value = u8::try_from(ns / unit).ok().filter(|_| whole)?;
-        Some((value, power as i8 - 9))
-    })
+    // As drives expect it: in whole s, ms or us where that can say it, so that a millisecond is (1, -3) and
+    // not (100, -5).
+    [9_u32, 6, 3, 0, 8, 7, 5, 4, 2, 1]
+        .into_iter()
+        .find_map(|power| {
+            let unit = 10_u128.pow(power);
+            let whole = ns > 0 && ns.is_multiple_of(unit);
+            let value = u8::try_from(ns / unit).ok().filter(|_| whole)?;
+            Some((value, power as i8 - 9))
+        })
 }
 
 fn scale(registers: &mut Registers<'_>, mail: &mut Mail<'_>) -> Result<Scale, CommissionError> {
@@ -216,10 +220,11 @@ mod tests {
     #[test]
     fn a_cycle_is_told_exactly_or_not_at_all() {
         let of = |us| interpolation(Duration::from_micros(us));
-        assert_eq!(of(1000), Some((100, -5)));
+        assert_eq!(of(1000), Some((1, -3)));
         assert_eq!(of(250), Some((250, -6)));
         assert_eq!(of(62), Some((62, -6)));
-        assert_eq!(of(2_000_000), Some((200, -2)));
+        assert_eq!(of(1500), Some((15, -4)));
+        assert_eq!(of(2_000_000), Some((2, 0)));
         assert_eq!(of(1_234), None);
         assert_eq!(of(0), None);
     }

@@ -60,6 +60,23 @@ impl Reader<'_> {
         }
     }
 
+    /// A name must be one that can be said to commands, and nobody else's.
+    fn name(&self, written: &Spanned<String>, devices: &[Placed]) -> Result<(), FileError> {
+        let name = written.get_ref();
+        let is_taken = |it: &Placed| it.name.to_lowercase() == name.to_lowercase();
+        let cause = if name.is_empty() || devices.iter().any(is_taken) {
+            format!("the name \"{name}\" is empty or another device's")
+        } else if name.chars().any(char::is_control) {
+            "the name has characters that nobody can type".to_owned()
+        } else if name == "all" || name.starts_with("alias:") || name.parse::<u64>().is_ok() {
+            format!("\"{name}\" means something else where a device is named")
+        } else {
+            return Ok(());
+        };
+        let at = Some(written.span().start);
+        Err(self.error(at, cause, "give each device a name of its own"))
+    }
+
     fn device(
         &self,
         written: &Spanned<Device>,
@@ -70,11 +87,7 @@ impl Reader<'_> {
         let device = written.get_ref();
         let start = Some(written.span().start);
         let name = device.name.get_ref();
-        if name.is_empty() || place(devices, name).is_some() {
-            let at = Some(device.name.span().start);
-            let cause = format!("the name \"{name}\" is empty or another device's");
-            return Err(self.error(at, cause, "give each device a name of its own"));
-        }
+        self.name(&device.name, devices)?;
         let kind = match (&device.model, &device.esi) {
             (Some(model), None) => self.kind(model, device)?,
             (None, Some(esi)) => self.described(esi, device, load)?,
@@ -95,6 +108,11 @@ impl Reader<'_> {
             if !(2..=4).contains(&placed.ports) {
                 let at = Some(ports.span().start);
                 return Err(self.error(at, "a device has 2 to 4 ports", "write 2, 3 or 4"));
+            }
+            if placed.ports > 2 && !placed.branches() {
+                let at = Some(ports.span().start);
+                let cause = "only drive, imu and force can have more than two ports";
+                return Err(self.error(at, cause, "leave `ports` out"));
             }
         }
         if let Some(drift) = &device.drift_ppm {

@@ -64,6 +64,11 @@ fn errors_name_file_line_and_remedy() {
     );
     assert!(wrong("load = 2.0", "inertia = 0.0").contains("no motor has such numbers"));
     assert!(wrong("\"valves\"", "\"coupler\"").starts_with("robot.toml:8: "));
+    for name in ["COUPLER", "7", "all", "alias:7", "bell\\u0007"] {
+        let said = wrong("\"valves\"", &format!("\"{name}\""));
+        assert!(said.starts_with("robot.toml:8: "), "{name}: {said}");
+    }
+    assert!(wrong("\"valves\"", "\"valves\"\nports = 3").contains("leave `ports` out"));
     assert!(wrong("alias", "alais").starts_with("robot.toml:17: unknown field"));
     assert!(
         parse("")

@@ -164,7 +164,7 @@ impl<'b> Upload<'b> {
                 self.have >= self.size
             }
             (Response::UploadSegment { toggle, last, data }, Some(expected))
-                if toggle == expected =>
+                if toggle == expected && (last || !data.is_empty()) =>
             {
                 self.take(data)?;
                 self.toggle = Some(!expected);

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use anyhow::Context as _;
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy as LoopEndedBy, Settings};
@@ -10,7 +9,6 @@ use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::steward::Steward;
 use kadenz_ethercat::control::timing::{Snapshot, Timing};
-use kadenz_ethercat::main_device::exchange::Patience;
 use kadenz_ethercat::main_device::postbox::Correspondent;
 use kadenz_ethercat::motion;
 use kadenz_ethercat::port::{self, PairPort, Port};
@@ -33,14 +31,9 @@ use super::orders::{Orders, Shared};
 use super::ready::{self, Motion, Ready};
 use super::recording::{ClockRecorders, Recorders, SERIES};
 use super::{Options, load};
-use crate::commands::ethercat::segment::Place;
+use crate::commands::ethercat::segment::{PATIENCE, Place};
 use crate::options::Progress;
 
-/// How long and how often is asked before the loop runs, and by the steward.
-pub(super) const PATIENCE: Patience = Patience {
-    answer: Duration::from_millis(100),
-    tries: 10,
-};
 /// Notices that may wait to be told.
 const NOTICES: usize = 4_096;
 
@@ -151,7 +144,7 @@ impl Drive<'_> {
         motion: Motion,
     ) -> anyhow::Result<Driven> {
         let desk = Desk::open(self.options.name.as_deref())?;
-        let ready = ready::bring_up(port, self, motion)?;
+        let ready = ready::bring_up(port, name, self, motion)?;
         let devices = ready.devices.len();
         let layout = ready.cycle.layout().clone();
         let (run, recorders, phase) = self.begin(&ready, name)?;

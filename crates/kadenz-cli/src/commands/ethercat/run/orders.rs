@@ -22,9 +22,9 @@ use kadenz_lab::crew::Station;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::sleep::Sleeper;
 
-use super::bus::PATIENCE;
 use super::moving::Moved;
 use super::recording::{ClockRecorders, Following, Recorders};
+use crate::commands::ethercat::segment::PATIENCE;
 
 /// What the loop and those beside it share.
 #[derive(Clone)]

@@ -14,7 +14,8 @@ use kadenz_ethercat::wire::Configured;
 use kadenz_rt::clock::WallTime;
 
 use super::BeatOption;
-use super::bus::{Drive, PATIENCE};
+use super::bus::Drive;
+use crate::commands::ethercat::segment::{self, PATIENCE};
 use crate::output;
 
 /// What the drives are to do.
@@ -43,10 +44,12 @@ pub(super) struct Ready<P> {
 /// Finds and configures everybody, up to SAFEOP.
 pub(super) fn bring_up<P: Port>(
     port: P,
+    name: &str,
     drive: Drive<'_>,
     motion: Motion,
 ) -> anyhow::Result<Ready<P>> {
-    let mut link = Link::new(port, 1);
+    let mut link = Link::new(port, segment::who());
+    segment::ensure_alone(&mut link, name)?;
     let mut way = Waiting {
         link: &mut link,
         patience: PATIENCE,
