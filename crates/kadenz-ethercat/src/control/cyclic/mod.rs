@@ -30,8 +30,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! As in the paper (figure 4) a cycle of [`Mode::Pipelined`] takes in what came back of the cycle before,
-//! lets the controller compute, sends, and sleeps: nobody waits for the wire, and no interrupt is needed.
+//! A cycle of [`Mode::Pipelined`] takes in what came back of the cycle before, lets the controller compute,
+//! sends, and sleeps: as in the paper (figure 4) nobody waits for the wire, and no interrupt is needed. The
+//! paper's request sends what was computed a cycle before; this one sends it at once.
 //!
 //! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it
 //! waits for nothing but the beat, and in [`Mode::Synchronous`] for the answers, up to a limit. No loss of
