@@ -11,9 +11,11 @@ use kadenz_ethercat::control::ferry::Ferry;
 use kadenz_ethercat::control::notice::{Event, Notice, Subscription};
 use kadenz_ethercat::control::steward::{Roster, Serials, Settings, Steward};
 use kadenz_ethercat::main_device::bring_up::find;
-use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle};
+use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::exchange::{
+    Exchange, ExchangeError, FrameBuffer, Patience, Registers, Waiting, Whose,
+};
 use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::port::WirePort;
@@ -23,6 +25,7 @@ use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment, Side};
 use kadenz_ethercat::wire::register::STATION_ADDRESS;
 use kadenz_ethercat::wire::sii::Image;
 use kadenz_ethercat::wire::{AlStatusCode, Position, State};
+use kadenz_rt::clock::MonotonicTime;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -163,6 +166,45 @@ fn list(notices: &[Notice]) -> String {
 fn tells(notices: &[Notice], device: Option<usize>, is_it: impl Fn(&Event) -> bool) -> bool {
     let mut all = notices.iter();
     all.any(|it| it.device.as_ref().map(|it| it.device) == device && is_it(&it.event))
+}
+
+/// A way on which no question is answered.
+struct Deaf(MonotonicTime);
+
+impl Exchange for Deaf {
+    fn exchange(&mut self, _: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        self.0 = self.0 + SECOND;
+        Err(ExchangeError::Lost(SECOND, 1))
+    }
+
+    fn pause(&mut self, span: Duration) {
+        self.0 = self.0 + span;
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.0
+    }
+}
+
+#[test]
+fn an_unlucky_question_is_not_the_loss_of_all_while_process_data_comes_back() {
+    let mut rig = Rig::in_op(3);
+    let mut deaf = Deaf(rig.ferry.now() + SECOND);
+    for _ in 0..3 {
+        rig.steward.step(&mut deaf).unwrap();
+        deaf.pause(SECOND);
+    }
+    let is_lost = |it: &Notice| matches!(it.event, Event::WireLost | Event::Lost);
+    let told = rig.notices();
+    assert!(!told.iter().any(is_lost), "{}", list(&told));
+    let nothing = Outcome {
+        sent: 1,
+        ..Outcome::default()
+    };
+    rig.ferry.health().note(&nothing);
+    rig.steward.step(&mut deaf).unwrap();
+    let told = rig.notices();
+    assert!(told.iter().any(is_lost), "{}", list(&told));
 }
 
 #[test]

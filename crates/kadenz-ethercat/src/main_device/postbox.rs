@@ -227,3 +227,28 @@ impl Exchange for Correspondent<'_> {
         clock::now()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::WirePort;
+    use crate::sim::Segment;
+
+    #[test]
+    fn who_asks_again_and_again_keeps_nobody_waiting() {
+        let postbox = Postbox::default();
+        let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
+        let frame = FrameBuffer::default();
+        while postbox.ask(&frame, Patience::default()).is_some() {}
+        let mut served = Vec::new();
+        for _ in 0..SLOTS {
+            postbox.send_one(&mut link);
+            let is_served = |it: &Mutex<Slot>| !matches!(it.lock().unwrap().stage, Stage::Asked);
+            let place = postbox.slots.iter().position(is_served).unwrap();
+            // It asks anew at once.
+            postbox.slots[place].lock().unwrap().stage = Stage::Asked;
+            served.push(place);
+        }
+        assert_eq!(served, [0, 1, 2, 3]);
+    }
+}

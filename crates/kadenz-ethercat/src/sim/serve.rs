@@ -159,3 +159,43 @@ fn first_due(late: &[Late], now: Time) -> Option<usize> {
     let due = late.iter().enumerate().filter(|(_, it)| it.at <= now);
     due.min_by_key(|(_, it)| it.at).map(|(place, _)| place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::humanoid::humanoid;
+
+    /// A wire on which there is always one more frame.
+    struct Flood(u32);
+
+    impl Port for Flood {
+        fn now(&self) -> MonotonicTime {
+            MonotonicTime::from_ns(u64::from(self.0))
+        }
+
+        fn send(&mut self, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+            self.0 += 1;
+            assert!(self.0 < 100_000, "nobody could end it");
+            frame[..60].fill(0);
+            Some(60)
+        }
+
+        fn wait(&mut self, _: MonotonicTime) -> io::Result<bool> {
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn a_flood_keeps_nobody_from_ending_it() {
+        let segment = humanoid(3).build().unwrap();
+        let mut server = Server::new(Flood(0), segment, Pace::AtOnce);
+        for _ in 0..3 {
+            server.step().unwrap();
+        }
+        assert_eq!(server.port.0 as usize, 3 * MOST_AT_ONCE);
+    }
+}

@@ -4,6 +4,7 @@ use super::memory::Memory;
 use super::settings::Settings;
 use crate::sim::Time;
 use crate::wire::register::{SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA};
+use crate::wire::sii::checksum;
 
 /// Bits of register 0x0502.
 mod bits {
@@ -23,8 +24,6 @@ mod bits {
 
 /// Bytes of the largest memory that is addressed by one byte on its bus: 16 KiBit.
 const ONE_ADDRESS_BYTE: usize = 2_048;
-/// Words whose checksum tells whether the SII is sound.
-const CHECKED: usize = 14;
 
 /// The SII's memory and what is going on with it.
 #[derive(Debug)]
@@ -78,7 +77,7 @@ impl Sii {
 
     /// Loads what the controller itself is set up by: how the application is wired, the alias.
     pub(super) fn load(&mut self, memory: &mut Memory) {
-        let head = self.image.get(..CHECKED);
+        let head = self.image.first_chunk();
         self.sound = head.is_some_and(|it| checksum(it) == self.word(7) as u8);
         if self.sound {
             memory.set_u16(0x0140, self.word(0));
@@ -175,15 +174,6 @@ impl Sii {
     }
 }
 
-/// CRC-8 of polynomial 0x07 and start 0xFF, over the first seven words.
-fn checksum(bytes: &[u8]) -> u8 {
-    bytes.iter().fold(0xFF, |crc, byte| {
-        (0..8).fold(crc ^ byte, |crc: u8, _| {
-            crc << 1 ^ if crc & 0x80 != 0 { 0x07 } else { 0 }
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +188,8 @@ mod tests {
     fn image() -> Vec<u8> {
         let mut image = vec![0; 128];
         image[8..10].copy_from_slice(&0x1234_u16.to_le_bytes());
-        image[14] = checksum(&image[..14]);
+        let head = image.first_chunk().unwrap();
+        image[14] = checksum(head);
         image[16..20].copy_from_slice(&2_u32.to_le_bytes());
         image
     }

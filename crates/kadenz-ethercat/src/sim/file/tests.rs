@@ -85,6 +85,23 @@ fn errors_name_file_line_and_remedy() {
 }
 
 #[test]
+fn a_vendors_file_lies_beside_the_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("vendor.xml"), "<svg/>").unwrap();
+    let path = folder.path().join("robot.toml");
+    let said = |esi: &str| {
+        let text = format!("[[device]]\nname = \"a\"\nesi = \"{esi}\"\nproduct = 1\n");
+        std::fs::write(&path, text).unwrap();
+        Plan::read(&path).unwrap_err().to_string()
+    };
+    assert!(said("./vendor.xml").contains("not EtherCATInfo"));
+    for elsewhere in ["/dev/zero", "../vendor.xml", "a/../../vendor.xml"] {
+        let said = said(elsewhere);
+        assert!(said.contains("does not lie beside"), "{said}");
+    }
+}
+
+#[test]
 fn faults_are_checked_against_the_devices() {
     let with = |fault: &str| parse(&format!("{RACK}\n[[fault]]\n{fault}")).map(|it| it.faults[0]);
     let planned = with("what = \"flap\"\nevery_ms = 10000\ndevice = \"hub\"\nvalue = 300").unwrap();
