@@ -3,22 +3,11 @@
 
 mod common;
 use common::*;
+#[path = "common/field_bus.rs"]
+mod field_bus;
+use field_bus::*;
 
 use serde_json::Value;
-
-/// What a command says that ends well, as JSON that its schema describes.
-fn told(definition: &str, arguments: &[&str]) -> Value {
-    let said = run(&[&["ethercat"], arguments, &["--json"]].concat());
-    assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
-    let json = said.json();
-    assert_described("ethercat", definition, &json);
-    json
-}
-
-/// What a command says to people.
-fn words(arguments: &[&str]) -> Said {
-    run(&[&["ethercat"], arguments].concat())
-}
 
 #[test]
 fn a_scan_tells_who_is_there_and_what_is_plugged_into_what() {
@@ -390,6 +379,7 @@ fn every_command_has_examples() {
         &["pdo"],
         &["dc"],
         &["sii"],
+        &["latency"],
         &["run"],
         #[cfg(target_os = "linux")]
         &["stats"],

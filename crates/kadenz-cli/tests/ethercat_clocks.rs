@@ -3,22 +3,9 @@
 
 mod common;
 use common::*;
-
-use serde_json::Value;
-
-/// What a command says that ends well, as JSON that its schema describes.
-fn told(definition: &str, arguments: &[&str]) -> Value {
-    let said = run(&[&["ethercat"], arguments, &["--json"]].concat());
-    assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
-    let json = said.json();
-    assert_described("ethercat", definition, &json);
-    json
-}
-
-/// What a command says to people.
-fn words(arguments: &[&str]) -> Said {
-    run(&[&["ethercat"], arguments].concat())
-}
+#[path = "common/field_bus.rs"]
+mod field_bus;
+use field_bus::*;
 
 #[test]
 fn delays_and_clocks_are_those_of_the_segment() {

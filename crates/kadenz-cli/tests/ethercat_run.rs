@@ -4,22 +4,9 @@
 
 mod common;
 use common::*;
-
-use serde_json::Value;
-
-/// What a command says that ends well, as JSON that its schema describes.
-fn told(definition: &str, arguments: &[&str]) -> Value {
-    let said = words(&[arguments, &["--json"]].concat());
-    assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
-    let json = said.json();
-    assert_described("ethercat", definition, &json);
-    json
-}
-
-/// What a command says to people.
-fn words(arguments: &[&str]) -> Said {
-    run(&[&["ethercat"], arguments].concat())
-}
+#[path = "common/field_bus.rs"]
+mod field_bus;
+use field_bus::*;
 
 /// Drives a virtual segment for some cycles of a length that a busy machine keeps.
 fn drive(folder: &std::path::Path, more: &[&str]) -> Said {

@@ -201,6 +201,13 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
             &["state", "PREOP"][..],
             &["dc", "--align"],
             &["pdo", "--watch", "1"],
+            &[
+                "run",
+                "--for",
+                "1s",
+                "--out",
+                text(&folder.path().join("second")),
+            ],
         ] {
             let refused = near(command);
             assert_eq!(refused.code, 2, "{command:?}");

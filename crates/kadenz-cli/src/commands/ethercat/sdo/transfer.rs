@@ -38,22 +38,7 @@ pub(crate) struct Read {
     object: ObjectAddress,
 
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
-
-    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
-    #[arg(long, value_name = "TYPE")]
-    r#type: Option<ValueType>,
-
-    /// All entries from this one on, in one transfer
-    #[arg(long, conflicts_with = "running")]
-    complete: bool,
-
-    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    how: How,
 }
 
 /// Set an object
@@ -80,6 +65,13 @@ pub(crate) struct Write {
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     value: String,
 
+    #[command(flatten)]
+    how: How,
+}
+
+/// Where, by what way, and as what.
+#[derive(Debug, Args)]
+struct How {
     #[command(flatten)]
     segment: SegmentOptions,
 
@@ -121,19 +113,20 @@ struct Transferred {
 
 pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.running.desk()? {
+    if let Some(desk) = options.how.running.desk()? {
         return running::read(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.running.ensure_none()?;
+    options.how.running.ensure_none()?;
     let entry = options.object.entry();
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let (name, known) = described(registers, mail, entry)?;
-        let whole = options.complete.then_some(ValueType::Bytes);
-        let bytes = sdo::read(registers, mail, entry, options.complete)?;
+        let whole = options.how.complete.then_some(ValueType::Bytes);
+        let bytes = sdo::read(registers, mail, entry, options.how.complete)?;
         Ok(Transferred {
             name,
             r#type: options
+                .how
                 .r#type
                 .or(whole)
                 .or(known)
@@ -141,36 +134,36 @@ pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
             bytes,
         })
     };
-    let (asked, done) = with_mailbox(&options.segment, &options.device, work)?;
-    tell(asked, entry, &done, options.json)
+    let (asked, done) = with_mailbox(&options.how.segment, &options.device, work)?;
+    tell(asked, entry, &done, options.how.json)
 }
 
 pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.running.desk()? {
+    if let Some(desk) = options.how.running.desk()? {
         return running::write(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.running.ensure_none()?;
+    options.how.running.ensure_none()?;
     let entry = options.object.entry();
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
     // What cannot be a value is refused before anything is asked.
-    let early = options.r#type.map(encode).transpose()?;
+    let early = options.how.r#type.map(encode).transpose()?;
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let (name, known) = described(registers, mail, entry)?;
-        let Some(r#type) = options.r#type.or(known) else {
+        let Some(r#type) = options.how.r#type.or(known) else {
             anyhow::bail!("{entry}: the device tells no type; say which: --type u32");
         };
         let bytes = early.map_or_else(|| encode(r#type), Ok)?;
-        sdo::write(registers, mail, entry, options.complete, &bytes)?;
+        sdo::write(registers, mail, entry, options.how.complete, &bytes)?;
         Ok(Transferred {
             name,
             r#type,
             bytes,
         })
     };
-    let (asked, done) = with_mailbox(&options.segment, &options.device, work)?;
-    tell(asked, entry, &done, options.json)
+    let (asked, done) = with_mailbox(&options.how.segment, &options.device, work)?;
+    tell(asked, entry, &done, options.how.json)
 }
 
 /// Name and type as the object dictionary tells them; a device need not have one.

@@ -27,17 +27,17 @@ pub(super) fn read(options: &Read, mut desk: Desk) -> anyhow::Result<Outcome> {
     };
     let done = Transferred {
         name,
-        r#type: options.r#type.or(known).unwrap_or(ValueType::Bytes),
+        r#type: options.how.r#type.or(known).unwrap_or(ValueType::Bytes),
         bytes,
     };
-    tell(asked(&desk, &device), entry, &done, options.json)
+    tell(asked(&desk, &device), entry, &done, options.how.json)
 }
 
 pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> {
     let device = desk.device(&options.device)?;
     let entry = options.object.entry();
     let (name, known) = described(&mut desk, &device, entry)?;
-    let Some(r#type) = options.r#type.or(known) else {
+    let Some(r#type) = options.how.r#type.or(known) else {
         anyhow::bail!("{entry}: the device tells no type; say which: --type u32");
     };
     let bytes = r#type.encode(&options.value).map_err(anyhow::Error::msg)?;
@@ -56,7 +56,7 @@ pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> 
         r#type,
         bytes,
     };
-    tell(asked(&desk, &device), entry, &done, options.json)
+    tell(asked(&desk, &device), entry, &done, options.how.json)
 }
 
 /// Name and type as the device's dictionary tells them; it need not have one.
