@@ -1,6 +1,7 @@
 //! The process data of a cycle: out with the outputs, back with the inputs.
 //!
-//! Neither allocates, locks nor waits, but for [`Cycle::exchange`], which waits for the answers.
+//! Neither allocates, locks nor waits, but for [`Cycle::exchange`] and [`Cycle::await_answers`], which wait for the
+//! answers.
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -162,6 +163,16 @@ impl Cycle {
         latest: MonotonicTime,
     ) -> Outcome {
         self.send(link);
+        self.await_answers(link, postbox, latest)
+    }
+
+    /// Waits for the answers to what was sent, until the latest, and ends the cycle.
+    pub fn await_answers<P: Port>(
+        &mut self,
+        link: &mut Link<P>,
+        postbox: &Postbox,
+        latest: MonotonicTime,
+    ) -> Outcome {
         self.receive(link, postbox);
         while !self.is_back() && link.now() < latest {
             if link.wait(latest).is_err() {

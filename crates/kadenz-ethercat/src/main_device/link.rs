@@ -111,6 +111,12 @@ impl<P: Port> Link<P> {
         self.port.now()
     }
 
+    /// The port alone. What is out is lost.
+    #[must_use]
+    pub fn into_port(self) -> P {
+        self.port
+    }
+
     /// The port.
     pub fn port_mut(&mut self) -> &mut P {
         &mut self.port

@@ -135,6 +135,13 @@ impl WirePort {
         &mut self.segment
     }
 
+    /// The segment, at this port's time. Frames that are under way are lost.
+    #[must_use]
+    pub fn into_segment(mut self) -> Segment {
+        self.segment.advance(self.now);
+        self.segment
+    }
+
     /// The time by the segment's clock.
     #[must_use]
     pub fn time(&self) -> Time {

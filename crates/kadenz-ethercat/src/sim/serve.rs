@@ -41,16 +41,16 @@ pub struct Server<P> {
     port: P,
     segment: Segment,
     pace: Pace,
-    /// The segment's time zero.
-    start: MonotonicTime,
+    /// When this began, and what time it was on the segment then.
+    start: (MonotonicTime, Time),
     late: Vec<Late>,
     unsent: u64,
 }
 
 impl<P: Port> Server<P> {
-    /// A segment behind a port. Allocates.
+    /// A segment behind a port. Its time goes on from where it is. Allocates.
     pub fn new(port: P, segment: Segment, pace: Pace) -> Self {
-        let start = port.now();
+        let start = (port.now(), segment.now());
         let late = Vec::with_capacity(MOST_UNDER_WAY);
         Self {
             port,
@@ -76,8 +76,9 @@ impl<P: Port> Server<P> {
     /// What time it is on the segment.
     #[must_use]
     pub fn now(&self) -> Time {
-        let since = self.port.now().since(self.start);
-        Time(u64::try_from(since).unwrap_or(0))
+        let (began, time) = self.start;
+        let since = self.port.now().since(began);
+        time.after(u64::try_from(since).unwrap_or(0))
     }
 
     /// Waits for a frame or for what is due, at most some milliseconds, and passes those that have come, a
@@ -187,6 +188,14 @@ mod tests {
         fn wait(&mut self, _: MonotonicTime) -> io::Result<bool> {
             Ok(true)
         }
+    }
+
+    #[test]
+    fn a_segment_that_has_lived_goes_on_from_there() {
+        let mut segment = humanoid(3).build().unwrap();
+        segment.advance(Time(7_000));
+        let server = Server::new(Flood(50), segment, Pace::AtOnce);
+        assert_eq!(server.now(), Time(7_000));
     }
 
     #[test]

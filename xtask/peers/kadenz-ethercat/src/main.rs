@@ -1,5 +1,6 @@
 //! Our own MainDevice: all devices to SAFEOP, then their process data on every beat, by one thread that waits
-//! for the answers in the kernel (`blocking`) or looks for them all the time (`spinning`).
+//! for the answers in the kernel (`blocking`), looks for them all the time (`spinning`), or fetches them on
+//! the next beat (`pipelined`). `floor` exchanges nothing: what the machine itself does to the beat.
 
 #[path = "../../common/exchange.rs"]
 mod exchange;
@@ -19,10 +20,11 @@ fn main() -> ExitCode {
     let (Some(interface), Some(count), Some(interval_ns), Some(waiting)) =
         (words.first(), number(1), number(2), words.get(3))
     else {
-        eprintln!("usage: peer INTERFACE COUNT INTERVAL_NS blocking|spinning");
+        eprintln!("usage: peer INTERFACE COUNT INTERVAL_NS blocking|spinning|pipelined|floor");
         return ExitCode::from(2);
     };
-    let waiting = match waiting.as_str() {
+    let mode = waiting.as_str();
+    let waiting = match mode {
         "spinning" => port::Waiting::Spinning,
         _ => port::Waiting::Blocking,
     };
@@ -35,9 +37,18 @@ fn main() -> ExitCode {
     let mut devices = find(&mut registers).expect("devices");
     let mut cycle = prepare(&mut registers, &mut devices, None).expect("SAFEOP");
     let postbox = Postbox::default();
-    exchange::exchange_all(devices.len(), count, interval_ns, || {
-        let latest = link.now() + Duration::from_millis(100);
-        cycle.exchange(&mut link, &postbox, latest).is_whole()
+    exchange::exchange_all(devices.len(), count, interval_ns, || match mode {
+        "floor" => true,
+        "pipelined" => {
+            cycle.receive(&mut link, &postbox);
+            let before = cycle.finish(&mut link);
+            cycle.send(&mut link);
+            before.is_whole()
+        }
+        _ => {
+            let latest = link.now() + Duration::from_millis(100);
+            cycle.exchange(&mut link, &postbox, latest).is_whole()
+        }
     });
     ExitCode::SUCCESS
 }

@@ -43,16 +43,23 @@ const fn contestant(name: &'static str, peer: &'static str, mode: &'static str) 
     }
 }
 
-const ALL: [Contestant; 6] = [
+const fn quicker(it: Contestant) -> Contestant {
+    Contestant {
+        interval_ns: MS / 4,
+        ..it
+    }
+}
+
+const ALL: [Contestant; 9] = [
+    contestant("pipelined", peers::OURS, "pipelined"),
     contestant("blocking", peers::OURS, "blocking"),
     contestant("spinning", peers::OURS, "spinning"),
     contestant("ethercrab-std", peers::ETHERCRAB, "std"),
     contestant("ethercrab-io-uring", peers::ETHERCRAB, "io-uring"),
     contestant("soem", peers::SOEM, ""),
-    Contestant {
-        interval_ns: MS / 4,
-        ..contestant("spinning-250us", peers::OURS, "spinning")
-    },
+    quicker(contestant("pipelined-250us", peers::OURS, "pipelined")),
+    quicker(contestant("spinning-250us", peers::OURS, "spinning")),
+    quicker(contestant("floor-250us", peers::OURS, "floor")),
 ];
 
 /// What one of them saw in a round.

@@ -231,14 +231,7 @@ impl<P: Port> Loop<'_, P> {
     }
 
     fn await_answers(&mut self, latest: MonotonicTime) -> Outcome {
-        self.cycle.receive(self.link, self.postbox);
-        while !self.cycle.is_back() && self.link.now() < latest {
-            if self.link.wait(latest).is_err() {
-                break;
-            }
-            self.cycle.receive(self.link, self.postbox);
-        }
-        self.cycle.finish(self.link)
+        self.cycle.await_answers(self.link, self.postbox, latest)
     }
 
     /// Sends what the controller wrote last, where that was not sent yet, and takes in what is still out.
