@@ -149,23 +149,31 @@ impl<P: Port> Ferry<P> {
 impl<P: Port> Exchange for Ferry<P> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
         for _ in 0..self.patience.tries {
-            let Some(slot) = self.postbox.ask(frame, self.patience) else {
-                self.beat();
-                continue;
-            };
-            loop {
-                self.beat();
-                match self.postbox.take(slot, frame) {
-                    Some(true) => return Ok(()),
-                    Some(false) => break,
-                    None => {}
-                }
+            if self.exchange_once(frame)? {
+                return Ok(());
             }
         }
         Err(ExchangeError::Lost(
             self.patience.answer,
             self.patience.tries,
         ))
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        let slot = loop {
+            match self.postbox.ask(frame, self.patience) {
+                Some(slot) => break slot,
+                None => {
+                    self.beat();
+                }
+            }
+        };
+        loop {
+            self.beat();
+            if let Some(answered) = self.postbox.take(slot, frame) {
+                return Ok(answered);
+            }
+        }
     }
 
     fn pause(&mut self, span: Duration) {

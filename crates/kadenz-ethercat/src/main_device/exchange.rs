@@ -1,6 +1,7 @@
 //! One question to the segment and its answer, by whichever way: the link itself before the loop runs,
 //! a mailbox to the loop's thread while it does.
 
+use std::fmt;
 use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
@@ -79,8 +80,12 @@ pub enum ExchangeError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// Not as many SubDevices did it as should have.
-    #[error("{command:?} of register 0x{register:04X}: {got} did it, {expected} should have")]
+    #[error(
+        "{command:?} of register 0x{register:04X}: {got} of {expected} took part, asked was {whose}; is it on the segment, with power, and are the cables whole?"
+    )]
     WorkingCounter {
+        /// Who was asked.
+        whose: Whose,
         /// What was asked.
         command: Command,
         /// Of which register.
@@ -91,7 +96,9 @@ pub enum ExchangeError {
         got: u16,
     },
     /// The loop that carries the questions has ended.
-    #[error("the loop has ended")]
+    #[error(
+        "the loop has ended, and nobody carries questions any more; start it again and ask then"
+    )]
     Ended,
 }
 
@@ -102,6 +109,20 @@ pub trait Exchange {
     /// # Errors
     /// [`ExchangeError`] when nothing came back.
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError>;
+
+    /// As [`exchange`](Self::exchange), but asks once: whether an answer came. It is for what must not be
+    /// asked twice unnoticed, as reading a mailbox empties it. Whoever implements a way that asks again by
+    /// itself gives this too.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] when the question was not sent.
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        match self.exchange(frame) {
+            Ok(()) => Ok(true),
+            Err(ExchangeError::Lost(..)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 
     /// Waits while others go on.
     fn pause(&mut self, span: Duration);
@@ -138,9 +159,20 @@ pub struct Waiting<'l, P> {
     pub patience: Patience,
 }
 
-impl<P: Port> Waiting<'_, P> {
-    /// One try. `None` when nothing came in time.
-    fn try_once(&mut self, frame: &mut FrameBuffer) -> Result<Option<()>, ExchangeError> {
+impl<P: Port> Exchange for Waiting<'_, P> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        for _ in 0..self.patience.tries {
+            if self.exchange_once(frame)? {
+                return Ok(());
+            }
+        }
+        Err(ExchangeError::Lost(
+            self.patience.answer,
+            self.patience.tries,
+        ))
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
         let until = self.link.now() + self.patience.answer;
         let ticket = self.link.send(frame.bytes_mut())?;
         let mut answer = [0; LONGEST_FRAME];
@@ -148,31 +180,18 @@ impl<P: Port> Waiting<'_, P> {
             while let Some(arrived) = self.link.receive(&mut answer) {
                 if Link::<P>::is_answer(&ticket, arrived) {
                     frame.replace(&answer[..arrived.length]);
-                    return Ok(Some(()));
+                    return Ok(true);
                 }
             }
             if self.link.now() >= until {
                 self.link.give_up(&ticket);
-                return Ok(None);
+                return Ok(false);
             }
-            self.link.wait(until).map_err(SendError::Refused)?;
-        }
-    }
-}
-
-impl<P: Port> Exchange for Waiting<'_, P> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
-        let question = frame.clone();
-        for _ in 0..self.patience.tries {
-            if self.try_once(frame)?.is_some() {
-                return Ok(());
+            if let Err(error) = self.link.wait(until) {
+                self.link.give_up(&ticket);
+                return Err(SendError::Refused(error).into());
             }
-            frame.replace(question.bytes());
         }
-        Err(ExchangeError::Lost(
-            self.patience.answer,
-            self.patience.tries,
-        ))
     }
 
     fn pause(&mut self, span: Duration) {
@@ -219,6 +238,16 @@ impl Whose {
     }
 }
 
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(position) => write!(f, "the SubDevice at position {}", position.0),
+            Self::Of(station) => write!(f, "the SubDevice with address 0x{:04X}", station.0),
+            Self::All(count) => write!(f, "every one of {count} SubDevices"),
+        }
+    }
+}
+
 /// Reads and writes registers, one question at a time. All waits; see [`Exchange`].
 pub struct Registers<'x> {
     exchange: &'x mut dyn Exchange,
@@ -256,6 +285,27 @@ impl<'x> Registers<'x> {
         self.ask(slot, to)
     }
 
+    /// Reads bytes by a frame that is not sent again when it gets lost, for memory that a reading changes:
+    /// how many SubDevices put theirs in, `None` when that is not known as nothing whole came back.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] when the frame was not sent.
+    pub fn count_reading_once(
+        &mut self,
+        whose: Whose,
+        register: u16,
+        to: &mut [u8],
+    ) -> Result<Option<u16>, ExchangeError> {
+        let (command, address, _) = whose.reading(register);
+        let slot = self
+            .frame
+            .write(|it| it.push(command, 0, address, to.len()))?;
+        if !self.exchange.exchange_once(&mut self.frame)? {
+            return Ok(None);
+        }
+        Ok(self.answer(slot, to).ok())
+    }
+
     /// Reads bytes of a register.
     ///
     /// # Errors
@@ -268,7 +318,7 @@ impl<'x> Registers<'x> {
     ) -> Result<(), ExchangeError> {
         let got = self.count_reading(whose, register, to)?;
         let (command, _, expected) = whose.reading(register);
-        check(command, register, expected, got)
+        check(whose, command, register, expected, got)
     }
 
     /// Reads a register of N bytes.
@@ -332,7 +382,7 @@ impl<'x> Registers<'x> {
     ) -> Result<(), ExchangeError> {
         let got = self.count_writing(whose, register, bytes)?;
         let (command, _, expected) = whose.writing(register);
-        check(command, register, expected, got)
+        check(whose, command, register, expected, got)
     }
 
     /// Writes a register of 16 bits.
@@ -363,6 +413,7 @@ impl<'x> Registers<'x> {
         let mut bytes = [0; N];
         match self.ask(slot, &mut bytes)? {
             0 => Err(ExchangeError::WorkingCounter {
+                whose: Whose::Of(from),
                 command,
                 register,
                 expected: 1,
@@ -374,6 +425,11 @@ impl<'x> Registers<'x> {
 
     fn ask(&mut self, slot: crate::wire::Slot, to: &mut [u8]) -> Result<u16, ExchangeError> {
         self.exchange.exchange(&mut self.frame)?;
+        self.answer(slot, to)
+    }
+
+    /// What came back in the frame.
+    fn answer(&self, slot: crate::wire::Slot, to: &mut [u8]) -> Result<u16, ExchangeError> {
         let answer = Datagrams::of(self.frame.bytes())?
             .next()
             .ok_or(FrameError::Overrun)??;
@@ -391,11 +447,18 @@ impl<'x> Registers<'x> {
     }
 }
 
-fn check(command: Command, register: u16, expected: u16, got: u16) -> Result<(), ExchangeError> {
+fn check(
+    whose: Whose,
+    command: Command,
+    register: u16,
+    expected: u16,
+    got: u16,
+) -> Result<(), ExchangeError> {
     if got == expected {
         return Ok(());
     }
     Err(ExchangeError::WorkingCounter {
+        whose,
         command,
         register,
         expected,

@@ -48,6 +48,7 @@ pub struct Arrived {
     pub index: u8,
     /// Bytes of it.
     pub length: usize,
+    sequence: u32,
 }
 
 /// What is known of a frame that is out.
@@ -169,7 +170,7 @@ impl<P: Port> Link<P> {
     /// Whether an answer is the one to this ticket.
     #[must_use]
     pub fn is_answer(ticket: &Ticket, arrived: Arrived) -> bool {
-        ticket.index == arrived.index
+        (ticket.index, ticket.sequence) == (arrived.index, arrived.sequence)
     }
 
     /// Whether it is still out.
@@ -185,6 +186,13 @@ impl<P: Port> Link<P> {
         if out.is_some_and(|it| it.sequence == sequence) {
             *out = None;
             self.counts.lost += 1;
+        }
+    }
+
+    /// Gives up every frame that is out, whoever sent it: for who begins with a link that others used.
+    pub fn give_up_all(&mut self) {
+        for out in &mut self.out {
+            self.counts.lost += u64::from(out.take().is_some());
         }
     }
 
@@ -232,6 +240,7 @@ impl<P: Port> Link<P> {
                 }
                 whole.then_some(Arrived {
                     index,
+                    sequence,
                     length: frame.len(),
                 })
             }

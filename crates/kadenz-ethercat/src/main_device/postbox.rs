@@ -1,9 +1,9 @@
 //! Questions of other threads, carried by the loop's: at most one is sent a cycle.
 //!
-//! The loop never waits for a lock: a slot that somebody else holds is looked at again in the next cycle.
+//! The loop never waits for a lock, and no answer that came is lost to one: a slot is locked by the side whose
+//! turn it is, and by nobody else.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -12,34 +12,28 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::exchange::{Exchange, ExchangeError, FrameBuffer, Patience};
 use super::link::{Arrived, Link, Ticket};
 use crate::port::Port;
+use place::{Place, Stage};
+
+mod place;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 /// Questions that may wait at once.
 const SLOTS: usize = 4;
 
 #[derive(Debug, Default)]
-enum Stage {
-    #[default]
-    Free,
-    /// To be sent.
-    Asked,
-    /// On the wire, given up at that time.
-    Out(Ticket, MonotonicTime),
-    Answered,
-    Lost,
-}
-
-#[derive(Debug, Default)]
-struct Slot {
-    stage: Stage,
+struct Question {
     frame: FrameBuffer,
     patience: Patience,
     waiting: Option<Thread>,
+    /// On the wire, and given up at that time.
+    out: Option<(Ticket, MonotonicTime)>,
 }
 
 /// Where questions and answers lie.
 #[derive(Debug, Default)]
 pub struct Postbox {
-    slots: [Mutex<Slot>; SLOTS],
+    slots: [Place<Question>; SLOTS],
     /// The slot that is looked at first: behind the one whose question was sent last, so that nobody who
     /// asks again and again keeps others waiting.
     first: AtomicUsize,
@@ -47,72 +41,68 @@ pub struct Postbox {
 }
 
 impl Postbox {
-    /// The loop's part before it sleeps: sends one question that waits, each slot's in turn. Neither allocates, locks nor
-    /// waits.
+    /// The loop's part before it sleeps: sends one question that waits, each slot's in turn. Neither
+    /// allocates, locks nor waits.
     pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
         let first = self.first.load(Ordering::Relaxed);
         for place in (first..first + SLOTS).map(|it| it % SLOTS) {
-            let mut slot = match self.slots[place].try_lock() {
-                Ok(slot) => slot,
-                Err(TryLockError::Poisoned(slot)) => slot.into_inner(),
-                Err(TryLockError::WouldBlock) => continue,
-            };
-            if !matches!(slot.stage, Stage::Asked) {
+            let Some(mut question) = self.slots[place].turn(Stage::Asked) else {
                 continue;
-            }
-            self.first.store((place + 1) % SLOTS, Ordering::Relaxed);
-            let until = link.now() + slot.patience.answer;
-            slot.stage = match link.send(slot.frame.bytes_mut()) {
-                Ok(ticket) => Stage::Out(ticket, until),
-                Err(_) => Stage::Lost,
             };
-            slot.wake_if_done();
+            self.first.store((place + 1) % SLOTS, Ordering::Relaxed);
+            let until = link.now() + question.patience.answer;
+            match link.send(question.frame.bytes_mut()) {
+                Ok(ticket) => {
+                    question.out = Some((ticket, until));
+                    question.to(Stage::Out);
+                }
+                Err(_) => {
+                    question.to(Stage::Lost);
+                    question.wake();
+                }
+            }
             return;
         }
     }
 
-    /// The loop's part for an answer that is none of its own. Neither allocates nor waits; a slot that is
-    /// held just now loses its answer, and the question is asked again.
+    /// The loop's part for an answer that is none of its own. Neither allocates, locks nor waits.
     pub fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
         for slot in &self.slots {
-            let Ok(mut slot) = slot.try_lock() else {
+            let Some(mut question) = slot.turn(Stage::Out) else {
                 continue;
             };
-            let is_it = matches!(&slot.stage, Stage::Out(ticket, _) if Link::<P>::is_answer(ticket, arrived));
-            if is_it {
-                slot.frame.replace(answer);
-                slot.stage = Stage::Answered;
-                slot.wake_if_done();
+            let out = question.out.as_ref();
+            if out.is_some_and(|(ticket, _)| Link::<P>::is_answer(ticket, arrived)) {
+                question.frame.replace(answer);
+                question.to(Stage::Answered);
+                question.wake();
                 return;
             }
         }
     }
 
-    /// The loop's part once a cycle: gives up what is out for too long.
+    /// The loop's part once a cycle: gives up what is out for too long. Neither allocates, locks nor waits.
     pub fn expire<P: Port>(&self, link: &mut Link<P>) {
         for slot in &self.slots {
-            let Ok(mut slot) = slot.try_lock() else {
+            let Some(question) = slot.turn(Stage::Out) else {
                 continue;
             };
-            let Stage::Out(ticket, until) = &slot.stage else {
+            let Some((ticket, until)) = &question.out else {
                 continue;
             };
             if link.now() >= *until || !link.is_out(ticket) {
                 link.give_up(ticket);
-                slot.stage = Stage::Lost;
-                slot.wake_if_done();
+                question.to(Stage::Lost);
+                question.wake();
             }
         }
     }
 
-    /// Says that the loop carries no more questions; who waits for an answer gets an error.
+    /// Says that the loop, which is over, carries no more questions; who waits for an answer gets an error.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
         for slot in &self.slots {
-            let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(waiting) = &slot.waiting {
-                waiting.unpark();
-            }
+            slot.lock().wake();
         }
     }
 
@@ -123,15 +113,12 @@ impl Postbox {
     /// Puts a question in; which slot it has. `None` when all are taken.
     pub(crate) fn ask(&self, frame: &FrameBuffer, patience: Patience) -> Option<usize> {
         self.slots.iter().position(|slot| {
-            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            let free = matches!(slot.stage, Stage::Free);
-            if free {
-                slot.frame = frame.clone();
-                slot.patience = patience;
-                slot.waiting = Some(std::thread::current());
-                slot.stage = Stage::Asked;
-            }
-            free
+            slot.fill(|question| {
+                question.frame = frame.clone();
+                question.patience = patience;
+                question.waiting = Some(std::thread::current());
+                question.out = None;
+            })
         })
     }
 
@@ -144,7 +131,7 @@ impl Postbox {
                 return Ok(answered);
             }
             if ended {
-                self.lock(slot).stage = Stage::Free;
+                self.slots[slot].leave();
                 return Err(ExchangeError::Ended);
             }
             std::thread::park_timeout(Duration::from_millis(50));
@@ -153,30 +140,21 @@ impl Postbox {
 
     /// Takes the slot's answer into `frame`: whether there is one, `None` as long as that is not known.
     pub(crate) fn take(&self, slot: usize, frame: &mut FrameBuffer) -> Option<bool> {
-        let mut slot = self.lock(slot);
-        let answered = match slot.stage {
-            Stage::Answered => true,
-            Stage::Lost => false,
-            _ => return None,
-        };
-        if answered {
-            frame.replace(slot.frame.bytes());
-        }
-        slot.stage = Stage::Free;
-        slot.waiting = None;
-        Some(answered)
-    }
-
-    fn lock(&self, slot: usize) -> MutexGuard<'_, Slot> {
-        self.slots[slot]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.slots[slot].take(|question, end| {
+            let answered = end == Stage::Answered;
+            if answered {
+                frame.replace(question.frame.bytes());
+            }
+            question.waiting = None;
+            answered
+        })
     }
 }
 
-impl Slot {
-    fn wake_if_done(&self) {
-        if let (Stage::Answered | Stage::Lost, Some(waiting)) = (&self.stage, &self.waiting) {
+impl Question {
+    /// Wakes who asked.
+    fn wake(&self) {
+        if let Some(waiting) = &self.waiting {
             waiting.unpark();
         }
     }
@@ -200,16 +178,7 @@ impl<'p> Correspondent<'p> {
 impl Exchange for Correspondent<'_> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
         for _ in 0..self.patience.tries {
-            let slot = loop {
-                if self.postbox.has_ended() {
-                    return Err(ExchangeError::Ended);
-                }
-                match self.postbox.ask(frame, self.patience) {
-                    Some(slot) => break slot,
-                    None => std::thread::sleep(Duration::from_micros(500)),
-                }
-            };
-            if self.postbox.answer(slot, frame)? {
+            if self.exchange_once(frame)? {
                 return Ok(());
             }
         }
@@ -219,36 +188,24 @@ impl Exchange for Correspondent<'_> {
         ))
     }
 
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        let slot = loop {
+            if self.postbox.has_ended() {
+                return Err(ExchangeError::Ended);
+            }
+            match self.postbox.ask(frame, self.patience) {
+                Some(slot) => break slot,
+                None => std::thread::sleep(Duration::from_micros(500)),
+            }
+        };
+        self.postbox.answer(slot, frame)
+    }
+
     fn pause(&mut self, span: Duration) {
         std::thread::sleep(span);
     }
 
     fn now(&self) -> MonotonicTime {
         clock::now()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::port::WirePort;
-    use crate::sim::Segment;
-
-    #[test]
-    fn who_asks_again_and_again_keeps_nobody_waiting() {
-        let postbox = Postbox::default();
-        let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
-        let frame = FrameBuffer::default();
-        while postbox.ask(&frame, Patience::default()).is_some() {}
-        let mut served = Vec::new();
-        for _ in 0..SLOTS {
-            postbox.send_one(&mut link);
-            let is_served = |it: &Mutex<Slot>| !matches!(it.lock().unwrap().stage, Stage::Asked);
-            let place = postbox.slots.iter().position(is_served).unwrap();
-            // It asks anew at once.
-            postbox.slots[place].lock().unwrap().stage = Stage::Asked;
-            served.push(place);
-        }
-        assert_eq!(served, [0, 1, 2, 3]);
     }
 }

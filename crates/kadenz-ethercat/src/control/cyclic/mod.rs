@@ -134,6 +134,7 @@ impl<P: Port> Loop<'_, P> {
         let mut before = None;
         // What somebody else left out on the wire is none of ours.
         self.cycle.finish(self.link);
+        self.link.give_up_all();
         let why = loop {
             if settings.cycles.is_some_and(|it| pulse.is_over(it)) {
                 break EndedBy::Count;

@@ -190,6 +190,12 @@ fn with_every_index_out_nothing_more_is_sent() {
     out.iter().for_each(|ticket| link.give_up(ticket));
     assert!(link.send(&mut frame()).is_ok());
     assert_eq!(link.counts().lost, 256);
+    link.give_up_all();
+    assert_eq!(
+        link.counts().lost,
+        257,
+        "what nobody waits for any more is free again"
+    );
 }
 
 #[test]
@@ -246,7 +252,7 @@ fn a_working_counter_that_is_not_as_it_should_be_is_an_error() {
     let error = registers.put_u16(Whose::All(3), 0x0120, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Bwr of register 0x0120: 2 did it, 3 should have"
+        "Bwr of register 0x0120: 2 of 3 took part, asked was every one of 3 SubDevices; is it on the segment, with power, and are the cables whole?"
     );
     assert!(registers.put_u16(Whose::All(2), 0x0120, 1).is_ok());
 }

@@ -1,0 +1,90 @@
+use std::sync::atomic::AtomicU32;
+
+use super::*;
+use crate::main_device::exchange::{Registers, Whose};
+use crate::port::WirePort;
+use crate::sim::Segment;
+use crate::sim::humanoid::humanoid;
+use crate::wire::register::TYPE;
+
+#[test]
+fn who_asks_again_and_again_keeps_nobody_waiting() {
+    let postbox = Postbox::default();
+    let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
+    let mut frame = FrameBuffer::default();
+    while postbox.ask(&frame, Patience::default()).is_some() {}
+    let mut served = Vec::new();
+    for _ in 0..SLOTS {
+        // An empty frame is not sent, and so lost at once.
+        postbox.send_one(&mut link);
+        let place = (0..SLOTS).find(|it| postbox.take(*it, &mut frame).is_some());
+        // It asks anew at once.
+        assert_eq!(postbox.ask(&frame, Patience::default()), place);
+        served.push(place.unwrap());
+    }
+    assert_eq!(served, [0, 1, 2, 3]);
+}
+
+/// Cycles of a loop that carries questions and nothing else, until all who ask are done.
+fn carry(postbox: &Postbox, link: &mut Link<WirePort>, asking: &AtomicU32) {
+    let mut answer = [0; crate::wire::LONGEST_FRAME];
+    while asking.load(Ordering::Acquire) > 0 {
+        postbox.send_one(link);
+        let beat = link.now() + Duration::from_millis(1);
+        while link.now() < beat {
+            link.wait(beat).expect("a virtual wire waits");
+            while let Some(arrived) = link.receive(&mut answer) {
+                postbox.deliver::<WirePort>(arrived, &answer[..arrived.length]);
+            }
+        }
+        postbox.expire(link);
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn no_answer_is_lost_however_many_ask_at_once() {
+    const ASKING: u32 = 6;
+    let postbox = Postbox::default();
+    let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
+    let asking = AtomicU32::new(ASKING);
+    // Of the segment's time, so that a machine that is busy has no part in it.
+    let patience = Patience {
+        answer: Duration::from_millis(5),
+        tries: 1,
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..ASKING {
+            scope.spawn(|| {
+                let mut way = Correspondent::of(&postbox, patience);
+                let mut registers = Registers::by(&mut way);
+                let lost = (0..500)
+                    .filter(|_| registers.get::<1>(Whose::All(1), TYPE).is_err())
+                    .count();
+                asking.fetch_sub(1, Ordering::Release);
+                assert_eq!(lost, 0, "answers that came were dropped");
+            });
+        }
+        carry(&postbox, &mut link, &asking);
+    });
+    assert_eq!(link.counts().lost, 0);
+    assert_eq!(link.counts().answered, u64::from(ASKING) * 500);
+}
+
+#[test]
+fn when_the_loop_is_over_who_waits_is_told_so() {
+    let postbox = Postbox::default();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut way = Correspondent::of(&postbox, Patience::default());
+            Registers::by(&mut way).get::<1>(Whose::All(1), TYPE)
+        });
+        while !postbox.slots.iter().any(|it| it.is(Stage::Asked)) {
+            std::thread::yield_now();
+        }
+        postbox.end();
+        let error = waiting.join().unwrap().unwrap_err();
+        assert!(matches!(error, ExchangeError::Ended), "{error}");
+    });
+    assert!(postbox.slots.iter().all(|it| it.is(Stage::Free)));
+}
