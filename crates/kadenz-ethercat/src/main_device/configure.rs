@@ -1,19 +1,15 @@
 //! From INIT to SAFEOP: mailboxes, process data, and what maps it.
 
+use super::assignment::{self, Pdo};
 use super::device::{Piece, ProcessData, SubDevice};
 use super::exchange::{ExchangeError, Registers};
 use super::layout::Share;
-use super::mailbox::{Mail, MailError};
-use super::sdo::{self, SdoError};
+use super::sdo::SdoError;
 use super::states::{self, StateError};
-use crate::wire::coe::Address;
 use crate::wire::register::{FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sii::{Direction, Image, SyncManagerUse};
 use crate::wire::sync_manager::Control;
 use crate::wire::{Fmmu, State, SyncManager};
-
-/// The object that lists the PDOs of SyncManager 0; those of the others follow (ETG.1000.6, 0x1C10).
-const ASSIGNMENT: u16 = 0x1C10;
 
 /// What a controller has registers for (ETG.1000.4, table 58).
 const MOST_SYNC_MANAGERS: u8 = 16;
@@ -30,9 +26,6 @@ pub enum ConfigureError {
     /// It did not tell its objects.
     #[error(transparent)]
     Sdo(#[from] SdoError),
-    /// It has no mailbox where it should have one.
-    #[error(transparent)]
-    Mail(#[from] MailError),
     /// What its user does with it in PREOP did not come about.
     #[error("it was not set up: {0}")]
     Setup(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -67,7 +60,8 @@ pub fn to_pre_op(registers: &mut Registers<'_>, device: &SubDevice) -> Result<()
     Ok(())
 }
 
-/// Asks what process data the SubDevice has, in PREOP: by CoE where it speaks that, else by its SII.
+/// Asks what process data the SubDevice has, in PREOP: by CoE where it speaks that and tells, else by its
+/// SII.
 ///
 /// # Errors
 /// [`ConfigureError`].
@@ -86,10 +80,8 @@ pub fn learn_process_data(
             SyncManagerUse::Inputs => (Direction::Inputs, Control::INPUTS),
             _ => continue,
         };
-        let bits = match device.has_coe() {
-            true => bits_by_coe(registers, device, number)?,
-            false => bits_by_sii(&device.sii, direction, number),
-        };
+        let pdos = assignment::read(registers, device, number, direction)?;
+        let bits: u32 = pdos.iter().map(Pdo::bits).sum();
         let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
         if length == 0 {
             continue;
@@ -172,53 +164,4 @@ fn set_sync_manager(
 ) -> Result<(), ExchangeError> {
     let register = SYNC_MANAGER + u16::from(number) * SYNC_MANAGER_SIZE;
     registers.write(device.whose(), register, &manager.to_bytes())
-}
-
-/// Bits of the PDOs that are assigned to a SyncManager now, as the SubDevice tells.
-fn bits_by_coe(
-    registers: &mut Registers<'_>,
-    device: &mut SubDevice,
-    manager: u8,
-) -> Result<u32, ConfigureError> {
-    let (whose, mailboxes) = (device.whose(), device.mailboxes);
-    let mut mail = Mail::of(
-        whose,
-        mailboxes,
-        &mut device.counter,
-        &mut device.emergencies,
-    )?;
-    let list = ASSIGNMENT + u16::from(manager);
-    let Some(count) = optional(sdo::get::<1>(registers, &mut mail, Address::new(list, 0)))? else {
-        return Ok(0);
-    };
-    let mut bits = 0;
-    for place in 1..=count[0] {
-        let pdo = sdo::get::<2>(registers, &mut mail, Address::new(list, place))?;
-        let pdo = u16::from_le_bytes(pdo);
-        let entries = sdo::get::<1>(registers, &mut mail, Address::new(pdo, 0))?[0];
-        for entry in 1..=entries {
-            let mapped = sdo::get::<4>(registers, &mut mail, Address::new(pdo, entry))?;
-            // Index, sub-index, and in the lowest byte the bits.
-            bits += u32::from(mapped[0]);
-        }
-    }
-    Ok(bits)
-}
-
-/// A SubDevice without a list of PDOs for a SyncManager has none there.
-fn optional<T>(read: Result<T, SdoError>) -> Result<Option<T>, SdoError> {
-    match read {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.abort().is_some() => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Bits of the PDOs that the SII assigns to a SyncManager.
-fn bits_by_sii(sii: &[u8], direction: Direction, manager: u8) -> u32 {
-    let Ok(image) = Image::of(sii) else { return 0 };
-    let of_it = image
-        .pdos(direction)
-        .filter(|it| it.header.sync_manager == manager);
-    of_it.map(|it| it.bits()).sum()
 }

@@ -1,12 +1,12 @@
 //! What the MainDevice knows of a SubDevice.
 
 use crate::wire::coe::Emergency;
-use crate::wire::mailbox::Counter;
 use crate::wire::sii::{Identity, Image, Mailboxes, Protocols};
 use crate::wire::{Configured, DlStatus, Fmmu, Position, SyncManager};
 
 use super::exchange::Whose;
 use super::layout::Demand;
+use super::mailbox::{Mail, MailError, Numbering};
 
 /// A SubDevice that was found.
 #[derive(Debug, Clone)]
@@ -38,8 +38,8 @@ pub struct SubDevice {
     pub sii: Vec<u8>,
     /// How its process data was configured.
     pub process_data: ProcessData,
-    /// Number of its last mailbox message.
-    pub counter: Counter,
+    /// The numbers of its mailbox messages, and the last that came.
+    pub counter: Numbering,
     /// Emergencies that it sent.
     pub emergencies: Vec<Emergency>,
 }
@@ -107,6 +107,15 @@ impl SubDevice {
     #[must_use]
     pub fn has_mailbox(&self) -> bool {
         self.mailboxes.receive.size > 0 && self.mailboxes.send.size > 0
+    }
+
+    /// Its mailboxes, to ask for objects.
+    ///
+    /// # Errors
+    /// [`MailError`] for a SubDevice without, or with mailboxes that are none.
+    pub fn mail(&mut self) -> Result<Mail<'_>, MailError> {
+        let (whose, mailboxes) = (self.whose(), self.mailboxes);
+        Mail::of(whose, mailboxes, &mut self.counter, &mut self.emergencies)
     }
 
     /// Whether it speaks CoE.

@@ -2,9 +2,9 @@
 
 use super::device::{ProcessData, SubDevice};
 use super::exchange::{ExchangeError, Registers, Whose};
+use super::mailbox::Numbering;
 use super::sii::{Sii, SiiError};
 use super::states::{self, StateError};
-use crate::wire::mailbox::Counter;
 use crate::wire::register::{
     AL_CONTROL, DC_ACTIVATION, DC_OFFSET, DC_SYSTEM_TIME, DL_STATUS, FMMU, RX_ERRORS,
     STATION_ADDRESS, STATION_ALIAS, SYNC_MANAGER, TYPE, features,
@@ -56,7 +56,9 @@ pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, Discove
         .map(|position| {
             let station = Configured(FIRST_STATION.wrapping_add(position));
             let position = Position(position);
-            describe(registers, Whose::Of(station), position, station)
+            let mut device = describe(registers, Whose::Of(station), position, station)?;
+            device.counter = Numbering::fresh();
+            Ok(device)
         })
         .collect()
 }
@@ -124,7 +126,7 @@ pub(super) fn describe(
         links: DlStatus(registers.get_u16(whose, DL_STATUS)?),
         sii,
         process_data: ProcessData::default(),
-        counter: Counter::NONE,
+        counter: Numbering::default(),
         emergencies: Vec::new(),
     })
 }

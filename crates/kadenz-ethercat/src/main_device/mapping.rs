@@ -1,19 +1,17 @@
 //! Which objects are the process data of a SubDevice, entry by entry.
 //!
-//! Asked by CoE where it speaks that, as its PDOs may be mapped otherwise than by default; else read from
-//! its SII. Names come from the SII, and from the object dictionary where the SII has none.
+//! Asked by CoE where it speaks that and tells, as its PDOs may be mapped otherwise than by default; else
+//! read from its SII. Names come from the SII, and from the object dictionary where the SII has none.
 
+use super::assignment;
 use super::configure::ConfigureError;
 use super::device::SubDevice;
 use super::dictionary;
 use super::exchange::Registers;
 use super::mailbox::Mail;
-use super::sdo::{self, SdoError};
+use super::sdo::SdoError;
 use crate::wire::coe::{Address, DataType};
 use crate::wire::sii::{Direction, Image, SyncManagerUse};
-
-/// The object that lists the PDOs of SyncManager 0; those of the others follow (ETG.1000.6, 0x1C10).
-const ASSIGNMENT: u16 = 0x1C10;
 
 /// An entry of a PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,13 +69,15 @@ pub fn read(
     if !device.has_coe() {
         return Ok(by_sii.into_iter().filter(|it| it.bits() > 0).collect());
     }
-    let (whose, mailboxes) = (device.whose(), device.mailboxes);
-    let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
-    let mut mail = Mail::of(whose, mailboxes, counter, emergencies)?;
     let mut managers = Vec::new();
     for known in by_sii {
         let names = pdos_of(&device.sii, known.direction);
-        let pdos = by_coe(registers, &mut mail, known.number, &names)?;
+        let pdos = assignment::read(registers, device, known.number, known.direction)?;
+        let mut mail = device.mail().map_err(SdoError::from)?;
+        let pdos = pdos.iter();
+        let pdos = pdos
+            .map(|it| named(registers, &mut mail, it, &names))
+            .collect();
         let manager = MappedManager { pdos, ..known };
         if manager.bits() > 0 {
             managers.push(manager);
@@ -133,43 +133,19 @@ fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
     pdos.collect()
 }
 
-fn by_coe(
+/// A PDO with the names and types of its entries: of the SII, else of the object dictionary.
+fn named(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
-    manager: u8,
+    pdo: &assignment::Pdo,
     names: &[MappedPdo],
-) -> Result<Vec<MappedPdo>, ConfigureError> {
-    let list = ASSIGNMENT + u16::from(manager);
-    let count = match sdo::get::<1>(registers, mail, Address::new(list, 0)) {
-        Ok([count]) => count,
-        Err(error) if error.abort().is_some() => 0,
-        Err(error) => return Err(error.into()),
-    };
-    let mut pdos = Vec::new();
-    for place in 1..=count {
-        let index = u16::from_le_bytes(sdo::get(registers, mail, Address::new(list, place))?);
-        let known = names.iter().find(|it| it.index == index);
-        pdos.push(pdo_by_coe(registers, mail, index, known)?);
-    }
-    Ok(pdos)
-}
-
-fn pdo_by_coe(
-    registers: &mut Registers<'_>,
-    mail: &mut Mail<'_>,
-    index: u16,
-    known: Option<&MappedPdo>,
-) -> Result<MappedPdo, SdoError> {
-    let [count] = sdo::get(registers, mail, Address::new(index, 0))?;
-    let mut entries = Vec::new();
-    for place in 1..=count {
-        // Bits in the lowest byte, then sub-index and index.
-        let [bits, sub, low, high] = sdo::get(registers, mail, Address::new(index, place))?;
-        let object = u16::from_le_bytes([low, high]);
-        let address = (object != 0).then(|| Address::new(object, sub));
+) -> MappedPdo {
+    let known = names.iter().find(|it| it.index == pdo.index);
+    let mut entry = |it: &assignment::Entry| {
+        let address = (it.address.index != 0).then_some(it.address);
         let mut entry = MappedEntry {
             address,
-            bits,
+            bits: it.bits,
             data_type: None,
             name: String::new(),
         };
@@ -186,13 +162,13 @@ fn pdo_by_coe(
             }
             (None, None) => {}
         }
-        entries.push(entry);
-    }
-    Ok(MappedPdo {
-        index,
+        entry
+    };
+    MappedPdo {
+        index: pdo.index,
         name: known.map(|it| it.name.clone()).unwrap_or_default(),
-        entries,
-    })
+        entries: pdo.entries.iter().map(&mut entry).collect(),
+    }
 }
 
 #[cfg(test)]

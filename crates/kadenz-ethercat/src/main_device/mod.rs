@@ -1,6 +1,7 @@
 //! The MainDevice: what asks a segment's SubDevices, configures them and exchanges process data with
 //! them once a cycle.
 
+pub mod assignment;
 pub mod bring_up;
 pub mod clocks;
 pub mod configure;

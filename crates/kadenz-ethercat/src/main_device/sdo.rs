@@ -30,6 +30,18 @@ impl SdoError {
     }
 }
 
+/// What a SubDevice refuses is absent: `None` for what it broke off. Many objects need not be there.
+///
+/// # Errors
+/// Every other error of `asked`.
+pub fn optional<T>(asked: Result<T, SdoError>) -> Result<Option<T>, SdoError> {
+    match asked {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.abort().is_some() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Reads a value into the caller's buffer; its bytes. With `complete`, all entries from there.
 ///
 /// # Errors
@@ -83,10 +95,11 @@ pub fn read(
     }
 }
 
-/// Reads a value of N bytes.
+/// Reads a value of N bytes. A shorter value is filled with zeros; of one whose length the SubDevice does
+/// not say, as it may of up to four bytes, these are the first.
 ///
 /// # Errors
-/// [`SdoError`]; a shorter value is filled with zeros.
+/// [`SdoError`], for one of a longer value.
 pub fn get<const N: usize>(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,

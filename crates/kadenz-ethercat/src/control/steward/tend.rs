@@ -9,8 +9,8 @@ use super::{Event, LONGEST_PAUSE, Looked, Steward, Watched};
 use crate::main_device::configure;
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::{Exchange, ExchangeError, Registers};
+use crate::main_device::mailbox::Numbering;
 use crate::main_device::states::longest;
-use crate::wire::mailbox::Counter;
 use crate::wire::register::{
     AL_CONTROL, FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE,
 };
@@ -250,7 +250,7 @@ fn mailboxes(batch: &mut Batch, device: &mut SubDevice) {
     if !device.has_mailbox() {
         return;
     }
-    device.counter = Counter::NONE;
+    device.counter = Numbering::fresh();
     let (receive, send) = (device.mailboxes.receive, device.mailboxes.send);
     for (number, area, control) in [
         (0, receive, Control::MAILBOX_OUT),

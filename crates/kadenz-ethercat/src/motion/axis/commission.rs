@@ -11,6 +11,7 @@ use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
 use crate::wire::cia402::{Controlword, object};
 use crate::wire::coe::Address;
+use crate::wire::coe::object::assignment;
 
 /// First and last PDO that are looked at for one that carries what is needed.
 const PDOS: std::ops::RangeInclusive<u16> = 0x1600..=0x160F;
@@ -137,7 +138,7 @@ fn assign(
         .outputs
         .first()
         .map_or(2, |it| it.number);
-    let list = 0x1C10 + u16::from(manager);
+    let list = assignment(manager);
     let mut mail = mapping::mail(device)?;
     for pdo in PDOS {
         let Some(entries) = optional(mapping::entries(registers, &mut mail, pdo))? else {

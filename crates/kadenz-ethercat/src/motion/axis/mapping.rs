@@ -1,16 +1,15 @@
 //! Which object lies where in a device's process data, as the device tells.
 
+use crate::main_device::assignment::{self, Entry};
 use crate::main_device::device::{Piece, SubDevice};
 use crate::main_device::exchange::Registers;
 use crate::main_device::mailbox::Mail;
-use crate::main_device::sdo::{self, SdoError};
-use crate::wire::coe::Address;
+use crate::main_device::sdo::SdoError;
+use crate::wire::coe::{Address, object};
+use crate::wire::sii::Direction;
 
 use super::Field;
 use super::commission::CommissionError;
-
-/// The object that lists the PDOs of SyncManager 0; those of the others follow (ETG.1000.6, 0x1C10).
-const ASSIGNMENT: u16 = 0x1C10;
 
 /// An object in process data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +40,11 @@ impl Mapping {
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
     ) -> Result<Self, CommissionError> {
+        mail(device)?;
         let data = device.process_data.clone();
         Ok(Self {
-            outputs: objects(registers, device, &data.outputs)?,
-            inputs: objects(registers, device, &data.inputs)?,
+            outputs: objects(registers, device, &data.outputs, Direction::Outputs)?,
+            inputs: objects(registers, device, &data.inputs, Direction::Inputs)?,
         })
     }
 }
@@ -54,29 +54,23 @@ pub(super) fn mail(device: &mut SubDevice) -> Result<Mail<'_>, CommissionError> 
     if !device.has_coe() {
         return Err(CommissionError::NoCoe);
     }
-    let (whose, mailboxes) = (device.whose(), device.mailboxes);
-    let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
-    Ok(Mail::of(whose, mailboxes, counter, emergencies).map_err(SdoError::from)?)
+    Ok(device.mail().map_err(SdoError::from)?)
 }
 
 fn objects(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
     pieces: &[Piece],
+    direction: Direction,
 ) -> Result<Vec<Mapped>, CommissionError> {
-    let mut mail = mail(device)?;
     let mut all = Vec::new();
     let mut start = 0;
     for piece in pieces {
         let mut at = start;
-        let list = ASSIGNMENT + u16::from(piece.number);
-        let [count] = sdo::get(registers, &mut mail, Address::new(list, 0))?;
-        for place in 1..=count {
-            let pdo = sdo::get(registers, &mut mail, Address::new(list, place))?;
-            for (address, bits) in entries(registers, &mut mail, u16::from_le_bytes(pdo))? {
-                all.push(Mapped { address, bits, at });
-                at += usize::from(bits);
-            }
+        let pdos = assignment::read(registers, device, piece.number, direction)?;
+        for Entry { address, bits } in pdos.into_iter().flat_map(|it| it.entries) {
+            all.push(Mapped { address, bits, at });
+            at += usize::from(bits);
         }
         // Each SyncManager's data begins with a byte of its own.
         start += usize::from(piece.manager.length) * 8;
@@ -93,14 +87,10 @@ pub(super) fn lists(
     let mut mail = mail(device)?;
     let mut all = Vec::new();
     for piece in data.outputs.iter().chain(&data.inputs) {
-        let list = ASSIGNMENT + u16::from(piece.number);
-        let [count] = sdo::get(registers, &mut mail, Address::new(list, 0))?;
-        let mut pdos = Vec::new();
-        for place in 1..=count {
-            let pdo = sdo::get(registers, &mut mail, Address::new(list, place))?;
-            pdos.push(u16::from_le_bytes(pdo));
+        // Who has no list keeps what it has.
+        if let Some(pdos) = assignment::list(registers, &mut mail, piece.number)? {
+            all.push((object::assignment(piece.number), pdos));
         }
-        all.push((list, pdos));
     }
     Ok(all)
 }
@@ -111,14 +101,8 @@ pub(super) fn entries(
     mail: &mut Mail<'_>,
     pdo: u16,
 ) -> Result<Vec<(Address, u8)>, CommissionError> {
-    let [count] = sdo::get(registers, mail, Address::new(pdo, 0))?;
-    let mut all = Vec::new();
-    for place in 1..=count {
-        // Bits in the lowest byte, then the sub-index, then the index (ETG.1000.6, PDO mapping).
-        let [bits, sub, low, high] = sdo::get(registers, mail, Address::new(pdo, place))?;
-        all.push((Address::new(u16::from_le_bytes([low, high]), sub), bits));
-    }
-    Ok(all)
+    let all = assignment::entries(registers, mail, pdo)?;
+    Ok(all.iter().map(|it| (it.address, it.bits)).collect())
 }
 
 /// Where an object lies; `None` where it is not mapped.

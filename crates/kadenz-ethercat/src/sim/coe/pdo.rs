@@ -2,7 +2,7 @@
 //! in the process data.
 
 use super::{Dictionary, Object};
-use crate::wire::coe::{Abort, Access, Address};
+use crate::wire::coe::{Abort, Access, Address, object};
 use crate::wire::sii::Direction;
 
 /// Most bits of a SyncManager's process data: what a frame carries.
@@ -21,7 +21,8 @@ fn kind(dictionary: &Dictionary, index: u16) -> Kind {
         0x1A00..=0x1BFF => Kind::Mapping(Direction::Inputs),
         // Of devices with mailbox, SyncManager 2 are the outputs; others say it in object 0x1C00.
         0x1C10..=0x1C2F => {
-            let usage = Address::new(0x1C00, (index - 0x1C10 + 1) as u8);
+            let number = index - object::assignment(0);
+            let usage = Address::new(object::SYNC_MANAGER_TYPES, (number + 1) as u8);
             match dictionary.number(usage) {
                 Some(3) => Kind::Assignment(Direction::Outputs),
                 Some(4) => Kind::Assignment(Direction::Inputs),

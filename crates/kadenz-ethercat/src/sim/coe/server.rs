@@ -64,6 +64,8 @@ pub struct Server {
     transfer: Transfer,
     list: information::Pieces,
     counter: Counter,
+    /// Number of the last message that came.
+    came: Counter,
 }
 
 /// A device's own objection to a value that the dictionary's rules let pass.
@@ -83,6 +85,7 @@ impl Server {
     pub fn reset(&mut self) {
         self.transfer = Transfer::None;
         self.list = information::Pieces::default();
+        self.came = Counter::NONE;
     }
 
     /// Number for the next message that nobody asked for.
@@ -91,7 +94,9 @@ impl Server {
         self.counter
     }
 
-    /// Serves a whole mailbox message; the answer goes into `room`, which is as long as the mailbox.
+    /// Serves a whole mailbox message; the answer goes into `room`, which is as long as the mailbox. A
+    /// message that is counted and has the number of the one before is its repetition, by a MainDevice that
+    /// does not know whether it came: it has no answer but the first, and nothing is done twice.
     pub fn serve(
         &mut self,
         dictionary: &mut Dictionary,
@@ -103,6 +108,7 @@ impl Server {
         let mut written = None;
         let length = match Header::read(message) {
             Err(_) => ErrorDetail::INVALID_SIZE.write(self.next_counter(), room),
+            Ok((header, _)) if self.repeats(header.counter) => Ok(0),
             Ok((header, data)) => {
                 self.counter = header.counter;
                 if header.protocol() == Some(Protocol::Coe) {
@@ -122,6 +128,12 @@ impl Server {
             length: length.unwrap_or(0),
             written,
         }
+    }
+
+    /// Whether the number of a message that comes is that of the one before; notes it.
+    fn repeats(&mut self, number: Counter) -> bool {
+        let before = std::mem::replace(&mut self.came, number);
+        number != Counter::NONE && number == before
     }
 
     /// The next piece of a list that did not fit into one message; to be sent when the mailbox is free.

@@ -16,6 +16,7 @@ struct Pair {
     server: Server,
     mailbox: usize,
     state: State,
+    counter: Counter,
 }
 
 fn assignment(index: u16, pdos: &[u16], capacity: u8) -> Object {
@@ -96,6 +97,7 @@ fn pair(mailbox: usize) -> Pair {
         server: Server::new(true),
         mailbox,
         state: State::PreOp,
+        counter: Counter::NONE,
     }
 }
 
@@ -105,7 +107,8 @@ impl Pair {
         write: impl FnOnce(&mut [u8]) -> Result<usize, mailbox::MailboxError>,
     ) -> Vec<u8> {
         let mut message = vec![0; self.mailbox];
-        mailbox::write(&mut message, Protocol::Coe, Counter::from_bits(3), write).unwrap();
+        self.counter = self.counter.next();
+        mailbox::write(&mut message, Protocol::Coe, self.counter, write).unwrap();
         let mut answer = vec![0; self.mailbox];
         let length = self
             .server
@@ -118,7 +121,7 @@ impl Pair {
             )
             .length;
         let (header, data) = Header::read(&answer[..length]).unwrap();
-        assert_eq!(header.counter, Counter::from_bits(3));
+        assert_eq!(header.counter, self.counter);
         data.to_vec()
     }
 
@@ -170,7 +173,7 @@ proptest! {
             if known && message.len() >= 16 {
                 let length = message.len() as u16 - 6;
                 message[..2].copy_from_slice(&length.to_le_bytes());
-                message[5] = 0x13;
+                message[5] = 0x03;
                 message[7] = service << 4;
                 message[9..11].copy_from_slice(&0x1C13_u16.to_le_bytes());
             }
@@ -360,6 +363,50 @@ fn an_entry_is_described_and_an_absent_one_is_not() {
         Message::read(&ask(9)),
         Ok(Message::Info(Info::Error(InfoError(Abort::NO_SUB_INDEX))))
     );
+}
+
+#[test]
+fn a_message_with_the_number_of_the_one_before_is_its_repetition() {
+    let mut pair = pair(32);
+    let mut serve = |number: u8| {
+        let mut message = [0; 32];
+        mailbox::write(
+            &mut message,
+            Protocol::Coe,
+            Counter::from_bits(number),
+            |it| {
+                Request::Upload {
+                    address: ASSIGN,
+                    complete: false,
+                }
+                .write(it)
+            },
+        )
+        .unwrap();
+        let mut room = [0; 32];
+        pair.server
+            .serve(
+                &mut pair.dictionary,
+                State::PreOp,
+                &message,
+                &mut room,
+                &mut |_, _, _| Ok(()),
+            )
+            .length
+    };
+    let answers = [1, 1, 2, 2, 2, 1, 0, 0, 1].map(|it| serve(it) > 0);
+    assert_eq!(
+        answers,
+        [true, false, true, false, false, true, true, true, true],
+        "0 is not counted"
+    );
+    pair.server.reset();
+    assert!(serve_once(&mut pair), "in INIT all is forgotten");
+}
+
+fn serve_once(pair: &mut Pair) -> bool {
+    pair.counter = Counter::NONE;
+    pair.upload(ASSIGN, false).is_ok()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::sii::Sii;
 use super::sync::SyncUnit;
 use super::watchdog::Watchdog;
 use crate::sim::{Hardware, Time};
-use crate::wire::{AlStatus, AlStatusCode, DlControl, State, register};
+use crate::wire::{AlStatus, AlStatusCode, DlControl, State, SyncManager, register};
 
 /// What a frame changed that others must look at when it has passed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -181,13 +181,11 @@ impl Chip {
     pub(super) fn repeat(&mut self, number: usize) {
         let asked = Guards::settings(&self.memory, number);
         let answers = self.guards.answers().is_some_and(|it| it.0 == number);
-        if answers
-            && !asked.status.full()
-            && let Some(last) = self.outbox.last()
-        {
-            self.guards.fill(&mut self.memory, number, last);
+        if answers && let Some(message) = self.outbox.repeat(asked.status.full()) {
+            self.guards.fill(&mut self.memory, number, message);
         }
-        let control = asked.pdi_control & !2 | asked.activate & 2;
+        let answered = asked.activate & SyncManager::REPEAT;
+        let control = asked.pdi_control & !SyncManager::REPEATED | answered;
         self.guards
             .set_pdi_control(&mut self.memory, number, control);
     }

@@ -13,18 +13,23 @@ struct Message {
     bytes: Vec<u8>,
 }
 
-/// A queue that forgets its last message only when there is a newer: it may be asked for again.
+/// A queue that keeps its last message, for a MainDevice in whose hands it got lost.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: VecDeque<Message>,
-    last: Vec<u8>,
+    /// What lies in the mailbox, or lay there last.
+    shown: Vec<u8>,
+    /// What was read out of it before that.
+    read: Vec<u8>,
+    /// Whether what lies there was read already, and is asked for again.
+    again: bool,
     /// Memory of messages that are gone.
     spare: Vec<Vec<u8>>,
 }
 
 impl Outbox {
     pub(super) fn room(&self) -> usize {
-        CAPACITY - self.waiting.len()
+        CAPACITY.saturating_sub(self.waiting.len())
     }
 
     /// Whether it was taken.
@@ -32,11 +37,16 @@ impl Outbox {
         if self.room() == 0 {
             return false;
         }
+        let bytes = self.copy(message);
+        self.waiting.push_back(Message { due, bytes });
+        true
+    }
+
+    fn copy(&mut self, message: &[u8]) -> Vec<u8> {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(message);
-        self.waiting.push_back(Message { due, bytes });
-        true
+        bytes
     }
 
     /// When the first may go.
@@ -44,20 +54,35 @@ impl Outbox {
         self.waiting.front().map_or(Time::NEVER, |it| it.due)
     }
 
-    /// The first, if its time has come.
+    /// The first, if its time has come, for a mailbox that was read.
     pub(super) fn pop(&mut self, now: Time) -> Option<&[u8]> {
         if self.due() > now {
             return None;
         }
         let message = self.waiting.pop_front()?;
-        self.spare
-            .push(std::mem::replace(&mut self.last, message.bytes));
-        Some(&self.last)
+        let read = std::mem::replace(&mut self.shown, message.bytes);
+        self.spare.push(std::mem::replace(&mut self.read, read));
+        self.again = false;
+        Some(&self.shown)
     }
 
-    /// The last that went, for a MainDevice that lost it.
-    pub(super) fn last(&self) -> Option<&[u8]> {
-        Some(&self.last[..]).filter(|it| !it.is_empty())
+    /// What a mailbox is to hold now whose last message got lost after it was read; `None` where that
+    /// changes nothing. Of a mailbox that is full, that is the message before: the one there was not read,
+    /// and comes after it.
+    pub(super) fn repeat(&mut self, full: bool) -> Option<&[u8]> {
+        if full {
+            if self.again || self.read.is_empty() {
+                return None;
+            }
+            let before = std::mem::take(&mut self.read);
+            let copy = self.copy(&before);
+            self.read = before;
+            let bytes = std::mem::replace(&mut self.shown, copy);
+            let due = Time::ZERO;
+            self.waiting.push_front(Message { due, bytes });
+        }
+        self.again = true;
+        Some(&self.shown[..]).filter(|it| !it.is_empty())
     }
 
     pub(super) fn clear(&mut self) {
@@ -65,7 +90,9 @@ impl Outbox {
             self.spare.push(message.bytes);
         }
         self.spare.truncate(CAPACITY);
-        self.last.clear();
+        self.shown.clear();
+        self.read.clear();
+        self.again = false;
     }
 }
 
@@ -74,14 +101,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_stay_in_order_and_the_last_can_be_had_again() {
+    fn messages_stay_in_order() {
         let mut outbox = Outbox::default();
         assert!(outbox.push(&[1], Time(10)) && outbox.push(&[2], Time(5)));
         assert_eq!(outbox.pop(Time(9)), None, "the second does not overtake");
         assert_eq!(outbox.pop(Time(10)), Some(&[1][..]));
-        assert_eq!(outbox.last(), Some(&[1][..]));
         assert_eq!(outbox.pop(Time(10)), Some(&[2][..]));
         assert_eq!(outbox.due(), Time::NEVER);
+    }
+
+    #[test]
+    fn what_got_lost_is_had_again_and_nothing_else_is_lost_by_that() {
+        let mut outbox = Outbox::default();
+        assert_eq!(outbox.repeat(false), None, "nothing was sent yet");
+        for number in 1..=3 {
+            assert!(outbox.push(&[number], Time::ZERO));
+        }
+        assert_eq!(outbox.pop(Time::ZERO), Some(&[1][..]));
+        assert_eq!(outbox.repeat(true), None, "nothing was read yet");
+        assert_eq!(outbox.repeat(false), Some(&[1][..]));
+        assert_eq!(outbox.repeat(false), Some(&[1][..]), "and lost again");
+        assert_eq!(outbox.pop(Time::ZERO), Some(&[2][..]));
+        assert_eq!(outbox.repeat(true), Some(&[1][..]), "the second can wait");
+        assert_eq!(outbox.repeat(true), None, "it lies there already");
+        assert_eq!(outbox.repeat(false), Some(&[1][..]));
+        assert_eq!(outbox.pop(Time::ZERO), Some(&[2][..]));
+        assert_eq!(outbox.pop(Time::ZERO), Some(&[3][..]));
+        assert_eq!(outbox.repeat(false), Some(&[3][..]));
     }
 
     #[test]
@@ -92,6 +138,6 @@ mod tests {
         }
         assert!(!outbox.push(&[99], Time::ZERO));
         outbox.clear();
-        assert_eq!((outbox.room(), outbox.last()), (CAPACITY, None));
+        assert_eq!((outbox.room(), outbox.repeat(false)), (CAPACITY, None));
     }
 }

@@ -220,6 +220,28 @@ fn a_mailbox_is_written_once_and_read_once() {
 }
 
 #[test]
+fn a_message_that_got_lost_comes_again_before_the_one_that_waits() {
+    let mut bench = Bench::new(Echo::default());
+    bench.manager(0, SyncManager::new(0x1000, 8, Control::MAILBOX_OUT));
+    bench.manager(1, SyncManager::new(0x1080, 8, Control::MAILBOX_IN));
+    bench.ask(AlControl::request(State::PreOp));
+    for number in 1..=3 {
+        assert_eq!(bench.write(0x1000, &[number; 8]), 1);
+    }
+    assert_eq!(bench.read::<8>(0x1080), ([1; 8], 1));
+    assert_eq!(bench.read::<1>(0x080D).0[0] & 8, 8, "the second lies there");
+    bench.write(0x080E, &[0x03]);
+    assert_eq!(bench.read::<1>(0x080F).0[0] & 2, 2);
+    // That of the question that did not come changes nothing.
+    bench.write(0x080E, &[0x01]);
+    assert_eq!(bench.read::<1>(0x080F).0[0] & 2, 0);
+    for number in 1..=3 {
+        assert_eq!(bench.read::<8>(0x1080), ([number; 8], 1));
+    }
+    assert_eq!(bench.read::<8>(0x1080).1, 0);
+}
+
+#[test]
 fn a_mailbox_is_begun_at_its_first_byte_and_full_at_its_last() {
     let mut bench = Bench::new(Echo::default());
     bench.manager(0, SyncManager::new(0x1000, 8, Control::MAILBOX_OUT));

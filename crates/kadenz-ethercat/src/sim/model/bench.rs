@@ -253,7 +253,7 @@ impl<B: Behaviour> Bench<B> {
         write: impl FnOnce(&mut [u8]) -> Result<usize, mailbox::MailboxError>,
     ) -> Vec<u8> {
         let mut message = [0; 512];
-        let counter = Counter::from_bits(1);
+        let counter = Counter::NONE;
         let length = mailbox::write(&mut message, Protocol::Coe, counter, write).unwrap();
         let answer = self.ask(&message[..length]);
         Header::read(&answer).unwrap().1.to_vec()

@@ -4,7 +4,7 @@
 //! is allocated, so a transfer may be driven from a real-time thread.
 
 use super::{
-    Abort, Address, CoeError, Message, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD,
+    Abort, Address, CoeError, Message, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD, sdo,
 };
 use crate::wire::mailbox::{self, MailboxError};
 
@@ -153,13 +153,19 @@ impl<'b> Upload<'b> {
                 Response::Upload {
                     address,
                     size,
-                    data,
+                    data: piece,
                     ..
                 },
                 None,
             ) if address.index == self.address.index => {
-                self.size = size as usize;
-                self.take(data)?;
+                let is_sized = sdo::says_size(data);
+                let piece = match is_sized {
+                    true => piece,
+                    // The buffer is as long as the value's type.
+                    false => &piece[..piece.len().min(self.buffer.len())],
+                };
+                self.size = if is_sized { size as usize } else { piece.len() };
+                self.take(piece)?;
                 self.toggle = Some(false);
                 self.have >= self.size
             }

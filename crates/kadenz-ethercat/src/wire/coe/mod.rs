@@ -17,6 +17,18 @@ pub use sdo::{Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD};
 
 use super::mailbox::{MailboxError, put};
 
+/// Objects that say how process data goes (ETG.1000.6, table 67).
+pub mod object {
+    /// What each SyncManager is for, one in each sub-index from 1 on.
+    pub const SYNC_MANAGER_TYPES: u16 = 0x1C00;
+
+    /// The object that lists a SyncManager's PDOs.
+    #[must_use]
+    pub const fn assignment(manager: u8) -> u16 {
+        0x1C10 + manager as u16
+    }
+}
+
 /// Bytes of the header before every service.
 pub const HEADER: usize = 2;
 

@@ -126,6 +126,13 @@ fn tail(head: &[u8; 8]) -> u32 {
     u32::from_le_bytes([head[4], head[5], head[6], head[7]])
 }
 
+/// Whether a message that initiates a transfer, its header with it, says how long the value is. An expedited
+/// one need not: four bytes are sent then, and the value's type says how many of them count.
+pub(super) fn says_size(data: &[u8]) -> bool {
+    let command = data.get(super::HEADER).copied().unwrap_or_default();
+    command & (EXPEDITED | SIZE_SAID) != EXPEDITED
+}
+
 /// The value or first piece that an initiating message carries, and the size of the whole.
 fn initiated(body: &[u8]) -> Result<(u32, &[u8]), CoeError> {
     let (head, rest) = split::<8>(body)?;

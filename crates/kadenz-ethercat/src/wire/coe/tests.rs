@@ -127,6 +127,30 @@ fn a_value_longer_than_the_buffer_is_refused_and_not_cut() {
 }
 
 #[test]
+fn of_a_value_whose_length_is_not_said_its_type_says_how_much_counts() {
+    // Expedited, without a size: one byte of mode of operation, and whatever stands behind it.
+    let answer = [0x00, 0x30, 0x42, 0x61, 0x60, 0x00, 0x08, 0xAA, 0xBB, 0xCC];
+    for (length, expected) in [(1, 1), (2, 2), (4, 4), (8, 4)] {
+        let mut room = [0; 8];
+        let mut upload = client::Upload::new(Address::new(0x6061, 0), false, &mut room[..length]);
+        assert_eq!(
+            upload.answer(&answer),
+            Ok(client::Progress::Done(expected)),
+            "{length}"
+        );
+        assert_eq!(room[..expected], answer[6..6 + expected]);
+    }
+    // With one, what is too long is no such value.
+    let sized = [0x00, 0x30, 0x43, 0x61, 0x60, 0x00, 0x08, 0xAA, 0xBB, 0xCC];
+    let mut room = [0; 1];
+    let mut upload = client::Upload::new(Address::new(0x6061, 0), false, &mut room);
+    assert!(matches!(
+        upload.answer(&sized),
+        Err(client::TransferError::TooLong { size: 4, .. })
+    ));
+}
+
+#[test]
 fn an_abort_ends_a_transfer_with_its_reason() {
     let mut room = [0; 8];
     let mut upload = client::Upload::new(Address::new(0x2000, 0), false, &mut room);

@@ -1,0 +1,147 @@
+//! Which PDOs a SyncManager carries and what each of them maps: as the SubDevice tells by CoE, else as its
+//! SII says.
+
+use super::device::SubDevice;
+use super::exchange::Registers;
+use super::mailbox::Mail;
+use super::sdo::{self, SdoError};
+use crate::wire::coe::{Address, object};
+use crate::wire::sii::{Direction, Image};
+
+/// What a PDO maps at one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The object; index 0 for bits that mean nothing.
+    pub address: Address,
+    /// Bits that it takes.
+    pub bits: u8,
+}
+
+/// A PDO that is assigned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pdo {
+    /// Its object.
+    pub index: u16,
+    /// Its entries, one behind the other, bit by bit.
+    pub entries: Vec<Entry>,
+}
+
+impl Pdo {
+    /// Bits of all entries.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.entries.iter().map(|it| u32::from(it.bits)).sum()
+    }
+}
+
+/// The PDOs of a SyncManager, in PREOP or higher, one behind the other. By CoE where the SubDevice speaks
+/// that, as they may be mapped otherwise than by default. What it refuses to tell, of devices whose process
+/// data is fixed often all of it, is as its SII says. Waits, allocates.
+///
+/// # Errors
+/// [`SdoError`], for one of a PDO that neither the SubDevice nor its SII tells of.
+pub fn read(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+    manager: u8,
+    direction: Direction,
+) -> Result<Vec<Pdo>, SdoError> {
+    let known = by_sii(&device.sii, direction);
+    if device.has_coe() {
+        let mut mail = device.mail()?;
+        if let Some(assigned) = list(registers, &mut mail, manager)? {
+            let pdos = assigned.into_iter();
+            return pdos
+                .map(|index| pdo(registers, &mut mail, index, &known))
+                .collect();
+        }
+    }
+    let default = known.into_iter().filter(|it| it.0 == manager);
+    Ok(default.map(|it| it.1).collect())
+}
+
+/// The PDOs that are assigned to a SyncManager by the SubDevice's own list; `None` where it has none.
+/// Waits, allocates.
+///
+/// # Errors
+/// [`SdoError`] when it does not answer.
+pub fn list(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    manager: u8,
+) -> Result<Option<Vec<u16>>, SdoError> {
+    sdo::optional(told(registers, mail, object::assignment(manager)))
+}
+
+fn told(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    list: u16,
+) -> Result<Vec<u16>, SdoError> {
+    let [count] = sdo::get(registers, mail, Address::new(list, 0))?;
+    let mut pdos = Vec::new();
+    for place in 1..=count {
+        let pdo = u16::from_le_bytes(sdo::get(registers, mail, Address::new(list, place))?);
+        // A place may hold none.
+        if pdo != 0 {
+            pdos.push(pdo);
+        }
+    }
+    Ok(pdos)
+}
+
+/// What a PDO maps, as the SubDevice tells. Waits, allocates.
+///
+/// # Errors
+/// [`SdoError`]: it does not answer, or has no such PDO.
+pub fn entries(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    pdo: u16,
+) -> Result<Vec<Entry>, SdoError> {
+    let [count] = sdo::get(registers, mail, Address::new(pdo, 0))?;
+    let mut entries = Vec::new();
+    for place in 1..=count {
+        // Bits in the lowest byte, then the sub-index, then the index (ETG.1000.6, PDO mapping).
+        let [bits, sub, low, high] = sdo::get(registers, mail, Address::new(pdo, place))?;
+        let address = Address::new(u16::from_le_bytes([low, high]), sub);
+        entries.push(Entry { address, bits });
+    }
+    Ok(entries)
+}
+
+fn pdo(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    index: u16,
+    known: &[(u8, Pdo)],
+) -> Result<Pdo, SdoError> {
+    match entries(registers, mail, index) {
+        Ok(entries) => Ok(Pdo { index, entries }),
+        Err(error) if error.abort().is_some() => {
+            let in_sii = known.iter().find(|it| it.1.index == index);
+            in_sii.map(|it| it.1.clone()).ok_or(error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Every PDO that the SII knows, with the SyncManager that carries it by default.
+fn by_sii(sii: &[u8], direction: Direction) -> Vec<(u8, Pdo)> {
+    let Ok(image) = Image::of(sii) else {
+        return Vec::new();
+    };
+    let pdos = image.pdos(direction).map(|pdo| {
+        let entries = pdo.entries.map(|it| Entry {
+            address: Address::new(it.index, it.sub),
+            bits: it.bits,
+        });
+        let index = pdo.header.index;
+        let entries = entries.collect();
+        (pdo.header.sync_manager, Pdo { index, entries })
+    });
+    pdos.collect()
+}
+
+#[cfg(test)]
+mod tests;
