@@ -1,133 +1,15 @@
 //! All axes together: enabled, brought to where their programs begin, played, stopped.
 
+use kadenz_rt::clock::MonotonicTime;
+
 use crate::control::cyclic::{Controller, Moment};
 use crate::wire::cia402::{DriveState, Goal};
 
-use super::axis::{Axis, Control, Reading};
-use super::pid::{Gains, Pid};
-use super::program::Program;
-use super::safety::{Cause, Policy, Safety, Switch};
-use super::trajectory::{Limits, Point, Quintic, Trajectory};
+use super::safety::{Cause, Policy, Safety};
+use super::switch::{Report, Switch, Telling};
+use super::trajectory::Trajectory;
 
-/// How far an axis was from where it should have been.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Tracking {
-    /// Cycles that count: those in which the program was played.
-    pub cycles: u64,
-    /// The greatest distance in rad.
-    pub greatest: f64,
-    /// Sum of the distances' squares in rad2.
-    squares: f64,
-}
-
-impl Tracking {
-    fn note(&mut self, distance: f64) {
-        self.cycles += 1;
-        self.greatest = self.greatest.max(distance.abs());
-        self.squares += distance * distance;
-    }
-
-    /// Root mean square of the distance in rad; 0 without cycles.
-    #[must_use]
-    pub fn root_mean_square(&self) -> f64 {
-        (self.squares / self.cycles.max(1) as f64).sqrt()
-    }
-}
-
-/// An axis and what it is to do.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Player {
-    axis: Axis,
-    program: Program,
-    limits: Limits,
-    regulator: Pid,
-    approach: Quintic,
-    reading: Option<Reading>,
-    /// Where it stands while the others are not enabled yet.
-    held: Option<f64>,
-    /// It left its operation by itself, and stays without power until all are enabled again.
-    out: bool,
-    tracking: Tracking,
-}
-
-impl Player {
-    /// An axis that goes to where its program begins within limits, and then plays it.
-    ///
-    /// With [`Control::Velocity`] the regulator's output (rad/s) is added to the program's velocity; with
-    /// [`Control::Torque`] it is the torque (N m). With [`Control::Position`] it is not used.
-    #[must_use]
-    pub fn new(axis: Axis, program: Program, limits: Limits, gains: Gains) -> Self {
-        let start = Point::at_rest(program.start());
-        Self {
-            axis,
-            approach: Quintic::new(start, start, 0.0),
-            program,
-            limits,
-            regulator: Pid::new(gains),
-            reading: None,
-            held: None,
-            out: false,
-            tracking: Tracking::default(),
-        }
-    }
-
-    /// The axis.
-    #[must_use]
-    pub const fn axis(&self) -> &Axis {
-        &self.axis
-    }
-
-    /// What the drive told last; `None` before the first cycle.
-    #[must_use]
-    pub const fn reading(&self) -> Option<Reading> {
-        self.reading
-    }
-
-    /// How well it follows.
-    #[must_use]
-    pub const fn tracking(&self) -> Tracking {
-        self.tracking
-    }
-
-    fn state(&self) -> DriveState {
-        self.reading
-            .map_or(DriveState::NotReadyToSwitchOn, |it| it.state())
-    }
-
-    fn position(&self) -> f64 {
-        self.reading.map_or(0.0, |it| it.position)
-    }
-
-    /// What is asked so that the axis is there: in the unit of its control.
-    fn target(&mut self, point: Point, dt: f64) -> f64 {
-        let position = self.position();
-        match self.axis.control() {
-            Control::Position => point.position,
-            Control::Velocity => point.velocity + self.regulator.step(point.position, position, dt),
-            Control::Torque => self.regulator.step(point.position, position, dt),
-        }
-    }
-
-    /// What is asked of an axis that has no power, or is to lose it.
-    fn rest(&mut self) -> f64 {
-        self.regulator.reset();
-        self.held = None;
-        match self.axis.control() {
-            Control::Position => self.position(),
-            Control::Velocity | Control::Torque => 0.0,
-        }
-    }
-
-    /// What is asked of an axis that waits for the others: to stay where it was as it was enabled.
-    fn hold(&mut self, dt: f64) -> f64 {
-        if self.state() != DriveState::OperationEnabled {
-            return self.rest();
-        }
-        let position = self.position();
-        let held = *self.held.get_or_insert(position);
-        self.target(Point::at_rest(held), dt)
-    }
-}
+pub use super::player::{Player, Tracking};
 
 /// What the conductor is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -144,30 +26,82 @@ pub enum Stage {
     Ending,
 }
 
+impl Stage {
+    const fn moves(self) -> bool {
+        matches!(self, Self::Approaching(_) | Self::Playing(_))
+    }
+}
+
+/// How long axes may take to come to rest before the end, in s; then their power is taken away.
+const BRAKING: f64 = 1.0;
+/// How long the loop goes on then for drives that do not tell that they rest, in s.
+const PARTING: f64 = 0.1;
+
+/// Time as motion has it, in s.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// What passed since the cycle before.
+    passed: f64,
+    /// How far trajectories go on.
+    onward: f64,
+}
+
+impl Step {
+    /// Of this cycle. A trajectory goes on by one interval a cycle at most: where beats were missed, the time
+    /// that passed is lost to all axes alike, and none is asked to make up for it by a jump. It does not go on
+    /// either behind a target that may not have arrived.
+    fn of(moment: &Moment<'_>) -> Self {
+        let interval = moment.interval().as_ns_f64() * 1e-9;
+        let since = moment.elapsed().as_secs_f64();
+        // A beat's jitter is not motion's.
+        let passed = if (since - interval).abs() < interval / 2.0 {
+            interval
+        } else {
+            since
+        };
+        let is_lost = moment.outcome().is_some_and(|it| it.answered < it.sent);
+        Self {
+            passed,
+            onward: if is_lost { 0.0 } else { passed.min(interval) },
+        }
+    }
+}
+
 /// Plays the programs of all axes, as the loop's [`Controller`]. Neither allocates, locks nor waits.
 ///
-/// When the loop is to end ([`Settings::farewell`](crate::control::cyclic::Settings::farewell)) it stops all
-/// axes, takes their power away and ends the loop.
+/// When the loop is to end ([`Settings::farewell`](crate::control::cyclic::Settings::farewell)), or the
+/// [`Switch`] says so, it stops all axes, takes their power away and ends the loop, after little more than a
+/// second at the latest.
 #[derive(Debug)]
 pub struct Conductor<'s> {
     players: Vec<Player>,
     safety: Safety,
     switch: &'s Switch,
+    telling: Option<Telling<'s>>,
     stage: Stage,
+    /// For so many seconds.
+    seconds: f64,
+    /// Seconds of whole cycles in which not all were enabled.
+    waited: f64,
     stops: u64,
+    stopped: Option<(Cause, u64, MonotonicTime)>,
     ends: bool,
 }
 
 impl<'s> Conductor<'s> {
-    /// Conducts these axes.
+    /// Conducts these axes. What they do is told by the switch, where no other conductor has it. Allocates.
     #[must_use]
     pub fn new(players: Vec<Player>, policy: Policy, switch: &'s Switch) -> Self {
         Self {
+            telling: switch.seat(&players),
             players,
             safety: Safety::new(policy),
             switch,
             stage: Stage::Enabling,
+            seconds: 0.0,
+            waited: 0.0,
             stops: 0,
+            stopped: None,
             ends: false,
         }
     }
@@ -197,123 +131,177 @@ impl<'s> Conductor<'s> {
         self.stops
     }
 
-    /// Reads all axes; whether each is enabled.
-    fn read(&mut self, moment: &Moment<'_>) -> bool {
-        let mut enabled = true;
+    /// Reads all axes.
+    fn read(&mut self, moment: &Moment<'_>) {
         for player in &mut self.players {
-            let reading = player.axis.read(moment.inputs_of(player.axis.device()));
-            player.reading = Some(reading);
-            enabled &= reading.state() == DriveState::OperationEnabled;
+            player.read(moment.inputs_of(player.axis().device()));
         }
-        enabled
     }
 
     /// What comes after what it was doing.
-    fn go_on(&mut self, moment: &Moment<'_>, enabled: bool) {
-        let dt = moment.step().as_secs_f64();
+    fn go_on(&mut self, moment: &Moment<'_>, step: Step) {
+        let before = self.stage;
         let reset = self.safety.hear(self.switch);
-        self.stage = match self.stage {
+        self.stage = match before {
             Stage::Ending => Stage::Ending,
-            _ if moment.is_ending() => Stage::Ending,
-            Stage::Stopped(_) if reset => Stage::Enabling,
+            _ if moment.is_ending() || self.switch.ends() => Stage::Ending,
+            Stage::Stopped(_) if reset => self.begin(),
             Stage::Stopped(cause) => Stage::Stopped(cause),
-            Stage::Enabling if enabled && moment.is_whole() => self.approach(),
+            Stage::Enabling => self.enable(moment, step),
             Stage::Approaching(seconds) if self.is_at_start(seconds) => Stage::Playing(0.0),
-            Stage::Approaching(seconds) => Stage::Approaching(seconds + dt),
+            Stage::Approaching(seconds) => Stage::Approaching(seconds + step.onward),
             Stage::Playing(seconds) if self.ends && self.is_played(seconds) => Stage::Ending,
-            Stage::Playing(seconds) => Stage::Playing(seconds + dt),
-            Stage::Enabling => Stage::Enabling,
+            Stage::Playing(seconds) => Stage::Playing(seconds + step.onward),
         };
         self.watch(moment);
+        let is_same = std::mem::discriminant(&self.stage) == std::mem::discriminant(&before);
+        self.seconds = if is_same {
+            self.seconds + step.passed
+        } else {
+            0.0
+        };
+    }
+
+    /// Everything anew, with one reset for each fault.
+    fn begin(&mut self) -> Stage {
+        self.stopped = None;
+        self.waited = 0.0;
+        self.switch.set_in_force(None, 0);
+        for player in &mut self.players {
+            player.begin();
+        }
+        Stage::Enabling
+    }
+
+    /// Waits for all; for those that answer up to a limit. What a device told before it was gone is no reason
+    /// to do anything, and its return is the steward's.
+    fn enable(&mut self, moment: &Moment<'_>, step: Step) -> Stage {
+        if !moment.is_whole() {
+            return Stage::Enabling;
+        }
+        self.waited += step.passed;
+        self.reset_faults(step);
+        let waits = |it: &Player| !it.is_out() && !it.is_enabled();
+        let late = self.players.iter().position(waits);
+        match late {
+            None if self.safety.cause().is_none() => self.approach(),
+            Some(axis) if self.waited > self.safety.policy().enabling.as_secs_f64() => {
+                let reading = self.players[axis].reading();
+                let status = reading.map_or(0, |it| it.status.0);
+                self.safety.stop(Cause::NotEnabled { axis, status });
+                Stage::Enabling
+            }
+            _ => Stage::Enabling,
+        }
+    }
+
+    fn reset_faults(&mut self, step: Step) {
+        for (axis, player) in self.players.iter_mut().enumerate() {
+            if player.is_out() || !player.reset_fault(step.passed) {
+                continue;
+            }
+            if self.safety.policy().stop_on_fault {
+                let code = player.error_code();
+                self.safety.stop(Cause::Fault { axis, code });
+            } else {
+                player.leave();
+            }
+        }
     }
 
     fn approach(&mut self) -> Stage {
         for player in &mut self.players {
-            let from = player.held.unwrap_or_else(|| player.position());
-            let to = player.program.start();
-            player.out = false;
-            player.approach = Quintic::between(from, to, player.limits);
+            player.approach();
         }
         Stage::Approaching(0.0)
     }
 
     fn is_at_start(&self, seconds: f64) -> bool {
-        self.players
-            .iter()
-            .all(|it| seconds >= it.approach.duration())
+        self.players.iter().all(|it| it.is_at_start(seconds))
     }
 
     fn is_played(&self, seconds: f64) -> bool {
-        self.players
-            .iter()
-            .all(|it| seconds >= it.program.duration())
+        let is_over = |it: &Player| seconds >= it.program().duration();
+        self.players.iter().all(is_over)
     }
 
     /// Stops all where something is wrong. Before the axes move, what is not there yet is none.
     fn watch(&mut self, moment: &Moment<'_>) {
-        let moves = matches!(self.stage, Stage::Approaching(_) | Stage::Playing(_));
-        let mut fault = None;
-        for (number, player) in self.players.iter_mut().enumerate() {
-            if moves && player.state() != DriveState::OperationEnabled {
-                player.out = true;
-                fault = fault.or(Some(number));
+        if self.stage.moves() {
+            let mut fault = None;
+            for (axis, player) in self.players.iter_mut().enumerate() {
+                if !player.is_enabled() {
+                    player.leave();
+                    let code = player.error_code();
+                    fault = fault.or(Some(Cause::Fault { axis, code }));
+                }
             }
-        }
-        let cause = if moves {
             // Where nothing was sent before, nothing is lost.
             let whole = moment.outcome().is_none_or(|it| it.is_whole());
-            self.safety.look(whole, moment.overrun(), fault)
-        } else {
-            self.safety.cause()
-        };
-        if let (Some(cause), false) = (
-            cause,
-            matches!(self.stage, Stage::Stopped(_) | Stage::Ending),
-        ) {
+            self.safety.look(whole, moment.missed(), fault);
+        }
+        if matches!(self.stage, Stage::Stopped(_) | Stage::Ending) {
+            return;
+        }
+        if let Some(cause) = self.safety.cause() {
             self.stops += 1;
+            self.stopped = Some((cause, moment.number(), moment.woken()));
             self.stage = Stage::Stopped(cause);
+            self.switch.set_in_force(Some(cause), self.safety.by());
         }
     }
 
-    fn write(&mut self, moment: &mut Moment<'_>) {
-        let dt = moment.step().as_secs_f64();
+    fn write(&mut self, moment: &mut Moment<'_>, step: Step) {
         let stage = self.stage;
+        let brakes = self.seconds < BRAKING;
         for player in &mut self.players {
-            let state = player.state();
-            let point = match stage {
-                Stage::Approaching(seconds) => Some(player.approach.at(seconds)),
-                Stage::Playing(seconds) => Some(player.program.at(seconds)),
-                _ => None,
-            };
-            if let (Some(point), Stage::Playing(_), false) = (point, stage, player.out) {
-                player.tracking.note(point.position - player.position());
-            }
-            let target = match (point, stage) {
-                (Some(point), _) if !player.out => player.target(point, dt),
-                (_, Stage::Enabling) => player.hold(dt),
-                _ => player.rest(),
-            };
+            let target = player.next(stage, step.passed);
             let (goal, reset) = match stage {
-                Stage::Enabling => (Goal::Enabled, true),
-                _ if player.out => (Goal::Disabled, false),
+                _ if player.is_out() => (Goal::Disabled, false),
+                Stage::Enabling => (Goal::Enabled, player.resets()),
                 Stage::Approaching(_) | Stage::Playing(_) => (Goal::Enabled, false),
-                Stage::Ending if !state.has_torque() => (Goal::Disabled, false),
+                Stage::Ending if !(brakes && player.state().has_torque()) => {
+                    (Goal::Disabled, false)
+                }
                 Stage::Stopped(_) | Stage::Ending => (Goal::QuickStop, false),
             };
-            let outputs = moment.outputs_of(player.axis.device());
-            player.axis.write(outputs, state, goal, reset, target);
+            player.write(moment, goal, reset, target);
         }
+    }
+
+    /// Whether everything is done that can be.
+    fn is_over(&self) -> bool {
+        let rests =
+            |it: &Player| matches!(it.state(), DriveState::SwitchOnDisabled | DriveState::Fault);
+        let is_late = self.seconds >= BRAKING + PARTING;
+        self.stage == Stage::Ending && (is_late || self.players.iter().all(rests))
+    }
+
+    fn tell(&mut self, moment: &Moment<'_>) {
+        let Some(telling) = &mut self.telling else {
+            return;
+        };
+        let report = Report {
+            cycle: moment.number(),
+            now: moment.woken(),
+            stage: self.stage,
+            seconds: self.seconds,
+            stops: self.stops,
+            stopped: self.stopped,
+            by: self.safety.by(),
+        };
+        telling.tell(&report, &self.players);
     }
 }
 
 impl Controller for Conductor<'_> {
     fn beat(&mut self, moment: &mut Moment<'_>) {
-        let enabled = self.read(moment);
-        self.go_on(moment, enabled);
-        self.write(moment);
-        let rests =
-            |it: &Player| matches!(it.state(), DriveState::SwitchOnDisabled | DriveState::Fault);
-        if self.stage == Stage::Ending && self.players.iter().all(rests) {
+        let step = Step::of(moment);
+        self.read(moment);
+        self.go_on(moment, step);
+        self.write(moment, step);
+        self.tell(moment);
+        if self.is_over() {
             moment.stop();
         }
     }

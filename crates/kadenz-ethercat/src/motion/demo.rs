@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::axis::{Control, is_drive};
+use super::axis::{Control, Stated, is_drive};
 use super::pid::Gains;
 use super::plan::{AxisPlan, Plan, Which};
 use super::program::{Piece, Program};
@@ -37,6 +37,7 @@ pub fn demo(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> Result<
             axes.push(AxisPlan {
                 device: Which::Position(device.position.0),
                 control: Control::Position,
+                stated: Stated::default(),
                 gains: Gains::default(),
                 limits: LIMITS,
                 program: program(),

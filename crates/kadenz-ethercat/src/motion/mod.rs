@@ -48,9 +48,11 @@ mod demo;
 pub mod file;
 pub mod pid;
 mod plan;
+mod player;
 pub mod program;
 mod return_of_drives;
 pub mod safety;
+mod switch;
 pub mod trajectory;
 
 #[cfg(test)]
@@ -60,4 +62,5 @@ pub use conductor::{Conductor, Player, Stage, Tracking};
 pub use demo::demo;
 pub use plan::{AxisPlan, Plan, PlanError, Which, name};
 pub use return_of_drives::{as_commissioned, setups};
-pub use safety::{Cause, Policy, Switch};
+pub use safety::{Cause, Policy};
+pub use switch::{AxisStatus, StageName, Status, Stopped, Switch};

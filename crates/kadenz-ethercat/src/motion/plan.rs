@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kadenz_rt::beat::IntervalError;
 
-use super::axis::{CommissionError, Control, commission};
+use super::axis::{CommissionError, Control, Stated, commission};
 use super::conductor::Player;
 use super::pid::Gains;
 use super::program::Program;
@@ -40,6 +40,8 @@ pub struct AxisPlan {
     pub device: Which,
     /// What is asked of the drive.
     pub control: Control,
+    /// What is known of the drive and its joint that the drive does not tell.
+    pub stated: Stated,
     /// The regulator, where the control has one.
     pub gains: Gains,
     /// Limits of the way to where the program begins.
@@ -87,6 +89,20 @@ pub enum PlanError {
     /// Two axes have one device.
     #[error("two axes are moved by device {0}; an axis has a drive of its own")]
     Twice(u16),
+    /// A program goes further than the drive can count.
+    #[error(
+        "device {position} ({name}) counts up to {most:.3} rad, and is to go to {farthest:.3} rad; write a program that stays within"
+    )]
+    TooFar {
+        /// Where it is.
+        position: u16,
+        /// Its name.
+        name: String,
+        /// How far the drive can count, in rad.
+        most: f64,
+        /// How far the program goes, in rad.
+        farthest: f64,
+    },
     /// A device is no axis.
     #[error("device {position} ({name}): {source}")]
     Commission {
@@ -153,16 +169,42 @@ impl Plan {
                 return Err(PlanError::Twice(device.position.0));
             }
             taken.push(place);
-            let made = commission(registers, device, axis.control, self.cycle);
-            let made = made.map_err(|source| PlanError::Commission {
-                position: device.position.0,
-                name: name(device),
-                source,
-            })?;
-            let program = axis.program.clone();
-            players.push(Player::new(made, program, axis.limits, axis.gains));
+            players.push(axis.player(registers, device, self.cycle)?);
         }
         Ok(players)
+    }
+}
+
+impl AxisPlan {
+    fn player(
+        &self,
+        registers: &mut Registers<'_>,
+        device: &mut SubDevice,
+        cycle: Duration,
+    ) -> Result<Player, PlanError> {
+        let made = commission(registers, device, self.control, &self.stated, cycle);
+        let (position, name) = (device.position.0, name(device));
+        let made = match made {
+            Ok(made) => made,
+            Err(source) => {
+                return Err(PlanError::Commission {
+                    position,
+                    name,
+                    source,
+                });
+            }
+        };
+        let (most, farthest) = (made.scale().farthest(), self.program.farthest());
+        if farthest > most {
+            return Err(PlanError::TooFar {
+                position,
+                name,
+                most,
+                farthest,
+            });
+        }
+        let program = self.program.clone();
+        Ok(Player::new(made, program, self.limits, self.gains).named(name))
     }
 }
 

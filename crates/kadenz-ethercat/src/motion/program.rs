@@ -15,6 +15,21 @@ pub enum Piece {
     Hold(f64, f64),
 }
 
+impl Piece {
+    /// The greatest distance from 0, in rad.
+    fn farthest(&self) -> f64 {
+        match self {
+            Self::Sine(it) => it.middle.abs() + it.amplitude.abs(),
+            // These go from one end to the other, and not beyond; what never ends stays where it is.
+            Self::Quintic(_) | Self::Trapezoid(_) | Self::Hold(..) => {
+                let end = Some(self.duration()).filter(|it| it.is_finite());
+                let ends = [0.0, end.unwrap_or(0.0)].map(|it| self.at(it).position.abs());
+                ends[0].max(ends[1])
+            }
+        }
+    }
+}
+
 impl Trajectory for Piece {
     fn at(&self, seconds: f64) -> Point {
         match self {
@@ -52,6 +67,8 @@ impl Trajectory for Piece {
 pub struct Program {
     start: f64,
     pieces: Vec<Piece>,
+    /// When each begins.
+    begins: Vec<f64>,
     duration: f64,
     repeat: bool,
 }
@@ -60,9 +77,16 @@ impl Program {
     /// From a position on.
     #[must_use]
     pub fn new(start: f64, pieces: Vec<Piece>, repeat: bool) -> Self {
-        let duration = pieces.iter().map(Trajectory::duration).sum();
+        let mut duration = 0.0;
+        let begin = |piece: &Piece| {
+            let begin = duration;
+            duration += piece.duration();
+            begin
+        };
+        let begins = pieces.iter().map(begin).collect();
         Self {
             start,
+            begins,
             duration,
             repeat: repeat && duration > 0.0,
             pieces,
@@ -83,25 +107,31 @@ impl Program {
     pub const fn start(&self) -> f64 {
         self.start
     }
+
+    /// The greatest distance from 0 that it goes to, in rad.
+    #[must_use]
+    pub fn farthest(&self) -> f64 {
+        let pieces = self.pieces.iter().map(Piece::farthest);
+        pieces.fold(self.start.abs(), f64::max)
+    }
 }
 
-/// A call takes as long as there are pieces.
+/// A call takes as long as the logarithm of the number of pieces.
 impl Trajectory for Program {
     fn at(&self, seconds: f64) -> Point {
-        let mut left = if self.repeat && self.duration.is_finite() {
+        let seconds = if self.repeat && self.duration.is_finite() {
             seconds.max(0.0) % self.duration
         } else {
             seconds.max(0.0)
         };
-        for piece in &self.pieces {
-            let duration = piece.duration();
-            if left < duration {
-                return piece.at(left);
+        // The last that has begun; those that take no time are over.
+        let begun = self.begins.partition_point(|it| *it <= seconds);
+        let place = begun.saturating_sub(1);
+        match self.pieces.get(place) {
+            Some(piece) => {
+                let into = seconds - self.begins[place];
+                piece.at(into.min(piece.duration()))
             }
-            left -= duration;
-        }
-        match self.pieces.last() {
-            Some(piece) => piece.at(piece.duration()),
             None => Point::at_rest(self.start),
         }
     }

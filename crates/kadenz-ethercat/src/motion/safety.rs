@@ -1,38 +1,60 @@
 //! What stops all axes: lost devices, missed deadlines, faults, a hand on the switch.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::switch::Switch;
+use crate::wire::cia402::Statusword;
 
 /// What is tolerated. A number is of cycles in a row; `None` for any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Cycles whose frames did not come back whole: a frame was lost, or a device took no part.
     pub lost: Option<u32>,
-    /// Cycles that began late, since the one before was not done.
+    /// Deadlines missed in a row: cycles that began late, or not at all. A stall of n beats misses n.
     pub late: Option<u32>,
     /// Whether the fault of one axis stops the others.
     pub stop_on_fault: bool,
+    /// How long drives that answer may take to be enabled, all of them; one that is gone is waited for.
+    pub enabling: Duration,
 }
 
 impl Default for Policy {
-    /// Ten lost cycles, ten late ones, no fault: a drive's own watchdog waits for 100 ms.
+    /// Ten lost cycles, ten late ones, no fault: a drive's own watchdog waits for 100 ms. Ten seconds to be
+    /// enabled: brakes and a drive that starts anew take their time.
     fn default() -> Self {
         Self {
             lost: Some(10),
             late: Some(10),
             stop_on_fault: true,
+            enabling: Duration::from_secs(10),
         }
     }
 }
 
 /// Why all axes were stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// So many cycles in a row did not come back whole.
     Lost(u32),
-    /// So many cycles in a row began late.
+    /// So many deadlines in a row were missed.
     Late(u32),
-    /// The axis of that number left its operation by itself.
-    Fault(usize),
+    /// An axis left its operation by itself, or its fault stayed, or came back, after it was reset once.
+    Fault {
+        /// Its number.
+        axis: usize,
+        /// Its error code (object 0x603F), where it has a fault and its process data tells.
+        code: Option<u16>,
+    },
+    /// An axis was not enabled in time.
+    NotEnabled {
+        /// Its number.
+        axis: usize,
+        /// Its status word (object 0x6041).
+        status: u16,
+    },
     /// Somebody asked for it.
     Asked,
 }
@@ -41,29 +63,21 @@ impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Lost(cycles) => write!(f, "{cycles} cycles in a row did not come back whole"),
-            Self::Late(cycles) => write!(f, "{cycles} cycles in a row began late"),
-            Self::Fault(axis) => write!(f, "axis {axis} stopped by itself"),
+            Self::Late(beats) => write!(f, "{beats} deadlines in a row were missed"),
+            Self::Fault { axis, code: None } => write!(f, "axis {axis} stopped by itself"),
+            Self::Fault {
+                axis,
+                code: Some(code),
+            } => write!(f, "axis {axis} has a fault, error code 0x{code:04X}"),
+            Self::NotEnabled { axis, status } => {
+                let state = Statusword(*status).state();
+                write!(
+                    f,
+                    "axis {axis} was not enabled in time, its status word is 0x{status:04X} ({state})"
+                )
+            }
             Self::Asked => f.write_str("somebody asked for it"),
         }
-    }
-}
-
-/// What other threads may ask for. Whoever holds a reference may stop; a reset is heard while it is stopped.
-#[derive(Debug, Default)]
-pub struct Switch {
-    stop: AtomicBool,
-    reset: AtomicBool,
-}
-
-impl Switch {
-    /// Stops all axes, in the next cycle.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-    }
-
-    /// Lets them go on after a stop, whatever its cause; faults are reset.
-    pub fn reset(&self) {
-        self.reset.store(true, Ordering::Release);
     }
 }
 
@@ -74,6 +88,8 @@ pub struct Safety {
     lost: u32,
     late: u32,
     cause: Option<Cause>,
+    /// Who asked for the stop, as the switch has it.
+    by: u32,
 }
 
 impl Safety {
@@ -85,7 +101,14 @@ impl Safety {
             lost: 0,
             late: 0,
             cause: None,
+            by: 0,
         }
+    }
+
+    /// What is tolerated.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     /// Why it stopped; `None` while all is well. The first cause stays.
@@ -94,30 +117,45 @@ impl Safety {
         self.cause
     }
 
-    /// Looks at a cycle: whether its inputs came whole, whether it began late, and which axis has a fault.
-    pub fn look(&mut self, whole: bool, late: bool, fault: Option<usize>) -> Option<Cause> {
-        let count = |count: u32, bad: bool| if bad { count.saturating_add(1) } else { 0 };
-        self.lost = count(self.lost, !whole);
-        self.late = count(self.late, late);
+    /// Who asked for the stop, by the switch's number.
+    pub(super) const fn by(&self) -> u32 {
+        self.by
+    }
+
+    /// Looks at a cycle: whether its inputs came whole, how many deadlines were missed since the one before
+    /// ([`Moment::missed`](crate::control::cyclic::Moment::missed)), and what is wrong with an axis.
+    pub fn look(&mut self, whole: bool, missed: u64, fault: Option<Cause>) -> Option<Cause> {
+        let count = |count: u32, bad: u64| match bad {
+            0 => 0,
+            bad => count.saturating_add(u32::try_from(bad).unwrap_or(u32::MAX)),
+        };
+        self.lost = count(self.lost, u64::from(!whole));
+        self.late = count(self.late, missed);
         let above = |count: u32, most: Option<u32>| most.is_some_and(|most| count > most);
         let cause = if above(self.lost, self.policy.lost) {
             Some(Cause::Lost(self.lost))
         } else if above(self.late, self.policy.late) {
             Some(Cause::Late(self.late))
         } else {
-            fault
-                .filter(|_| self.policy.stop_on_fault)
-                .map(Cause::Fault)
+            fault.filter(|_| self.policy.stop_on_fault)
         };
         self.cause = self.cause.or(cause);
         self.cause
     }
 
+    /// Stops for a cause that somebody else has found, whatever the policy; the first stays.
+    pub fn stop(&mut self, cause: Cause) {
+        self.cause = self.cause.or(Some(cause));
+    }
+
     /// Hears the switch; whether it was reset now.
     pub fn hear(&mut self, switch: &Switch) -> bool {
-        let reset = switch.reset.swap(false, Ordering::AcqRel);
-        if switch.stop.swap(false, Ordering::AcqRel) {
-            self.cause = self.cause.or(Some(Cause::Asked));
+        let reset = switch.take_reset();
+        if let Some(by) = switch.take_stop() {
+            if self.cause.is_none() {
+                self.by = by;
+            }
+            self.stop(Cause::Asked);
             return false;
         }
         let resets = reset && self.cause.is_some();
@@ -132,25 +170,42 @@ impl Safety {
 mod tests {
     use super::*;
 
+    const FAULT: Cause = Cause::Fault {
+        axis: 4,
+        code: Some(0x3230),
+    };
+
     #[test]
     fn as_many_cycles_in_a_row_as_the_user_says_are_tolerated() {
         let policy = Policy {
             lost: Some(2),
             late: Some(1),
-            stop_on_fault: true,
+            ..Policy::default()
         };
         let mut safety = Safety::new(policy);
         for whole in [false, false, true, false, false] {
-            assert_eq!(safety.look(whole, false, None), None);
+            assert_eq!(safety.look(whole, 0, None), None);
         }
-        assert_eq!(safety.look(false, false, None), Some(Cause::Lost(3)));
+        assert_eq!(safety.look(false, 0, None), Some(Cause::Lost(3)));
         // It stays, whatever comes.
-        assert_eq!(safety.look(true, false, Some(4)), Some(Cause::Lost(3)));
+        assert_eq!(safety.look(true, 0, Some(FAULT)), Some(Cause::Lost(3)));
         let mut safety = Safety::new(policy);
-        assert_eq!(safety.look(true, true, None), None);
-        assert_eq!(safety.look(true, true, None), Some(Cause::Late(2)));
+        assert_eq!(safety.look(true, 1, None), None);
+        assert_eq!(safety.look(true, 1, None), Some(Cause::Late(2)));
         let mut safety = Safety::new(policy);
-        assert_eq!(safety.look(true, false, Some(4)), Some(Cause::Fault(4)));
+        assert_eq!(safety.look(true, 0, Some(FAULT)), Some(FAULT));
+    }
+
+    #[test]
+    fn a_stall_counts_as_many_deadlines_as_it_missed() {
+        let mut safety = Safety::new(Policy::default());
+        assert_eq!(safety.look(true, 10, None), None);
+        assert_eq!(safety.look(true, 0, None), None, "in time again");
+        assert_eq!(safety.look(true, 4, None), None);
+        assert_eq!(safety.look(true, 7, None), Some(Cause::Late(11)));
+        let mut safety = Safety::new(Policy::default());
+        let most = safety.look(true, u64::MAX, None);
+        assert_eq!(most, Some(Cause::Late(u32::MAX)));
     }
 
     #[test]
@@ -159,9 +214,10 @@ mod tests {
             lost: None,
             late: None,
             stop_on_fault: false,
+            ..Policy::default()
         });
         for _ in 0..1000 {
-            assert_eq!(safety.look(false, true, Some(1)), None);
+            assert_eq!(safety.look(false, 3, Some(FAULT)), None);
         }
     }
 
@@ -180,5 +236,17 @@ mod tests {
         switch.reset();
         assert!(safety.hear(&switch));
         assert_eq!(safety.cause(), None);
+    }
+
+    #[test]
+    fn causes_name_the_axis_and_what_its_drive_tells() {
+        assert_eq!(FAULT.to_string(), "axis 4 has a fault, error code 0x3230");
+        let late = Cause::NotEnabled {
+            axis: 1,
+            status: 0x0250,
+        };
+        let words =
+            "axis 1 was not enabled in time, its status word is 0x0250 (switch on disabled)";
+        assert_eq!(late.to_string(), words);
     }
 }

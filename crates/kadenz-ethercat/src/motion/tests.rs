@@ -7,40 +7,71 @@ use super::axis::Control;
 use super::pid::Gains;
 use super::*;
 use crate::control::cyclic::{
-    CycleReport, Ended, EndedBy, Loop, Mode, Moment, Settings, Timekeeper, VirtualTime, operate,
+    CycleReport, Ended, EndedBy, Loop, Mode, Moment, Overrun, Settings, Timekeeper, VirtualTime,
+    operate,
 };
-use crate::main_device::bring_up::{find, prepare};
+use crate::main_device::bring_up::{find, prepare as prepare_all};
 use crate::main_device::cycle::Cycle;
+use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::{Patience, Registers, Waiting};
 use crate::main_device::link::Link;
+use crate::main_device::mailbox::Mail;
 use crate::main_device::postbox::Postbox;
+use crate::main_device::sdo;
 use crate::port::WirePort;
-use crate::sim::Side;
 use crate::sim::fault::{Fault, FrameFault, When, WireFault};
 use crate::sim::humanoid::humanoid;
+use crate::sim::{DeviceId, Segment, Side};
+use crate::wire::cia402::{Controlword, object};
+use crate::wire::coe::Address;
 
-/// A humanoid in OP with its axes.
+mod units;
+
+/// A segment in OP with its axes.
 struct Bench {
     link: Link<WirePort>,
     cycle: Cycle,
     players: Vec<Player>,
     settings: Settings,
+    /// Whose control words are noted.
+    watched: usize,
+    /// Those that were sent to it, each as often as another was sent between.
+    words: Vec<Controlword>,
+}
+
+/// Writes an object before anything is commissioned.
+fn write_object(registers: &mut Registers<'_>, device: &mut SubDevice, index: u16, value: &[u8]) {
+    let (whose, mailboxes) = (device.whose(), device.mailboxes);
+    let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
+    let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
+    sdo::write(registers, &mut mail, Address::new(index, 0), false, value).unwrap();
 }
 
 impl Bench {
     fn new(devices: u16, change: impl FnOnce(&mut Plan)) -> Self {
-        let port = WirePort::new(humanoid(usize::from(devices)).build().unwrap());
-        let mut link = Link::new(port, 1);
+        let segment = humanoid(usize::from(devices)).build().unwrap();
+        Self::of(segment, |_, _| (), change).unwrap()
+    }
+
+    /// All drives of a segment; `prepare` may write objects before they are commissioned.
+    fn of(
+        segment: Segment,
+        prepare: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]),
+        change: impl FnOnce(&mut Plan),
+    ) -> Result<Self, PlanError> {
+        let devices = segment.len() as u16;
+        let mut link = Link::new(WirePort::new(segment), 1);
         let mut way = Waiting {
             link: &mut link,
             patience: Patience::default(),
         };
         let mut registers = Registers::by(&mut way);
         let mut found = find(&mut registers).unwrap();
+        prepare(&mut registers, &mut found);
         let mut plan = demo(&mut registers, &mut found).unwrap();
         change(&mut plan);
-        let players = plan.commission(&mut registers, &mut found).unwrap();
-        let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+        let players = plan.commission(&mut registers, &mut found)?;
+        let mut cycle = prepare_all(&mut registers, &mut found, None).unwrap();
         let settings = plan.settings().unwrap();
         operate(
             &mut Loop {
@@ -54,12 +85,14 @@ impl Bench {
             &mut VirtualTime,
         )
         .unwrap();
-        Self {
+        Ok(Self {
             link,
             cycle,
             players,
             settings,
-        }
+            watched: 5,
+            words: Vec::new(),
+        })
     }
 
     /// Plays for so many cycles; before each, `meddle` may look and ask.
@@ -67,15 +100,33 @@ impl Bench {
         &mut self,
         cycles: u64,
         conductor: &mut Conductor<'_>,
+        meddle: impl FnMut(u64, &Conductor<'_>),
+    ) -> Ended {
+        self.play_by(cycles, conductor, &mut VirtualTime, meddle)
+    }
+
+    /// The same on a computer that is slow at times.
+    fn play_by(
+        &mut self,
+        cycles: u64,
+        conductor: &mut Conductor<'_>,
+        time: &mut impl Timekeeper<WirePort>,
         mut meddle: impl FnMut(u64, &Conductor<'_>),
     ) -> Ended {
         let settings = Settings {
             cycles: Some(cycles),
             ..self.settings
         };
+        let (watched, words) = (self.watched, &mut self.words);
         let mut controller = |moment: &mut Moment<'_>| {
             meddle(moment.number(), conductor);
             crate::control::cyclic::Controller::beat(conductor, moment);
+            if let Some(word) = moment.outputs_of(watched).first_chunk() {
+                let word = Controlword(u16::from_le_bytes(*word));
+                if words.last() != Some(&word) {
+                    words.push(word);
+                }
+            }
         };
         Loop {
             link: &mut self.link,
@@ -83,12 +134,34 @@ impl Bench {
             postbox: &Postbox::default(),
             stop: &AtomicBool::new(false),
         }
-        .run(
-            &settings,
-            &mut VirtualTime,
-            &mut controller,
-            &mut |_: &CycleReport<'_>| (),
-        )
+        .run(&settings, time, &mut controller, &mut |_: &CycleReport<
+            '_,
+        >| ())
+    }
+
+    /// Edges of a fault's reset that the watched drive was sent since the last call.
+    fn take_resets(&mut self) -> usize {
+        let words = std::mem::take(&mut self.words);
+        let resets = words.iter().filter(|it| it.has(0x80));
+        resets.count()
+    }
+
+    fn inflict(&mut self, position: usize, fault: impl FnOnce(DeviceId) -> WireFault) {
+        let now = self.link.port_mut().time();
+        let segment = self.link.port_mut().segment_mut();
+        let device = segment.positions(Side::Primary)[position];
+        segment.inflict(Fault::Wire(fault(device)), now);
+    }
+
+    /// Loses so many frames, from the next on.
+    fn lose(&mut self, frames: u64) {
+        let segment = self.link.port_mut().segment_mut();
+        let next = segment.counts().frames + 1;
+        let fault = Fault::Frame(FrameFault::Lose { after: Some(0) });
+        segment
+            .faults()
+            .add(When::Frames(next, next + frames), fault)
+            .unwrap();
     }
 }
 
@@ -174,19 +247,10 @@ fn lost_cycles_within_the_policy_are_ridden_out_and_more_stop_all_until_a_reset(
     let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
     bench.play(1_000, &mut conductor, |_, _| ());
     assert!(is_moving(conductor.stage()));
-    let lose = |bench: &mut Bench, frames: u64| {
-        let segment = bench.link.port_mut().segment_mut();
-        let next = segment.counts().frames + 1;
-        let fault = Fault::Frame(FrameFault::Lose { after: Some(0) });
-        segment
-            .faults()
-            .add(When::Frames(next, next + frames), fault)
-            .unwrap();
-    };
-    lose(&mut bench, 10);
+    bench.lose(10);
     bench.play(100, &mut conductor, |_, _| ());
     assert!(is_moving(conductor.stage()));
-    lose(&mut bench, 11);
+    bench.lose(11);
     bench.play(300, &mut conductor, |_, _| ());
     assert_eq!(conductor.stage(), Stage::Stopped(Cause::Lost(11)));
     for player in conductor.players() {
@@ -200,30 +264,83 @@ fn lost_cycles_within_the_policy_are_ridden_out_and_more_stop_all_until_a_reset(
 }
 
 #[test]
-fn the_fault_of_one_axis_stops_all_and_is_reset_with_them() {
+fn the_fault_of_one_axis_stops_all_and_is_reset_once_each_time_that_somebody_asks() {
     let mut bench = Bench::new(12, |_| ());
     let switch = Switch::default();
     let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
     bench.play(1_000, &mut conductor, |_, _| ());
-    let fail = |bench: &mut Bench, code: u16| {
-        let now = bench.link.port_mut().time();
-        let segment = bench.link.port_mut().segment_mut();
-        let device = segment.positions(Side::Primary)[5];
-        segment.inflict(Fault::Wire(WireFault::Fail(device, code)), now);
-    };
-    fail(&mut bench, 0x3230);
+    bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
     bench.play(300, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), Stage::Stopped(Cause::Fault(1)));
+    // Its process data has no error code.
+    let stopped = Stage::Stopped(Cause::Fault {
+        axis: 1,
+        code: None,
+    });
+    assert_eq!(conductor.stage(), stopped);
     for player in conductor.players() {
         assert!(!player.reading().unwrap().state().has_torque());
     }
-    // What failed fails still: the others wait for it, and nothing moves.
-    switch.reset();
+    assert_eq!(bench.take_resets(), 0);
+    // What failed fails still: one reset, and all are stopped again for the same drive.
+    for stops in 2..4 {
+        switch.reset();
+        bench.play(1_000, &mut conductor, |_, _| ());
+        assert_eq!((conductor.stage(), conductor.stops()), (stopped, stops));
+        assert_eq!(bench.take_resets(), 1);
+    }
+    bench.inflict(5, |it| WireFault::Fail(it, 0));
     bench.play(300, &mut conductor, |_, _| ());
-    assert_eq!(conductor.stage(), Stage::Enabling);
-    fail(&mut bench, 0);
+    assert_eq!(conductor.stage(), stopped, "it stays");
+    switch.reset();
     bench.play(1_000, &mut conductor, |_, _| ());
     assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    assert_eq!(bench.take_resets(), 1);
+}
+
+#[test]
+fn a_fault_s_code_is_told_where_the_process_data_has_it_or_somebody_asks_the_drive() {
+    for mapped in [true, false] {
+        let segment = humanoid(12).build().unwrap();
+        let assign = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
+            if mapped {
+                // All inputs of the model, the error code among them.
+                assign_inputs(registers, &mut devices[5], 0x1A01);
+            }
+        };
+        let mut bench = Bench::of(segment, assign, |_| ()).unwrap();
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+        bench.play(1_000, &mut conductor, |_, _| ());
+        bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
+        bench.play(300, &mut conductor, |_, _| ());
+        let code = mapped.then_some(0x3230);
+        let cause = Cause::Fault { axis: 1, code };
+        assert_eq!(conductor.stage(), Stage::Stopped(cause));
+        let mut asked = Vec::new();
+        switch.learn_codes(|device| {
+            asked.push(device);
+            Some(0x3230)
+        });
+        let wanted: &[usize] = if mapped { &[] } else { &[5] };
+        assert_eq!(asked, wanted);
+        let stopped = switch.status().unwrap().stopped.unwrap();
+        assert_eq!(
+            stopped.why,
+            "left hip yaw: axis 1 has a fault, error code 0x3230"
+        );
+        assert_eq!(switch.status().unwrap().axes[1].error_code, Some(0x3230));
+    }
+}
+
+fn assign_inputs(registers: &mut Registers<'_>, device: &mut SubDevice, pdo: u16) {
+    let (whose, mailboxes) = (device.whose(), device.mailboxes);
+    let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
+    let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
+    for (sub, value) in [(0, vec![0]), (1, pdo.to_le_bytes().to_vec()), (0, vec![1])] {
+        let address = Address::new(0x1C13, sub);
+        sdo::write(registers, &mut mail, address, false, &value).unwrap();
+    }
+    crate::main_device::configure::learn_process_data(registers, device).unwrap();
 }
 
 #[test]
@@ -236,19 +353,28 @@ fn with_another_policy_the_others_go_on_and_the_failed_axis_stays_without_power(
     };
     let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
     bench.play(1_000, &mut conductor, |_, _| ());
-    let now = bench.link.port_mut().time();
-    let segment = bench.link.port_mut().segment_mut();
-    let device = segment.positions(Side::Primary)[5];
-    segment.inflict(Fault::Wire(WireFault::Fail(device, 0x3230)), now);
+    bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
     bench.play(500, &mut conductor, |_, _| ());
     assert!(is_moving(conductor.stage()));
-    let powered: Vec<_> = conductor
-        .players()
-        .iter()
-        .map(|it| it.reading().unwrap().state().has_torque())
-        .collect();
-    assert_eq!(powered.iter().filter(|it| !**it).count(), 1);
-    assert!(!powered[1]);
+    let only_one_is_out = |conductor: &Conductor<'_>| {
+        for (number, player) in conductor.players().iter().enumerate() {
+            let powered = player.reading().unwrap().state().has_torque();
+            assert_eq!(powered, number != 1, "{number}");
+        }
+        let status = switch.status().unwrap();
+        assert!(status.axes.iter().all(|it| it.out == (it.axis == 1)));
+    };
+    only_one_is_out(&conductor);
+    // After a stop, too, they wait for its one reset, and no longer.
+    switch.stop();
+    bench.play(300, &mut conductor, |_, _| ());
+    assert_eq!(conductor.stage(), Stage::Stopped(Cause::Asked));
+    bench.take_resets();
+    switch.reset();
+    bench.play(1_500, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    assert_eq!(bench.take_resets(), 1);
+    only_one_is_out(&conductor);
 }
 
 #[test]
@@ -269,11 +395,66 @@ fn the_switch_stops_at_once() {
     assert_eq!(stopped, Some(1_501));
 }
 
-/// A computer that is late by more than a cycle, from a cycle on and for so many of them.
+#[test]
+fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    assert_eq!(switch.status(), None);
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    assert_eq!(switch.status(), None, "no cycle yet");
+    bench.play(1_500, &mut conductor, |_, _| ());
+    let status = switch.status().unwrap();
+    assert_eq!((status.cycle, status.stage), (1_500, StageName::Playing));
+    assert_eq!((status.stops, &status.stopped), (0, &None));
+    assert_eq!(status.axes.len(), 8);
+    let axis = &status.axes[1];
+    assert_eq!(
+        (axis.axis, axis.device, &*axis.name),
+        (1, 5, "left hip yaw")
+    );
+    assert_eq!(
+        (&*axis.control, &*axis.state),
+        ("position", "operation enabled")
+    );
+    assert!((axis.position_rad - axis.target).abs() < 0.005, "{axis:?}");
+
+    switch.stop_by("the operator");
+    switch.stop_by("somebody later");
+    bench.play(100, &mut conductor, |_, _| ());
+    let status = switch.status().unwrap();
+    assert_eq!((status.stage, status.stops), (StageName::Stopped, 1));
+    let stopped = status.stopped.clone().unwrap();
+    assert_eq!(stopped.cause, Cause::Asked);
+    assert_eq!(stopped.by.as_deref(), Some("the operator"));
+    assert_eq!(stopped.cycle, 1);
+    assert!((stopped.ago_s - 0.099).abs() < 1e-6, "{stopped:?}");
+    let text = serde_json::to_string(&status).unwrap();
+    assert!(text.contains(r#""stage":"stopped""#), "{text}");
+    assert!(text.contains(r#""cause":"asked""#), "{text}");
+    let same: Status = serde_json::from_str(&text).unwrap();
+    assert_eq!(same.stopped, status.stopped);
+
+    switch.reset();
+    bench.play(500, &mut conductor, |_, _| ());
+    let status = switch.status().unwrap();
+    assert!(status.stopped.is_none(), "{status:?}");
+    switch.end();
+    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller);
+    assert_eq!(switch.status().unwrap().stage, StageName::Ending);
+    // A second conductor hears the switch, and tells nothing in the first one's name.
+    let mut second = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let ended = bench.play(5_000, &mut second, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller);
+}
+
+/// A computer that is late in some cycles.
 struct Slow {
     cycle: u64,
     from: u64,
     cycles: u64,
+    /// How late.
+    ns: u64,
 }
 
 impl Timekeeper<WirePort> for Slow {
@@ -281,7 +462,7 @@ impl Timekeeper<WirePort> for Slow {
         self.cycle += 1;
         VirtualTime.wait_until(port, time);
         if (self.from..self.from + self.cycles).contains(&self.cycle) {
-            port.elapse(1_100_000);
+            port.elapse(self.ns);
         }
     }
 }
@@ -293,22 +474,13 @@ fn late_cycles_within_the_policy_are_ridden_out_and_more_stop_all() {
         let mut bench = Bench::new(12, |_| ());
         let switch = Switch::default();
         let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-        let settings = Settings {
-            cycles: Some(2_000),
-            ..bench.settings
-        };
         let mut slow = Slow {
             cycle: 0,
             from: 1_500,
             cycles: late,
+            ns: 1_100_000,
         };
-        let ended = Loop {
-            link: &mut bench.link,
-            cycle: &mut bench.cycle,
-            postbox: &Postbox::default(),
-            stop: &AtomicBool::new(false),
-        }
-        .run(&settings, &mut slow, &mut conductor, &mut ());
+        let ended = bench.play_by(2_000, &mut conductor, &mut slow, |_, _| ());
         assert_eq!(ended.overruns, late);
         let stage = conductor.stage();
         assert_eq!(
@@ -318,6 +490,104 @@ fn late_cycles_within_the_policy_are_ridden_out_and_more_stop_all() {
         );
         assert_eq!(is_moving(stage), !stopped, "{stage:?}");
     }
+}
+
+#[test]
+fn one_long_stall_counts_as_all_deadlines_that_it_missed_and_asks_no_axis_to_jump() {
+    for overrun in [Overrun::Skip, Overrun::CatchUp, Overrun::Relative] {
+        for (beats, stopped) in [(10, false), (11, true)] {
+            let mut bench = Bench::new(12, |plan| plan.overrun = overrun);
+            let switch = Switch::default();
+            // Frames of cycles that are caught up with at once are not back in time.
+            let policy = Policy {
+                lost: None,
+                ..Policy::default()
+            };
+            let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+            let mut slow = Slow {
+                cycle: 0,
+                from: 1_500,
+                cycles: 1,
+                ns: beats * 1_000_000 + 500_000,
+            };
+            let mut asked = Vec::new();
+            bench.play_by(1_700, &mut conductor, &mut slow, |_, conductor| {
+                let all = conductor.players().iter().map(Player::asked);
+                asked.push(all.collect::<Vec<_>>());
+            });
+            let stage = conductor.stage();
+            let is_late = matches!(stage, Stage::Stopped(Cause::Late(11)));
+            assert_eq!(is_late, stopped, "{overrun:?} {beats}: {stage:?}");
+            assert_eq!(is_moving(stage), !stopped, "{overrun:?} {beats}: {stage:?}");
+            if stopped {
+                continue;
+            }
+            let steps = asked.windows(2).flat_map(|pair| {
+                let both = pair[0].iter().zip(&pair[1]);
+                both.map(|(before, now)| (now - before).abs())
+            });
+            let greatest = steps.skip(8 * 200).fold(0.0, f64::max);
+            // At 1 rad/s at most; eleven times as much it would be in one.
+            assert!(
+                greatest > 0.0003 && greatest < 0.001,
+                "{overrun:?} {greatest}"
+            );
+        }
+    }
+}
+
+#[test]
+fn behind_a_target_that_was_lost_comes_none_further_on() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    let before: Vec<_> = conductor.players().iter().map(Player::asked).collect();
+    bench.lose(8);
+    bench.play(9, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()));
+    for (player, before) in conductor.players().iter().zip(before) {
+        let step = (player.asked() - before).abs();
+        assert!(step > 0.0002 && step < 0.001, "{step}");
+    }
+}
+
+#[test]
+fn a_drive_that_does_not_rest_delays_the_end_by_a_second_and_loses_its_power() {
+    let stays = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
+        // Stays in its quick stop.
+        write_object(
+            registers,
+            &mut devices[5],
+            object::QUICK_STOP_OPTION,
+            &[6, 0],
+        );
+    };
+    let mut bench = Bench::of(humanoid(12).build().unwrap(), stays, |_| ()).unwrap();
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    switch.end();
+    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller);
+    assert!((1_000..1_150).contains(&ended.cycles), "{ended:?}");
+    for player in conductor.players() {
+        assert!(!player.reading().unwrap().state().has_torque());
+    }
+}
+
+#[test]
+fn a_drive_that_is_gone_does_not_keep_the_loop_from_its_end() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    bench.inflict(11, WireFault::PowerOff);
+    bench.play(5, &mut conductor, |_, _| ());
+    switch.end();
+    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller);
+    assert!(ended.cycles < 1_150, "{ended:?}");
 }
 
 #[test]

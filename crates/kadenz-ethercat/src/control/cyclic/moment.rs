@@ -6,7 +6,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::Begun;
-use super::settings::Settings;
+use super::settings::{Overrun, Settings};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::layout::Layout;
 
@@ -42,6 +42,8 @@ pub struct Moment<'m> {
     cycle: &'m mut Cycle,
     number: u64,
     beats: u64,
+    missed: u64,
+    elapsed: Duration,
     intended: MonotonicTime,
     woken: MonotonicTime,
     interval: Interval,
@@ -49,6 +51,20 @@ pub struct Moment<'m> {
     overrun: bool,
     ending: bool,
     stop: bool,
+}
+
+/// Deadlines missed before a cycle. One that is caught up with counts by itself.
+fn missed(begun: &Begun, settings: &Settings) -> u64 {
+    let due = &begun.due;
+    match settings.overrun {
+        // Nothing is left out there, however late a cycle begins.
+        Overrun::Relative => {
+            let late = begun.woken.since(due.intended).max(0);
+            u64::from(due.overrun) + (late as f64 / settings.interval.as_ns_f64()) as u64
+        }
+        Overrun::Skip | Overrun::CatchUp | Overrun::Stop if due.overrun => due.skipped.max(1),
+        Overrun::Skip | Overrun::CatchUp | Overrun::Stop => 0,
+    }
 }
 
 impl<'m> Moment<'m> {
@@ -62,6 +78,12 @@ impl<'m> Moment<'m> {
             cycle,
             number: begun.number,
             beats: begun.due.skipped + 1,
+            missed: missed(begun, settings),
+            elapsed: begun
+                .before
+                .map_or(settings.interval.as_duration(), |before| {
+                    Duration::from_nanos(begun.woken.since(before).max(0).unsigned_abs())
+                }),
             intended: begun.due.intended,
             woken: begun.woken,
             interval: settings.interval,
@@ -84,6 +106,8 @@ impl<'m> Moment<'m> {
             cycle,
             number,
             beats: 1,
+            missed: 0,
+            elapsed: interval.as_duration(),
             intended: now,
             woken: now,
             interval,
@@ -118,11 +142,24 @@ impl<'m> Moment<'m> {
         self.interval
     }
 
-    /// How far motion goes on in this cycle: the interval, times one more than the beats left out.
+    /// Time from the beat served before to this one: the interval, times one more than the beats left out.
     #[must_use]
     pub fn step(&self) -> Duration {
         let ns = self.interval.as_ns_f64() * self.beats as f64;
         Duration::from_nanos(ns as u64)
+    }
+
+    /// Time from when the cycle before began to when this one did; the interval in the first.
+    #[must_use]
+    pub const fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Deadlines missed since the cycle before: of beats that were left out, or of this one where it begins
+    /// late. A stall of n beats misses n of them, in one cycle or in several.
+    #[must_use]
+    pub const fn missed(&self) -> u64 {
+        self.missed
     }
 
     /// What became of the frames that the inputs came with; `None` where none were sent before.

@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use super::commission::{CommissionError, settle};
 use super::mapping::{self, Mapping};
-use super::{Axis, Control, Scale};
+use super::units::Units;
+use super::{Axis, Control};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
 use crate::main_device::sdo;
 use crate::wire::Configured;
 use crate::wire::coe::Address;
+
+/// Most PDOs of a list: sub-index 255 is none of it (ETG.1000.6, 0x1C12).
+const MOST_PDOS: u8 = 254;
 
 /// How a drive was commissioned: what it must be told again after it lost its power, and what must then be
 /// as it was, since the loop goes on with the old layout and the old units.
@@ -21,7 +25,7 @@ pub struct DriveSetup {
     /// Objects that assign PDOs, and what they held.
     lists: Vec<(u16, Vec<u16>)>,
     mapping: Mapping,
-    scale: Scale,
+    units: Units,
 }
 
 impl DriveSetup {
@@ -42,7 +46,7 @@ impl DriveSetup {
             cycle,
             lists: mapping::lists(registers, device)?,
             mapping,
-            scale: axis.scale(),
+            units: *axis.units(),
         })
     }
 
@@ -70,12 +74,11 @@ impl DriveSetup {
             }
         }
         let mut mail = mapping::mail(device)?;
-        if settle(registers, &mut mail, self.control, self.cycle)? != self.scale {
-            return Err(CommissionError::Changed(
-                "encoder resolution or rated torque",
-            ));
+        let now = self.units.read_again(registers, &mut mail)?;
+        if let Some(what) = self.units.changed(&now) {
+            return Err(CommissionError::Changed(what));
         }
-        Ok(())
+        settle(registers, &mut mail, self.control, self.cycle)
     }
 
     fn assign(
@@ -90,10 +93,10 @@ impl DriveSetup {
             };
             // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
             write(0, &[0])?;
-            for (sub, pdo) in (1..=u8::MAX).zip(pdos) {
+            for (sub, pdo) in (1..=MOST_PDOS).zip(pdos) {
                 write(sub, &pdo.to_le_bytes())?;
             }
-            write(0, &[pdos.len() as u8])?;
+            write(0, &[pdos.len().min(usize::from(MOST_PDOS)) as u8])?;
         }
         Ok(())
     }
@@ -105,7 +108,7 @@ mod tests {
     use crate::main_device::bring_up::find;
     use crate::main_device::exchange::{Patience, Waiting};
     use crate::main_device::link::Link;
-    use crate::motion::axis::commission;
+    use crate::motion::axis::{Stated, commission};
     use crate::port::WirePort;
     use crate::sim::humanoid::humanoid;
 
@@ -120,14 +123,21 @@ mod tests {
         let mut devices = find(&mut registers).unwrap();
         let drive = &mut devices[5];
         let cycle = Duration::from_millis(1);
-        let axis = commission(&mut registers, drive, Control::Torque, cycle).unwrap();
+        let axis = commission(
+            &mut registers,
+            drive,
+            Control::Torque,
+            &Stated::default(),
+            cycle,
+        )
+        .unwrap();
         let setup = DriveSetup::of(&mut registers, drive, &axis, cycle).unwrap();
         setup.restore(&mut registers, drive).unwrap();
 
         let mut other = setup.clone();
-        other.scale.increments *= 2.0;
-        let refused = other.restore(&mut registers, drive);
-        assert!(matches!(refused, Err(CommissionError::Changed(_))));
+        other.units.gear = Some([50, 1]);
+        let refused = other.restore(&mut registers, drive).unwrap_err();
+        assert!(refused.to_string().contains("gear ratio"), "{refused}");
         let mut other = setup;
         other.mapping.inputs.pop();
         let refused = other.restore(&mut registers, drive);

@@ -3,20 +3,19 @@
 use std::time::Duration;
 
 use super::mapping::{self, Mapping};
-use super::{Axis, Control, Fields, Scale};
+use super::units::{Stated, Units};
+use super::{Axis, Control, Fields};
 use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
-use crate::wire::cia402::{Controlword, object};
+use crate::wire::cia402::object;
 use crate::wire::coe::Address;
 use crate::wire::coe::object::assignment;
 
 /// First and last PDO that are looked at for one that carries what is needed.
 const PDOS: std::ops::RangeInclusive<u16> = 0x1600..=0x160F;
-/// Increments a turn where a drive does not tell.
-const INCREMENTS: f64 = 1_048_576.0;
 
 /// Why a device is no axis.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +33,39 @@ pub enum CommissionError {
         "object 0x{0:04X} is mapped across bytes; map it at a whole byte with 8, 16 or 32 bits"
     )]
     Unaligned(u16),
+    /// It does not tell something without which its numbers mean nothing.
+    #[error(
+        "it does not tell object 0x{object:04X}, and nobody may guess it; write {option} in the axis's table of the motion's file"
+    )]
+    Untold {
+        /// The object.
+        object: u16,
+        /// What a user can state in its place.
+        option: &'static str,
+    },
+    /// An object holds a ratio that is none, or one that no joint can be moved by.
+    #[error(
+        "its object 0x{object:04X} holds {} to {}, by which no joint is moved; set up the drive, or write increments_per_turn in the axis's table of the motion's file",
+        values[0], values[1]
+    )]
+    Senseless {
+        /// The object.
+        object: u16,
+        /// Its two numbers.
+        values: [u32; 2],
+    },
+    /// It counts in a unit that is not known here.
+    #[error(
+        "its object 0x{object:04X} says 0x{value:08X}, a unit that is not known here; write {option} in the axis's table of the motion's file"
+    )]
+    Unit {
+        /// The object.
+        object: u16,
+        /// What it holds.
+        value: u32,
+        /// What a user can state in its place.
+        option: &'static str,
+    },
     /// It came back otherwise than it was, so what the loop writes would mean something else.
     #[error(
         "its {0} is not what it was when it was commissioned; put the drive back that was there, or start anew"
@@ -60,7 +92,7 @@ pub fn is_drive(registers: &mut Registers<'_>, device: &mut SubDevice) -> Result
 }
 
 /// Makes a drive in PREOP an axis: assigns a PDO that carries what is needed where none does, chooses the
-/// mode of operation, tells the cycle, reads units. Before
+/// mode of operation, tells the cycle, reads units, in whose place what is `stated` stands. Before
 /// [`prepare`](crate::main_device::bring_up::prepare), which lays out the process data. Waits, allocates.
 ///
 /// # Errors
@@ -69,6 +101,7 @@ pub fn commission(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
     control: Control,
+    stated: &Stated,
     cycle: Duration,
 ) -> Result<Axis, CommissionError> {
     let target = target(control);
@@ -81,27 +114,27 @@ pub fn commission(
     }
     let fields = fields(&mapping, target)?;
     let mut mail = mapping::mail(device)?;
-    let scale = settle(registers, &mut mail, control, cycle)?;
+    settle(registers, &mut mail, control, cycle)?;
+    let units = Units::read(registers, &mut mail)?;
     Ok(Axis {
         device: usize::from(device.position.0),
         control,
         fields,
-        scale,
-        word: Controlword::default(),
+        scale: units.scale(stated, control)?,
+        units,
     })
 }
 
-/// Chooses the mode of operation and tells the cycle; the drive's units.
+/// Chooses the mode of operation and tells the cycle.
 pub(super) fn settle(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     control: Control,
     cycle: Duration,
-) -> Result<Scale, CommissionError> {
+) -> Result<(), CommissionError> {
     let mode = [control.mode().number().cast_unsigned()];
     sdo::write(registers, mail, Address::new(object::MODE, 0), false, &mode)?;
-    tell_cycle(registers, mail, cycle)?;
-    scale(registers, mail)
+    tell_cycle(registers, mail, cycle)
 }
 
 fn target(control: Control) -> u16 {
@@ -124,6 +157,7 @@ fn fields(mapping: &Mapping, target: u16) -> Result<Fields, CommissionError> {
         position: input(object::POSITION)?.ok_or(needed(object::POSITION))?,
         velocity: input(object::VELOCITY)?,
         torque: input(object::TORQUE)?,
+        error_code: input(object::ERROR_CODE)?,
     })
 }
 
@@ -157,7 +191,7 @@ fn assign(
 }
 
 /// What a device refuses is absent.
-fn optional<T>(read: Result<T, CommissionError>) -> Result<Option<T>, CommissionError> {
+pub(super) fn optional<T>(read: Result<T, CommissionError>) -> Result<Option<T>, CommissionError> {
     match read {
         Ok(value) => Ok(Some(value)),
         Err(CommissionError::Sdo(error)) if error.abort().is_some() => Ok(None),
@@ -196,22 +230,6 @@ fn interpolation(cycle: Duration) -> Option<(u8, i8)> {
             let value = u8::try_from(ns / unit).ok().filter(|_| whole)?;
             Some((value, power as i8 - 9))
         })
-}
-
-fn scale(registers: &mut Registers<'_>, mail: &mut Mail<'_>) -> Result<Scale, CommissionError> {
-    let mut number = |index, sub| {
-        let read = sdo::get::<4>(registers, mail, Address::new(index, sub));
-        let read = optional(read.map_err(CommissionError::from))?;
-        Ok::<_, CommissionError>(read.map(u32::from_le_bytes).filter(|it| *it > 0))
-    };
-    let increments = number(object::ENCODER_RESOLUTION, 1)?;
-    let turns = number(object::ENCODER_RESOLUTION, 2)?.unwrap_or(1);
-    let rated = number(object::RATED_TORQUE, 0)?;
-    Ok(Scale {
-        increments: increments.map_or(INCREMENTS, |it| f64::from(it) / f64::from(turns)),
-        // Object 0x6076 is in mNm.
-        rated: rated.map_or(1.0, |it| f64::from(it) / 1000.0),
-    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 mod again;
 mod commission;
 mod mapping;
+mod units;
 
 pub use again::DriveSetup;
 pub use commission::{CommissionError, commission, is_drive};
 pub use mapping::{Mapped, Mapping};
+pub use units::{Stated, Units};
 
 use std::f64::consts::TAU;
 
@@ -32,6 +34,16 @@ impl Control {
             Self::Position => Mode::CyclicPosition,
             Self::Velocity => Mode::CyclicVelocity,
             Self::Torque => Mode::CyclicTorque,
+        }
+    }
+
+    /// Its name: position, velocity or torque.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Position => "position",
+            Self::Velocity => "velocity",
+            Self::Torque => "torque",
         }
     }
 }
@@ -74,15 +86,28 @@ pub(super) struct Fields {
     pub(super) position: Field,
     pub(super) velocity: Option<Field>,
     pub(super) torque: Option<Field>,
+    pub(super) error_code: Option<Field>,
 }
 
-/// Units of a drive.
+/// What a drive's numbers are at the joint. A number below zero is one that counts the other way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// Increments a turn of the joint.
+    /// Units of position a turn of the joint.
     pub increments: f64,
-    /// Rated torque in N m.
-    pub rated: f64,
+    /// Units of velocity for a turn of the joint a second; `None` where nobody says.
+    pub velocity: Option<f64>,
+    /// The rated torque at the joint in N m; `None` where nobody says.
+    pub rated: Option<f64>,
+    /// The limit of torque in thousandths of that; `None` where the drive does not tell.
+    pub most: Option<u16>,
+}
+
+impl Scale {
+    /// How far the drive can count, in rad: its positions have 32 bits.
+    #[must_use]
+    pub fn farthest(&self) -> f64 {
+        f64::from(i32::MAX) * TAU / self.increments.abs()
+    }
 }
 
 /// What a drive told last.
@@ -92,10 +117,12 @@ pub struct Reading {
     pub status: Statusword,
     /// In rad.
     pub position: f64,
-    /// In rad/s; `None` where it is not in the process data.
+    /// In rad/s; `None` where it is not in the process data, or in no unit that is known.
     pub velocity: Option<f64>,
-    /// In N m; `None` where it is not in the process data.
+    /// In N m; `None` where it is not in the process data, or the rated torque is not known.
     pub torque: Option<f64>,
+    /// Its error code (object 0x603F); `None` where it is not in the process data.
+    pub error_code: Option<u16>,
 }
 
 impl Reading {
@@ -113,8 +140,8 @@ pub struct Axis {
     control: Control,
     fields: Fields,
     scale: Scale,
-    /// What was sent last, for the edge of a fault's reset.
-    word: Controlword,
+    /// What the drive told of them.
+    units: Units,
 }
 
 impl Axis {
@@ -130,48 +157,68 @@ impl Axis {
         self.control
     }
 
-    /// Its units.
+    /// What its numbers mean.
     #[must_use]
     pub const fn scale(&self) -> Scale {
         self.scale
     }
 
+    /// What the drive told of its units.
+    #[must_use]
+    pub const fn units(&self) -> &Units {
+        &self.units
+    }
+
     /// What the drive tells in its inputs.
     #[must_use]
     pub fn read(&self, inputs: &[u8]) -> Reading {
-        let radians = |field: Field| f64::from(field.get(inputs)) * TAU / self.scale.increments;
-        let torque = |field: Field| f64::from(field.get(inputs)) / 1000.0 * self.scale.rated;
+        let get = |field: Field| f64::from(field.get(inputs));
+        let both = |field: Option<Field>, scale: Option<f64>| field.zip(scale);
+        let velocity = both(self.fields.velocity, self.scale.velocity);
+        let torque = both(self.fields.torque, self.scale.rated);
         Reading {
             status: Statusword(self.fields.statusword.get(inputs) as u16),
-            position: radians(self.fields.position),
-            velocity: self.fields.velocity.map(radians),
-            torque: self.fields.torque.map(torque),
+            position: get(self.fields.position) * TAU / self.scale.increments,
+            velocity: velocity.map(|(field, scale)| get(field) * TAU / scale),
+            torque: torque.map(|(field, rated)| get(field) / 1000.0 * rated),
+            error_code: self.fields.error_code.map(|it| it.get(inputs) as u16),
         }
     }
 
     /// Writes the controlword that brings the drive nearer to a goal, and a target in the unit of its
-    /// control. A fault is reset only where `reset` says so.
+    /// control. A fault is reset where `reset` says so: the bit stands as long as it does, and is one reset.
     pub fn write(
-        &mut self,
+        &self,
         outputs: &mut [u8],
         state: DriveState,
         goal: Goal,
         reset: bool,
         target: f64,
     ) {
-        self.word = goal.controlword(state, reset, self.word);
-        self.fields.controlword.put(outputs, i32::from(self.word.0));
+        let word = if reset && state == DriveState::Fault {
+            Controlword::FAULT_RESET
+        } else {
+            goal.controlword(state, false, Controlword::default())
+        };
+        self.fields.controlword.put(outputs, i32::from(word.0));
         let number = match self.control {
-            Control::Position | Control::Velocity => target * self.scale.increments / TAU,
-            // Thousandths of the rated torque fit into 16 bits up to 32 times of it.
-            Control::Torque => {
-                (target / self.scale.rated * 1000.0).clamp(f64::from(i16::MIN), f64::from(i16::MAX))
-            }
+            Control::Position => target * self.scale.increments / TAU,
+            Control::Velocity => target * self.scale.velocity.unwrap_or(0.0) / TAU,
+            Control::Torque => self.thousandths(target),
         };
         // What is no number becomes 0, what is too large the largest.
         self.fields.target.put(outputs, number.round() as i32);
         if let Some(mode) = self.fields.mode {
             mode.put(outputs, i32::from(self.control.mode().number()));
         }
+    }
+
+    /// A torque at the joint in thousandths of the rated one, within the drive's limit; 16 bits hold 32 times
+    /// the rated torque.
+    fn thousandths(&self, torque: f64) -> f64 {
+        let most = self.scale.most.map_or(f64::INFINITY, f64::from);
+        let most = most.min(f64::from(i16::MAX));
+        let rated = self.scale.rated.unwrap_or(f64::INFINITY);
+        (torque / rated * 1000.0).clamp(-most, most)
     }
 }

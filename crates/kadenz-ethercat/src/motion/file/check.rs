@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::text::{Axis, Cycles, File};
+use super::text::{Axis, Cycles, File, Safety};
 use super::{FileError, MOST_AXES};
 use crate::control::cyclic::{Mode, Overrun};
-use crate::motion::axis::Control;
+use crate::motion::axis::{Control, Stated};
 use crate::motion::pid::Gains;
 use crate::motion::plan::{AxisPlan, Plan, Which};
 use crate::motion::safety::Policy;
@@ -16,6 +16,10 @@ use crate::motion::trajectory::Limits;
 
 /// Cycles that make sense, in us.
 const CYCLES_US: std::ops::RangeInclusive<u64> = 50..=1_000_000;
+/// Times to be enabled that make sense, in s.
+const ENABLING_S: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
+/// Numbers that a unit, a gear or a torque may be.
+const POSITIVE: std::ops::RangeInclusive<f64> = 1e-6..=1e15;
 
 pub(super) fn plan(file: &str, text: &str) -> Result<Plan, FileError> {
     let reader = Reader { file, text };
@@ -164,7 +168,19 @@ impl Reader<'_> {
                 .safety
                 .stop_on_fault
                 .unwrap_or(default.stop_on_fault),
+            enabling: self.enabling(&written.safety, default.enabling)?,
         })
+    }
+
+    fn enabling(&self, written: &Safety, default: Duration) -> Result<Duration, FileError> {
+        let Some(seconds) = &written.enabling_s else {
+            return Ok(default);
+        };
+        if !ENABLING_S.contains(seconds.get_ref()) {
+            let cause = format!("{} s is no time to wait for drives", seconds.get_ref());
+            return Err(self.error(Some(seconds.span()), cause, "write 0.1 to 3600"));
+        }
+        Ok(Duration::from_secs_f64(*seconds.get_ref()))
     }
 
     fn axis(&self, written: &Spanned<Axis>) -> Result<AxisPlan, FileError> {
@@ -183,9 +199,34 @@ impl Reader<'_> {
         Ok(AxisPlan {
             device,
             control,
+            stated: self.stated(axis)?,
             gains: self.gains(axis, control, &at)?,
             limits,
             program: self.program(axis, limits, &at)?,
+        })
+    }
+
+    fn stated(&self, axis: &Axis) -> Result<Stated, FileError> {
+        let positive = |written: &Option<Spanned<f64>>, what: &str| {
+            let Some(number) = written else {
+                return Ok(None);
+            };
+            if POSITIVE.contains(number.get_ref()) {
+                return Ok(Some(*number.get_ref()));
+            }
+            let cause = format!("{} is no {what}", number.get_ref());
+            let remedy = "write a number above 0; reverse = true turns the joint round";
+            Err(self.error(Some(number.span()), cause, remedy))
+        };
+        Ok(Stated {
+            increments: positive(&axis.increments_per_turn, "number of increments a turn")?,
+            velocity: positive(
+                &axis.velocity_per_turn,
+                "number of units for a turn a second",
+            )?,
+            gear: positive(&axis.gear, "gear ratio")?,
+            rated: positive(&axis.rated_torque, "torque in N m")?,
+            reverse: axis.reverse,
         })
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::control::cyclic::{Mode, Overrun};
-use crate::motion::axis::Control;
+use crate::motion::axis::{Control, Stated};
 use crate::motion::plan::Which;
 use crate::motion::trajectory::Trajectory;
 use proptest::prelude::*;
@@ -16,6 +16,7 @@ overrun = "stop"
 lost_cycles = 3
 late_cycles = "any"
 stop_on_fault = false
+enabling_s = 2.5
 
 [[axis]]
 device = "left knee"
@@ -31,6 +32,11 @@ moves = [
 [[axis]]
 position = 9
 control = "velocity"
+increments_per_turn = 65536.0
+velocity_per_turn = 60000
+gear = 50
+rated_torque = 0.64
+reverse = true
 gains = { proportional = 20.0, filter_ms = 2.0 }
 moves = [ { sine = 0.1, frequency_hz = 0.5 } ]
 "#;
@@ -49,6 +55,7 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
     );
     assert_eq!(plan.overrun, Overrun::Stop);
     assert_eq!((plan.safety.lost, plan.safety.late), (Some(3), None));
+    assert_eq!(plan.safety.enabling, Duration::from_millis(2500));
     let [knee, other] = &plan.axes[..] else {
         panic!("two axes")
     };
@@ -64,6 +71,15 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
         (other.control, other.gains.filter),
         (Control::Velocity, 0.002)
     );
+    assert_eq!(knee.stated, Stated::default());
+    let stated = Stated {
+        increments: Some(65_536.0),
+        velocity: Some(60_000.0),
+        gear: Some(50.0),
+        rated: Some(0.64),
+        reverse: true,
+    };
+    assert_eq!(other.stated, stated);
     let least = parsed("[[axis]]\nposition = 4\n").unwrap();
     assert_eq!(
         (least.cycle, least.mode),
@@ -73,7 +89,7 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
 }
 
 /// What is written in place of what, in which line that is found, and what is said of it.
-const WRONG: [(&str, &str, usize, &str); 17] = [
+const WRONG: [(&str, &str, usize, &str); 21] = [
     (
         "cycle_us = 500",
         "cycle_us = 5",
@@ -94,46 +110,70 @@ const WRONG: [(&str, &str, usize, &str); 17] = [
         "catch-up, skip, relative or stop",
     ),
     ("\"any\"", "\"all\"", 9, "write a number, or \"any\""),
-    ("start = 0.1", "strat = 0.1", 14, "unknown field"),
+    (
+        "enabling_s = 2.5",
+        "enabling_s = 0.0",
+        11,
+        "0 s is no time to wait for drives; write 0.1 to 3600",
+    ),
+    (
+        "gear = 50",
+        "gear = 0",
+        29,
+        "0 is no gear ratio; write a number",
+    ),
+    (
+        "increments_per_turn = 65536.0",
+        "increments_per_turn = -65536.0",
+        27,
+        "reverse = true turns the joint round",
+    ),
+    (
+        "rated_torque = 0.64",
+        "rated_torque = inf",
+        30,
+        "inf is no torque in N m",
+    ),
+    ("start = 0.1", "strat = 0.1", 15, "unknown field"),
     (
         "start = 0.1",
         "start = 0.2",
-        12,
+        13,
         "begins at 0.2 rad and ends at 0.1 rad; add { to = 0.2 }",
     ),
-    ("velocity = 2.0", "velocity = 0.0", 16, "within such limits"),
+    ("velocity = 2.0", "velocity = 0.0", 17, "within such limits"),
     (
         "{ to = 0.5 }",
         "{ to = 0.5, sine = 0.1 }",
-        18,
+        19,
         "a move has one of",
     ),
-    ("hold_s = 0.25", "hold_s = -1.0", 19, "up to a day"),
-    ("\"trapezoid\"", "\"spline\"", 20, "quintic or trapezoid"),
+    ("hold_s = 0.25", "hold_s = -1.0", 20, "up to a day"),
+    ("\"trapezoid\"", "\"spline\"", 21, "quintic or trapezoid"),
     (
         "position = 9",
         "device = \"left knee\"",
-        23,
+        24,
         "another axis has the device",
     ),
-    ("position = 9", "", 23, "either a device or a position"),
+    ("position = 9", "", 24, "either a device or a position"),
     (
         "gains = { proportional = 20.0, filter_ms = 2.0 }",
         "",
-        23,
+        24,
         "need a regulator",
     ),
     (
         "proportional = 20.0",
         "proportional = -1.0",
-        26,
+        32,
         "no regulator has such gains",
     ),
-    ("sine = 0.1", "sine = 5.0", 27, "this sine needs up to"),
+    ("sine = 0.1", "sine = 5.0", 33, "this sine needs up to"),
     (
         "frequency_hz = 0.5",
         "frequency_hz = 0.5, periods = 1",
-        27,
+        33,
         "2 periods or more",
     ),
 ];

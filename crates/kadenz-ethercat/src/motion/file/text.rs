@@ -30,6 +30,7 @@ pub(super) struct Safety {
     pub(super) lost_cycles: Option<Spanned<Cycles>>,
     pub(super) late_cycles: Option<Spanned<Cycles>>,
     pub(super) stop_on_fault: Option<bool>,
+    pub(super) enabling_s: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -38,6 +39,12 @@ pub(super) struct Axis {
     pub(super) device: Option<Spanned<String>>,
     pub(super) position: Option<Spanned<u16>>,
     pub(super) control: Option<Spanned<String>>,
+    pub(super) increments_per_turn: Option<Spanned<f64>>,
+    pub(super) velocity_per_turn: Option<Spanned<f64>>,
+    pub(super) gear: Option<Spanned<f64>>,
+    pub(super) rated_torque: Option<Spanned<f64>>,
+    #[serde(default)]
+    pub(super) reverse: bool,
     pub(super) gains: Option<Spanned<Gains>>,
     pub(super) limits: Option<Spanned<Limits>>,
     pub(super) start: Option<Spanned<f64>>,

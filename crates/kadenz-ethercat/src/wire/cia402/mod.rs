@@ -6,7 +6,7 @@ pub mod object;
 mod words;
 
 pub use machine::{Goal, Machine, Outcome};
-pub use words::{Controlword, DriveState, Statusword};
+pub use words::{Controlword, DriveState, Polarity, Statusword};
 
 /// What a drive controls (object 0x6060).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

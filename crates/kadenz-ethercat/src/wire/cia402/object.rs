@@ -44,6 +44,8 @@ pub const TARGET_POSITION: u16 = 0x607A;
 pub const HOME_OFFSET: u16 = 0x607C;
 /// Least (1) and greatest (2) position in increments, i32; both 0 for no limits.
 pub const SOFTWARE_POSITION_LIMITS: u16 = 0x607D;
+/// Which numbers are counted the other way round, u8; [`Polarity`](super::Polarity).
+pub const POLARITY: u16 = 0x607E;
 /// Greatest velocity of profiles in increments/s, u32.
 pub const MAX_PROFILE_VELOCITY: u16 = 0x607F;
 /// Velocity of a profile in increments/s, u32.
@@ -56,12 +58,20 @@ pub const PROFILE_DECELERATION: u16 = 0x6084;
 pub const QUICK_STOP_DECELERATION: u16 = 0x6085;
 /// Increments of the encoder (1) a number of turns (2), u32.
 pub const ENCODER_RESOLUTION: u16 = 0x608F;
+/// Turns of the motor (1) a number of the shaft's behind the gear (2), u32.
+pub const GEAR_RATIO: u16 = 0x6091;
+/// Units of position (1) a number of that shaft's turns (2), u32.
+pub const FEED_CONSTANT: u16 = 0x6092;
 /// How home is found, i8.
 pub const HOMING_METHOD: u16 = 0x6098;
 /// Velocities of homing in increments/s, u32.
 pub const HOMING_SPEEDS: u16 = 0x6099;
 /// Acceleration of homing in increments/s2, u32.
 pub const HOMING_ACCELERATION: u16 = 0x609A;
+/// Unit of position, u32: power of ten, unit, divisor in the bytes from the highest down (CiA 303-2).
+pub const POSITION_UNIT: u16 = 0x60A8;
+/// Unit of velocity, u32, as of position.
+pub const VELOCITY_UNIT: u16 = 0x60A9;
 /// Position added in the loop, in increments, i32.
 pub const POSITION_OFFSET: u16 = 0x60B0;
 /// Velocity added in the loop, in increments/s, i32.

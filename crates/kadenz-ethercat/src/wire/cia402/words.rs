@@ -160,3 +160,23 @@ impl Controlword {
         Self(self.0 | bits)
     }
 }
+
+/// Which of a drive's numbers are multiplied by -1, both those that it is asked for and those that it tells
+/// (object 0x607E).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Polarity(pub u8);
+
+impl Polarity {
+    /// Positions.
+    pub const POSITION: u8 = 1 << 7;
+    /// Velocities.
+    pub const VELOCITY: u8 = 1 << 6;
+    /// Torques; reserved by the standard, used by some vendors.
+    pub const TORQUE: u8 = 1 << 5;
+
+    /// Whether all of those bits are set.
+    #[must_use]
+    pub const fn has(self, bits: u8) -> bool {
+        self.0 & bits == bits
+    }
+}

@@ -116,11 +116,13 @@ impl Axis {
         motor: &Motor,
         cycle_ns: u32,
     ) {
+        let (turn, turn_velocity) = slots.signs(objects);
         let radians = |slot| motor.radians(objects.get(slot) as f64);
         let torque = |slot| objects.get(slot) as f64 / 1000.0 * motor.rated;
         self.torque_offset = torque(slots.torque_offset);
         self.target_torque = torque(slots.target_torque);
-        self.target_velocity = radians(slots.target_velocity) + radians(slots.velocity_offset);
+        self.target_velocity =
+            turn_velocity * (radians(slots.target_velocity) + radians(slots.velocity_offset));
         self.limits = Limits {
             velocity: radians(slots.profile_velocity),
             acceleration: radians(slots.acceleration),
@@ -130,16 +132,17 @@ impl Axis {
             deceleration: radians(slots.quick_stop_deceleration),
             ..self.limits
         };
-        let target = radians(slots.target_position) + self.home;
+        let target = turn * radians(slots.target_position) + self.home;
         match self.mode {
             Mode::CyclicPosition => {
-                self.target = target + radians(slots.position_offset);
+                self.target = target + turn * radians(slots.position_offset);
                 self.left = f64::from(cycle_ns) * 1e-9;
                 self.slope = (self.target - self.demand) / self.left.max(1e-6);
             }
             Mode::ProfilePosition => self.set_point(target),
             Mode::Homing => {
-                self.homing(objects.get(slots.homing_method), radians(slots.home_offset));
+                let offset = turn * radians(slots.home_offset);
+                self.homing(objects.get(slots.homing_method), offset);
             }
             _ => {}
         }

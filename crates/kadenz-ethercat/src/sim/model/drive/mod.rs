@@ -41,6 +41,10 @@ pub struct Parameters {
     pub bandwidth: f64,
     /// Following error that is a fault, in rad.
     pub following_error: f64,
+    /// Turns of the motor a number of the joint's (object 0x6091). Everything else is at the joint's side.
+    pub gear: [u32; 2],
+    /// Object 0x607E: bit 7 turns positions round, bit 6 velocities. It stands until somebody writes another.
+    pub polarity: u8,
 }
 
 impl Default for Parameters {
@@ -50,6 +54,8 @@ impl Default for Parameters {
             start: 0.0,
             bandwidth: 10.0,
             following_error: 0.5,
+            gear: [1, 1],
+            polarity: 0,
         }
     }
 }
@@ -215,17 +221,14 @@ impl Drive {
         let motion = self.axis.motion;
         let whole = |number: f64| number.round() as i64;
         let home = self.axis.home;
-        objects.set(slots.position, whole(motor.counts(motion.position - home)));
-        objects.set(slots.velocity, whole(motor.counts(motion.velocity)));
+        let (turn, turn_velocity) = slots.signs(objects);
+        let position = |radians: f64| whole(turn * motor.counts(radians));
+        let velocity = whole(turn_velocity * motor.counts(motion.velocity));
+        objects.set(slots.position, position(motion.position - home));
+        objects.set(slots.velocity, velocity);
         objects.set(slots.torque, whole(motion.torque / motor.rated * 1000.0));
-        objects.set(
-            slots.position_demand,
-            whole(motor.counts(self.axis.demand - home)),
-        );
-        objects.set(
-            slots.following_error,
-            whole(motor.counts(self.axis.following())),
-        );
+        objects.set(slots.position_demand, position(self.axis.demand - home));
+        objects.set(slots.following_error, position(self.axis.following()));
         objects.set(slots.mode_display, i64::from(self.axis.mode.number()));
         let state = self.machine.state();
         let bits = Statusword::VOLTAGE | Statusword::REMOTE | self.axis.bits(state);
@@ -272,6 +275,8 @@ impl Behaviour for Drive {
             (object::MODE, [mode]) if Mode::from_number(mode.cast_signed()).is_none() => {
                 Err(Abort::VALUE)
             }
+            // A joint that is held would turn round.
+            (object::POLARITY, _) if self.machine.state().has_torque() => Err(Abort::STATE),
             _ => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use super::Parameters;
 use crate::sim::Hardware;
 use crate::sim::coe::{Dictionary, Object, Slot};
 use crate::sim::model::{Clock, Coe, Description, Pdo, PdoEntry};
-use crate::wire::cia402::{Mode, object};
+use crate::wire::cia402::{Mode, Polarity, object};
 use crate::wire::coe::{Access, Address, DataType};
 use crate::wire::sii::{ClockMode, Direction, Identity};
 
@@ -142,12 +142,15 @@ type Row = (u16, &'static str, DataType, Access, i64);
 fn table(parameters: &Parameters) -> Vec<Row> {
     let motor = &parameters.motor;
     let counts = |radians: f64| motor.counts(radians).round() as i64;
+    let (position, _) = signs(parameters.polarity);
+    let start = (position * motor.counts(parameters.start)).round() as i64;
     let read = Access::READ;
     let input = Access::READ.and(Access::TX_MAPPABLE);
     let output = Access::READ.and(Access::WRITE).and(Access::RX_MAPPABLE);
     let set = Access::READ.and(Access::WRITE).and(Access::BACKUP);
     let peak = (motor.peak / motor.rated * 1000.0).round() as i64;
-    let rated = (motor.rated * 1000.0).round() as i64;
+    let gear = parameters.gear.map(f64::from);
+    let rated = (motor.rated * 1000.0 * gear[1] / gear[0]).round() as i64;
     vec![
         (object::ERROR_CODE, "Error code", U16, input, 0),
         (object::CONTROLWORD, "Controlword", U16, output, 0),
@@ -165,8 +168,9 @@ fn table(parameters: &Parameters) -> Vec<Row> {
         (object::TORQUE_LIMIT, "Max torque", U16, output, peak),
         (object::RATED_TORQUE, "Motor rated torque", U32, read, rated),
         (object::TORQUE, "Torque actual value", I16, input, 0),
-        (object::TARGET_POSITION, "Target position", I32, output, counts(parameters.start)),
+        (object::TARGET_POSITION, "Target position", I32, output, start),
         (object::HOME_OFFSET, "Home offset", I32, set, 0),
+        (object::POLARITY, "Polarity", U8, set, i64::from(parameters.polarity)),
         (object::PROFILE_VELOCITY, "Profile velocity", U32, output, counts(TAU / 4.0)),
         (object::PROFILE_ACCELERATION, "Profile acceleration", U32, output, counts(TAU)),
         (object::PROFILE_DECELERATION, "Profile deceleration", U32, output, counts(TAU)),
@@ -179,6 +183,18 @@ fn table(parameters: &Parameters) -> Vec<Row> {
         (object::DIGITAL_INPUTS, "Digital inputs", U32, input, 0),
         (object::TARGET_VELOCITY, "Target velocity", I32, output, 0),
     ]
+}
+
+/// What a polarity (object 0x607E) multiplies positions and velocities by. Torques it leaves alone.
+fn signs(polarity: u8) -> (f64, f64) {
+    let sign = |bit| {
+        if Polarity(polarity).has(bit) {
+            -1.0
+        } else {
+            1.0
+        }
+    };
+    (sign(Polarity::POSITION), sign(Polarity::VELOCITY))
 }
 
 fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
@@ -198,7 +214,13 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
         &modes.to_le_bytes(),
     ));
     let read = Access::READ;
-    let increments = parameters.motor.increments.to_le_bytes();
+    // The encoder is before the gear, its increments are told a turn of the joint.
+    let [motor, shaft] = parameters.gear;
+    let increments = parameters
+        .motor
+        .increments
+        .saturating_mul(shaft)
+        .to_le_bytes();
     all.push(
         Object::array(
             object::ENCODER_RESOLUTION,
@@ -207,7 +229,12 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
             read,
         )
         .entry(1, "Encoder increments", U32, read, &increments)
-        .entry(2, "Motor revolutions", U32, read, &1_u32.to_le_bytes()),
+        .entry(2, "Motor revolutions", U32, read, &motor.to_le_bytes()),
+    );
+    all.push(
+        Object::array(object::GEAR_RATIO, "Gear ratio", U32, read)
+            .entry(1, "Motor revolutions", U32, read, &motor.to_le_bytes())
+            .entry(2, "Shaft revolutions", U32, read, &shaft.to_le_bytes()),
     );
     let set = Access::READ.and(Access::WRITE);
     // One millisecond until a MainDevice says otherwise.
@@ -259,6 +286,8 @@ pub(super) struct Slots {
     pub(super) quick_stop_deceleration: Slot,
     pub(super) homing_method: Slot,
     pub(super) home_offset: Slot,
+    /// An ESI's drive may have none.
+    polarity: Option<Slot>,
 }
 
 impl Slots {
@@ -293,6 +322,12 @@ impl Slots {
             quick_stop_deceleration: slot(object::QUICK_STOP_DECELERATION)?,
             homing_method: slot(object::HOMING_METHOD)?,
             home_offset: slot(object::HOME_OFFSET)?,
+            polarity: slot(object::POLARITY),
         })
+    }
+
+    /// What positions and velocities are multiplied by, on their way in and out.
+    pub(super) fn signs(&self, objects: &Dictionary) -> (f64, f64) {
+        signs(self.polarity.map_or(0, |it| objects.get(it) as u8))
     }
 }

@@ -1,0 +1,529 @@
+//! What the numbers in a drive's process data mean at the joint.
+
+use std::f64::consts::TAU;
+
+use super::commission::{CommissionError, optional};
+use super::{Control, Scale};
+use crate::main_device::exchange::Registers;
+use crate::main_device::mailbox::Mail;
+use crate::main_device::sdo;
+use crate::wire::cia402::{Polarity, object};
+use crate::wire::coe::Address;
+
+/// Fewer units a turn than these are no position that a joint could be moved by.
+const LEAST: f64 = 36.0;
+
+/// What a user says of a drive and its joint, where the drive does not, or says something else.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stated {
+    /// Units of position (object 0x6064) for a turn of the joint, whatever the drive tells.
+    pub increments: Option<f64>,
+    /// Units of velocity (object 0x606C) for a turn of the joint a second, whatever the drive tells.
+    pub velocity: Option<f64>,
+    /// A gear that the drive knows nothing of: turns before it for one of the joint.
+    pub gear: Option<f64>,
+    /// Rated torque of the motor in N m, whatever the drive tells (object 0x6076).
+    pub rated: Option<f64>,
+    /// The joint counts against its drive.
+    pub reverse: bool,
+}
+
+/// What a drive tells of its units (CiA 402-2, factor group); `None` for an object that it does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Units {
+    /// Increments of the encoder a number of the motor's turns (object 0x608F).
+    pub encoder: Option<[u32; 2]>,
+    /// Turns of the motor a number of the shaft's behind the gear (object 0x6091).
+    pub gear: Option<[u32; 2]>,
+    /// Units of position a number of that shaft's turns (object 0x6092).
+    pub feed: Option<[u32; 2]>,
+    /// Which numbers are counted the other way round (object 0x607E).
+    pub polarity: Option<u8>,
+    /// The motor's rated torque in mN m (object 0x6076).
+    pub rated: Option<u32>,
+    /// The limit of torque in thousandths of that (object 0x6072).
+    pub most: Option<u16>,
+    /// Unit of position (object 0x60A8).
+    pub position_unit: Option<u32>,
+    /// Unit of velocity (object 0x60A9).
+    pub velocity_unit: Option<u32>,
+}
+
+impl Units {
+    /// Asks a drive in PREOP or higher. Waits.
+    ///
+    /// # Errors
+    /// [`CommissionError::Sdo`]: it does not answer.
+    pub(super) fn read(
+        registers: &mut Registers<'_>,
+        mail: &mut Mail<'_>,
+    ) -> Result<Self, CommissionError> {
+        let mut ask = Asking { registers, mail };
+        Ok(Self {
+            encoder: ask.pair(object::ENCODER_RESOLUTION)?,
+            gear: ask.pair(object::GEAR_RATIO)?,
+            feed: ask.pair(object::FEED_CONSTANT)?,
+            polarity: ask.number(object::POLARITY, 0)?.map(|it| it as u8),
+            rated: ask.number(object::RATED_TORQUE, 0)?,
+            most: ask.number(object::TORQUE_LIMIT, 0)?.map(|it| it as u16),
+            position_unit: ask.number(object::POSITION_UNIT, 0)?,
+            velocity_unit: ask.number(object::VELOCITY_UNIT, 0)?,
+        })
+    }
+
+    /// The same anew, but for what the drive has never had. The limit of torque may change.
+    pub(super) fn read_again(
+        &self,
+        registers: &mut Registers<'_>,
+        mail: &mut Mail<'_>,
+    ) -> Result<Self, CommissionError> {
+        let mut ask = Asking { registers, mail };
+        let mut again = *self;
+        for (index, pair) in [
+            (object::ENCODER_RESOLUTION, &mut again.encoder),
+            (object::GEAR_RATIO, &mut again.gear),
+            (object::FEED_CONSTANT, &mut again.feed),
+        ] {
+            if pair.is_some() {
+                *pair = ask.pair(index)?;
+            }
+        }
+        for (index, number) in [
+            (object::RATED_TORQUE, &mut again.rated),
+            (object::POSITION_UNIT, &mut again.position_unit),
+            (object::VELOCITY_UNIT, &mut again.velocity_unit),
+        ] {
+            if number.is_some() {
+                *number = ask.number(index, 0)?;
+            }
+        }
+        if again.polarity.is_some() {
+            again.polarity = ask.number(object::POLARITY, 0)?.map(|it| it as u8);
+        }
+        Ok(again)
+    }
+
+    /// What is otherwise now, in words.
+    pub(super) fn changed(&self, now: &Self) -> Option<&'static str> {
+        [
+            (
+                self.encoder != now.encoder,
+                "encoder resolution (object 0x608F)",
+            ),
+            (self.gear != now.gear, "gear ratio (object 0x6091)"),
+            (self.feed != now.feed, "feed constant (object 0x6092)"),
+            (self.polarity != now.polarity, "polarity (object 0x607E)"),
+            (self.rated != now.rated, "rated torque (object 0x6076)"),
+            (
+                self.position_unit != now.position_unit,
+                "unit of position (object 0x60A8)",
+            ),
+            (
+                self.velocity_unit != now.velocity_unit,
+                "unit of velocity (object 0x60A9)",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(is_other, what)| is_other.then_some(what))
+    }
+
+    /// What its numbers mean at the joint.
+    ///
+    /// A position is counted in the shaft's units (CiA 402-2: feed constant), or else in the encoder's
+    /// increments, of which there are resolution times gear ratio a turn. A torque of the motor is the gear's
+    /// ratio times as large at the joint; losses in the gear are left out.
+    ///
+    /// # Errors
+    /// [`CommissionError`]: something is needed that neither the drive nor the user says, or makes no sense.
+    pub(super) fn scale(
+        &self,
+        stated: &Stated,
+        control: Control,
+    ) -> Result<Scale, CommissionError> {
+        let gear = ratio(object::GEAR_RATIO, self.gear)?.unwrap_or(1.0);
+        let behind = stated.gear.unwrap_or(1.0);
+        let increments = match stated.increments {
+            Some(increments) => increments,
+            None => self.position_a_turn(gear)? * behind,
+        };
+        let velocity = match stated.velocity {
+            Some(velocity) => Some(velocity),
+            None => self.velocity_a_turn(increments, behind),
+        };
+        if velocity.is_none() && control == Control::Velocity {
+            return Err(CommissionError::Unit {
+                object: object::VELOCITY_UNIT,
+                value: self.velocity_unit.unwrap_or(0),
+                option: "velocity_per_turn",
+            });
+        }
+        let told = self.rated.filter(|it| *it > 0);
+        let rated = stated.rated.or(told.map(|it| f64::from(it) / 1000.0));
+        if rated.is_none() && control == Control::Torque {
+            return Err(CommissionError::Untold {
+                object: object::RATED_TORQUE,
+                option: "rated_torque",
+            });
+        }
+        let sign = |inverts: bool| if inverts { -1.0 } else { 1.0 };
+        let polarity = Polarity(self.polarity.unwrap_or(0));
+        let joint = sign(stated.reverse);
+        // Position is what all others must agree with: a regulator whose output turned the other way would
+        // run away.
+        let position = polarity.has(Polarity::POSITION);
+        let against = |bit| joint * sign(polarity.has(bit) != position);
+        Ok(Scale {
+            increments: joint * increments,
+            velocity: velocity.map(|it| it * against(Polarity::VELOCITY)),
+            rated: rated.map(|it| it * gear * behind * against(Polarity::TORQUE)),
+            most: self.most.filter(|it| *it > 0),
+        })
+    }
+
+    /// Units of position for a turn of the shaft behind the gear that the drive knows.
+    fn position_a_turn(&self, gear: f64) -> Result<f64, CommissionError> {
+        let unit = self.position_unit.unwrap_or(0);
+        match unit_a_turn(unit) {
+            Some(Unit::ATurn(units)) if units >= LEAST => return Ok(units),
+            Some(Unit::Increments) => {}
+            _ => {
+                return Err(CommissionError::Unit {
+                    object: object::POSITION_UNIT,
+                    value: unit,
+                    option: "increments_per_turn",
+                });
+            }
+        }
+        // One to one is what a drive has in which nobody has set a feed constant.
+        let feed = self.feed.filter(|it| *it != [1, 1]);
+        let (index, units) = match ratio(object::FEED_CONSTANT, feed)? {
+            Some(feed) => (object::FEED_CONSTANT, feed),
+            None => {
+                let index = object::ENCODER_RESOLUTION;
+                let encoder = ratio(index, self.encoder)?;
+                let encoder = encoder.ok_or(CommissionError::Untold {
+                    object: index,
+                    option: "increments_per_turn",
+                })?;
+                (index, encoder * gear)
+            }
+        };
+        if units < LEAST {
+            let values = feed.or(self.encoder).unwrap_or_default();
+            return Err(CommissionError::Senseless {
+                object: index,
+                values,
+            });
+        }
+        Ok(units)
+    }
+
+    /// Units of velocity for a turn of the joint a second; `None` where the drive's unit is not known.
+    fn velocity_a_turn(&self, increments: f64, behind: f64) -> Option<f64> {
+        let unit = self.velocity_unit.unwrap_or(0);
+        let [_, denominator, _, _] = unit.to_le_bytes();
+        let seconds = match denominator {
+            0 | SECOND => 1.0,
+            MINUTE => 60.0,
+            _ => return None,
+        };
+        match unit_a_turn(unit)? {
+            Unit::Increments if seconds == 1.0 => Some(increments),
+            Unit::Increments => None,
+            Unit::ATurn(units) => Some(units * behind * seconds),
+        }
+    }
+}
+
+/// Notation indices of units (CiA 303-2): radian, degree, revolution, increment, second, minute.
+const RADIAN: u8 = 0x10;
+const DEGREE: u8 = 0x41;
+const REVOLUTION: u8 = 0xB4;
+const INCREMENT: u8 = 0xB5;
+const SECOND: u8 = 0x03;
+const MINUTE: u8 = 0x47;
+
+/// What an angle is counted in.
+enum Unit {
+    /// The encoder's increments, or what the feed constant says.
+    Increments,
+    /// So many a turn.
+    ATurn(f64),
+}
+
+/// The angle's unit of object 0x60A8 or 0x60A9: a power of ten in the highest byte, the unit in the one below
+/// it. `None` where it is none of an angle.
+fn unit_a_turn(unit: u32) -> Option<Unit> {
+    let [_, _, numerator, power] = unit.to_le_bytes();
+    let turn = match numerator {
+        _ if unit == 0 => return Some(Unit::Increments),
+        INCREMENT if power == 0 => return Some(Unit::Increments),
+        RADIAN => TAU,
+        DEGREE => 360.0,
+        REVOLUTION => 1.0,
+        _ => return None,
+    };
+    Some(Unit::ATurn(
+        turn / 10_f64.powi(i32::from(power.cast_signed())),
+    ))
+}
+
+/// A ratio of two numbers, neither of which may be 0.
+fn ratio(index: u16, pair: Option<[u32; 2]>) -> Result<Option<f64>, CommissionError> {
+    match pair {
+        None => Ok(None),
+        Some(values) if values.contains(&0) => Err(CommissionError::Senseless {
+            object: index,
+            values,
+        }),
+        Some([above, below]) => Ok(Some(f64::from(above) / f64::from(below))),
+    }
+}
+
+/// A drive that is asked.
+struct Asking<'a, 'r, 'm> {
+    registers: &'a mut Registers<'r>,
+    mail: &'a mut Mail<'m>,
+}
+
+impl Asking<'_, '_, '_> {
+    fn number(&mut self, index: u16, sub: u8) -> Result<Option<u32>, CommissionError> {
+        // A shorter number is filled up with zeros.
+        let read = sdo::get::<4>(self.registers, self.mail, Address::new(index, sub));
+        let read = optional(read.map_err(CommissionError::from))?;
+        Ok(read.map(u32::from_le_bytes))
+    }
+
+    /// Sub-indices 1 and 2; 1 for the second where there is only the first.
+    fn pair(&mut self, index: u16) -> Result<Option<[u32; 2]>, CommissionError> {
+        let Some(first) = self.number(index, 1)? else {
+            return Ok(None);
+        };
+        let second = self.number(index, 2)?.unwrap_or(1);
+        Ok(Some([first, second]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An encoder of 65536 increments behind a gear of 1:50, and a motor of 0.5 N m.
+    const GEARED: Units = Units {
+        encoder: Some([65_536, 1]),
+        gear: Some([50, 1]),
+        feed: None,
+        polarity: Some(0),
+        rated: Some(500),
+        most: None,
+        position_unit: None,
+        velocity_unit: None,
+    };
+
+    fn scale(units: &Units, control: Control) -> Scale {
+        units.scale(&Stated::default(), control).unwrap()
+    }
+
+    #[test]
+    fn a_gear_makes_turns_smaller_and_torques_larger() {
+        let scale = scale(&GEARED, Control::Torque);
+        assert_eq!(scale.increments, 65_536.0 * 50.0);
+        assert_eq!(scale.velocity, Some(65_536.0 * 50.0));
+        assert_eq!(scale.rated, Some(25.0));
+    }
+
+    #[test]
+    fn a_feed_constant_says_what_a_turn_of_the_shaft_is() {
+        let units = Units {
+            feed: Some([36_000, 1]),
+            ..GEARED
+        };
+        assert_eq!(scale(&units, Control::Position).increments, 36_000.0);
+        // What nobody has set is none.
+        let units = Units {
+            feed: Some([1, 1]),
+            ..GEARED
+        };
+        let increments = scale(&units, Control::Position).increments;
+        assert_eq!(increments, 65_536.0 * 50.0);
+    }
+
+    #[test]
+    fn units_of_si_are_understood_or_refused() {
+        let units = Units {
+            // Tenths of a degree, thousandths of a revolution a minute.
+            position_unit: Some(0xFF41_0000),
+            velocity_unit: Some(0xFDB4_4700),
+            ..GEARED
+        };
+        let scale = scale(&units, Control::Velocity);
+        assert!((scale.increments - 3600.0).abs() < 1e-9);
+        assert!((scale.velocity.unwrap() - 60_000.0).abs() < 1e-6);
+        let metres = Units {
+            position_unit: Some(0xFD01_0000),
+            ..GEARED
+        };
+        let refused = metres.scale(&Stated::default(), Control::Position);
+        assert!(
+            matches!(refused, Err(CommissionError::Unit { object: 0x60A8, .. })),
+            "{refused:?}"
+        );
+        let accelerations = Units {
+            velocity_unit: Some(0x00B4_5700),
+            ..GEARED
+        };
+        let refused = accelerations.scale(&Stated::default(), Control::Velocity);
+        let words = refused.unwrap_err().to_string();
+        assert!(
+            words.contains("0x60A9") && words.contains("velocity_per_turn"),
+            "{words}"
+        );
+        // Who is not asked for a velocity needs no unit of it.
+        let read = accelerations.scale(&Stated::default(), Control::Position);
+        assert_eq!(read.unwrap().velocity, None);
+    }
+
+    #[test]
+    fn what_a_drive_does_not_tell_a_user_may_state() {
+        let nothing = Units::default();
+        let refused = nothing.scale(&Stated::default(), Control::Position);
+        let words = refused.unwrap_err().to_string();
+        assert!(
+            words.contains("0x608F") && words.contains("increments_per_turn"),
+            "{words}"
+        );
+        let mut stated = Stated {
+            increments: Some(10_000.0),
+            ..Stated::default()
+        };
+        let scale = nothing.scale(&stated, Control::Position).unwrap();
+        assert_eq!((scale.increments, scale.rated), (10_000.0, None));
+        let refused = nothing.scale(&stated, Control::Torque);
+        let words = refused.unwrap_err().to_string();
+        assert!(
+            words.contains("0x6076") && words.contains("rated_torque"),
+            "{words}"
+        );
+        (stated.rated, stated.gear) = (Some(0.5), Some(100.0));
+        let scale = nothing.scale(&stated, Control::Torque).unwrap();
+        // Increments are the joint's already; the motor's torque is not.
+        assert_eq!((scale.increments, scale.rated), (10_000.0, Some(50.0)));
+        let outside = Stated {
+            gear: Some(2.0),
+            ..Stated::default()
+        };
+        let scale = GEARED.scale(&outside, Control::Position).unwrap();
+        assert_eq!(
+            (scale.increments, scale.rated),
+            (65_536.0 * 100.0, Some(50.0))
+        );
+    }
+
+    #[test]
+    fn zeros_and_a_unit_a_turn_are_refused() {
+        for (units, index) in [
+            (
+                Units {
+                    encoder: Some([0, 1]),
+                    ..GEARED
+                },
+                0x608F,
+            ),
+            (
+                Units {
+                    encoder: Some([4, 1]),
+                    gear: None,
+                    ..GEARED
+                },
+                0x608F,
+            ),
+            (
+                Units {
+                    gear: Some([50, 0]),
+                    ..GEARED
+                },
+                0x6091,
+            ),
+            (
+                Units {
+                    feed: Some([0, 1]),
+                    ..GEARED
+                },
+                0x6092,
+            ),
+            (
+                Units {
+                    feed: Some([2, 1]),
+                    ..GEARED
+                },
+                0x6092,
+            ),
+        ] {
+            let refused = units.scale(&Stated::default(), Control::Position);
+            let Err(CommissionError::Senseless { object, .. }) = refused else {
+                panic!("{refused:?}")
+            };
+            assert_eq!(object, index);
+        }
+    }
+
+    #[test]
+    fn everything_turns_with_the_position_whatever_the_drive_inverts() {
+        for (polarity, velocity, torque) in [
+            (0x00, 1.0, 1.0),
+            (0xC0, 1.0, -1.0),
+            (0x80, -1.0, -1.0),
+            (0x40, -1.0, 1.0),
+            (0xE0, 1.0, 1.0),
+        ] {
+            let units = Units {
+                polarity: Some(polarity),
+                ..GEARED
+            };
+            for reverse in [false, true] {
+                let stated = Stated {
+                    reverse,
+                    ..Stated::default()
+                };
+                let joint = if reverse { -1.0 } else { 1.0 };
+                let scale = units.scale(&stated, Control::Torque).unwrap();
+                let signs = (
+                    scale.increments.signum(),
+                    scale.velocity.unwrap().signum(),
+                    scale.rated.unwrap().signum(),
+                );
+                let wanted = (joint, joint * velocity, joint * torque);
+                assert_eq!(signs, wanted, "0x{polarity:02X} {reverse}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_changed_is_named() {
+        assert_eq!(GEARED.changed(&GEARED), None);
+        let now = Units {
+            gear: Some([100, 1]),
+            ..GEARED
+        };
+        let what = GEARED.changed(&now).unwrap();
+        assert!(what.contains("0x6091"), "{what}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_drive_has_a_finite_scale_or_none(
+            encoder: Option<[u32; 2]>, gear: Option<[u32; 2]>, feed: Option<[u32; 2]>,
+            polarity: Option<u8>, rated: Option<u32>, most: Option<u16>,
+            position_unit: Option<u32>, velocity_unit: Option<u32>
+        ) {
+            let units =
+                Units { encoder, gear, feed, polarity, rated, most, position_unit, velocity_unit };
+            if let Ok(scale) = units.scale(&Stated::default(), Control::Torque) {
+                prop_assert!(scale.increments.is_finite() && scale.increments != 0.0);
+                prop_assert!(scale.velocity.is_none_or(|it| it.is_finite() && it != 0.0));
+                prop_assert!(scale.rated.is_some_and(|it| it.is_finite() && it != 0.0));
+            }
+        }
+    }
+}

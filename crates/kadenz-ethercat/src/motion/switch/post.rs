@@ -1,0 +1,317 @@
+//! How the loop's side tells: as bytes on a board, which it posts without waiting for a reader.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::status::{AxisStatus, StageName, Status, Stopped};
+use crate::control::board::{BoardError, Poster, Reader, words_for};
+use crate::motion::conductor::{Player, Stage};
+use crate::motion::safety::Cause;
+use crate::sync::AtomicU64;
+use crate::wire::cia402::Statusword;
+
+/// Bytes before the axes'.
+const HEAD: usize = 64;
+/// Bytes of an axis.
+const AXIS: usize = 24;
+/// How often a status that was overtaken is read anew.
+const TRIES: u32 = 100;
+/// Set beside a code that is known; 0 is a code too.
+const KNOWN: u32 = 1 << 16;
+
+/// What stays as it is, and the words of the board.
+#[derive(Debug)]
+pub(super) struct Told {
+    seats: Box<[Seat]>,
+    words: Box<[AtomicU64]>,
+}
+
+/// An axis.
+#[derive(Debug)]
+struct Seat {
+    device: usize,
+    name: String,
+    control: String,
+    /// The error code that somebody asked the drive for, with [`KNOWN`].
+    code: AtomicU32,
+}
+
+/// What the loop's side tells of a cycle.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::motion) struct Report {
+    pub(in crate::motion) cycle: u64,
+    pub(in crate::motion) now: MonotonicTime,
+    pub(in crate::motion) stage: Stage,
+    pub(in crate::motion) seconds: f64,
+    pub(in crate::motion) stops: u64,
+    /// Why, in which cycle and when all were stopped.
+    pub(in crate::motion) stopped: Option<(Cause, u64, MonotonicTime)>,
+    /// Who asked for it.
+    pub(in crate::motion) by: u32,
+}
+
+/// The loop's side. Neither allocates, locks nor waits.
+#[derive(Debug)]
+pub(in crate::motion) struct Telling<'s> {
+    poster: Poster<'s>,
+    told: &'s Told,
+    bytes: Vec<u8>,
+}
+
+impl<'s> Telling<'s> {
+    pub(super) fn new(poster: Poster<'s>, told: &'s Told) -> Self {
+        Self {
+            poster,
+            told,
+            bytes: vec![0; told.bytes()],
+        }
+    }
+
+    /// Posts a cycle.
+    pub(in crate::motion) fn tell(&mut self, report: &Report, players: &[Player]) {
+        self.bytes[..HEAD].copy_from_slice(&head(report));
+        let (axes, _) = self.bytes[HEAD..].as_chunks_mut::<AXIS>();
+        for ((to, player), seat) in axes.iter_mut().zip(players).zip(&self.told.seats) {
+            *to = axis(player);
+            if !player.has_fault() {
+                seat.code.store(0, Ordering::Relaxed);
+            }
+        }
+        // It is as long as the board was made for.
+        let _ = self.poster.post(&self.bytes);
+    }
+}
+
+fn head(report: &Report) -> [u8; HEAD] {
+    let (stage, seconds) = match report.stage {
+        Stage::Enabling => (0, report.seconds),
+        Stage::Approaching(seconds) => (1, seconds),
+        Stage::Playing(seconds) => (2, seconds),
+        Stage::Stopped(_) => (3, report.seconds),
+        Stage::Ending => (4, report.seconds),
+    };
+    let (cause, cycle, at) = match report.stopped {
+        Some((cause, cycle, at)) => (numbers(cause), cycle, at),
+        None => ([0; 3], 0, report.now),
+    };
+    let mut to = [0; HEAD];
+    let words = [
+        report.cycle,
+        report.now.as_ns(),
+        seconds.to_bits(),
+        report.stops,
+        cycle,
+        at.as_ns(),
+        pair(report.by, cause[0] << 8 | stage),
+        pair(cause[1], cause[2]),
+    ];
+    for (to, word) in to.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *to = word.to_le_bytes();
+    }
+    to
+}
+
+fn axis(player: &Player) -> [u8; AXIS] {
+    let reading = player.reading();
+    let status = reading.map_or(0, |it| it.status.0);
+    let code = reading.and_then(|it| it.error_code);
+    let code = code.map_or(0, |it| KNOWN | u32::from(it));
+    let words = [
+        reading.map_or(0.0, |it| it.position).to_bits(),
+        player.asked().to_bits(),
+        pair(code, u32::from(status) | u32::from(player.is_out()) << 16),
+    ];
+    let mut to = [0; AXIS];
+    for (to, word) in to.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *to = word.to_le_bytes();
+    }
+    to
+}
+
+const fn pair(low: u32, high: u32) -> u64 {
+    low as u64 | (high as u64) << 32
+}
+
+/// A cause as its kind and two numbers.
+fn numbers(cause: Cause) -> [u32; 3] {
+    let number = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+    match cause {
+        Cause::Lost(cycles) => [1, cycles, 0],
+        Cause::Late(cycles) => [2, cycles, 0],
+        Cause::Fault { axis, code } => {
+            [3, number(axis), code.map_or(0, |it| KNOWN | u32::from(it))]
+        }
+        Cause::NotEnabled { axis, status } => [4, number(axis), u32::from(status)],
+        Cause::Asked => [5, 0, 0],
+    }
+}
+
+fn cause([kind, first, second]: [u32; 3]) -> Option<Cause> {
+    let axis = first as usize;
+    Some(match kind {
+        1 => Cause::Lost(first),
+        2 => Cause::Late(first),
+        3 => Cause::Fault {
+            axis,
+            code: known(second),
+        },
+        4 => Cause::NotEnabled {
+            axis,
+            status: second as u16,
+        },
+        5 => Cause::Asked,
+        _ => return None,
+    })
+}
+
+fn known(code: u32) -> Option<u16> {
+    (code & KNOWN != 0).then_some(code as u16)
+}
+
+impl Told {
+    pub(super) fn of(players: &[Player]) -> Self {
+        let seat = |it: &Player| Seat {
+            device: it.axis().device(),
+            name: it.name().to_owned(),
+            control: it.axis().control().name().to_owned(),
+            code: AtomicU32::new(0),
+        };
+        let words = words_for(HEAD + AXIS * players.len());
+        Self {
+            seats: players.iter().map(seat).collect(),
+            words: (0..words).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    pub(super) fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    /// Bytes of a post.
+    pub(super) fn bytes(&self) -> usize {
+        HEAD + AXIS * self.seats.len()
+    }
+
+    pub(super) fn note_code(&self, axis: usize, code: u16) {
+        if let Some(seat) = self.seats.get(axis) {
+            seat.code.store(KNOWN | u32::from(code), Ordering::Relaxed);
+        }
+    }
+
+    /// The last post in words; `by` names who has a number.
+    pub(super) fn status(&self, by: impl Fn(u32) -> Option<String>) -> Option<Status> {
+        let mut bytes = vec![0; self.bytes()];
+        self.read(&mut bytes)?;
+        let (head, axes) = bytes.split_at(HEAD);
+        let axes = axes.as_chunks::<AXIS>().0.iter().enumerate();
+        let axes = axes
+            .zip(&self.seats)
+            .map(|((number, from), seat)| seat.status(number, from));
+        let word = |place: usize| word(head, place);
+        let [who, kind] = halves(word(6));
+        let [first, second] = halves(word(7));
+        let cause = cause([kind >> 8, first, second]).map(|it| self.with_code(it));
+        let ago_ns = word(1).saturating_sub(word(5));
+        Some(Status {
+            cycle: word(0),
+            stage: StageName::ALL.get(kind as usize & 0xFF).copied()?,
+            seconds: f64::from_bits(word(2)),
+            stops: word(3),
+            stopped: cause.map(|cause| Stopped {
+                cause,
+                why: self.why(cause),
+                by: by(who).filter(|_| cause == Cause::Asked),
+                cycle: word(4),
+                ago_s: ago_ns as f64 * 1e-9,
+            }),
+            axes: axes.collect(),
+        })
+    }
+
+    fn read(&self, to: &mut [u8]) -> Option<()> {
+        let reader = Reader::of(&*self.words).ok()?;
+        for _ in 0..TRIES {
+            match reader.read(to) {
+                Ok(_) => return Some(()),
+                Err(BoardError::Overtaken) => std::thread::yield_now(),
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// A fault's cause with the code that was asked for meanwhile.
+    fn with_code(&self, cause: Cause) -> Cause {
+        match cause {
+            Cause::Fault { axis, code: None } => Cause::Fault {
+                axis,
+                code: self.seats.get(axis).and_then(Seat::code),
+            },
+            other => other,
+        }
+    }
+
+    fn why(&self, cause: Cause) -> String {
+        let axis = match cause {
+            Cause::Fault { axis, .. } | Cause::NotEnabled { axis, .. } => axis,
+            _ => return cause.to_string(),
+        };
+        let name = self.seats.get(axis).map_or("", |it| &it.name);
+        format!("{name}: {cause}")
+    }
+}
+
+impl Seat {
+    fn code(&self) -> Option<u16> {
+        known(self.code.load(Ordering::Relaxed))
+    }
+
+    fn status(&self, axis: usize, from: &[u8]) -> AxisStatus {
+        let [code, rest] = halves(word(from, 2));
+        let status = Statusword(rest as u16);
+        let code = known(code).filter(|it| *it != 0).or_else(|| self.code());
+        AxisStatus {
+            axis,
+            device: self.device,
+            name: self.name.clone(),
+            control: self.control.clone(),
+            state: status.state().to_string(),
+            statusword: status.0,
+            error_code: code,
+            position_rad: f64::from_bits(word(from, 0)),
+            target: f64::from_bits(word(from, 1)),
+            out: rest >> 16 != 0,
+        }
+    }
+}
+
+fn word(from: &[u8], place: usize) -> u64 {
+    from.as_chunks::<8>()
+        .0
+        .get(place)
+        .map_or(0, |it| u64::from_le_bytes(*it))
+}
+
+const fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_cause_is_told_as_it_is(kind in 1_u32..=5, first: u32, second: u16, known: bool) {
+            let second = u32::from(second) | if known { KNOWN } else { 0 };
+            let Some(told) = cause([kind, first, second]) else {
+                panic!("no cause")
+            };
+            prop_assert_eq!(cause(numbers(told)), Some(told));
+            let text = serde_json::to_string(&told).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Cause>(&text).unwrap(), told);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Drives of other units, from what they tell to where their joints are.
+
+use super::*;
+use crate::motion::axis::Stated;
+use crate::motion::program::{Piece, Program};
+use crate::motion::trajectory::{Limits, Quintic};
+use crate::sim::Model;
+use crate::sim::model::Device;
+use crate::sim::model::drive::{Drive, Motor, Parameters, description};
+
+/// Where the joint is brought, in rad.
+const THERE: f64 = 1.0;
+
+/// Behind a gear of 1:50; an encoder of 65536 increments.
+fn geared() -> Parameters {
+    Parameters {
+        motor: Motor {
+            increments: 50 * 65_536,
+            ..Motor::elbow()
+        },
+        gear: [50, 1],
+        ..Parameters::default()
+    }
+}
+
+/// A drive that does not have some objects.
+fn drive(parameters: Parameters, without: &[u16]) -> Model {
+    let mut description = description("joint", 7, &parameters);
+    if let Some(coe) = &mut description.coe {
+        coe.objects.retain(|it| !without.contains(&it.index));
+    }
+    Device::new(description, Drive::new(parameters))
+        .model()
+        .unwrap()
+}
+
+/// Two of them, which go there and stay.
+fn bench(
+    parameters: Parameters,
+    without: &[u16],
+    change: impl FnOnce(&mut AxisPlan),
+) -> Result<Bench, PlanError> {
+    let models = [drive(parameters, without), drive(parameters, without)];
+    let segment = Segment::line(models, 1).unwrap();
+    let mut bench = Bench::of(
+        segment,
+        |_, _| (),
+        |plan| {
+            let limits = Limits {
+                velocity: 1.0,
+                acceleration: 2.0,
+            };
+            let there = Piece::Quintic(Quintic::between(0.0, THERE, limits));
+            plan.axes.truncate(1);
+            plan.axes[0].program = Program::new(0.0, vec![there], false);
+            change(&mut plan.axes[0]);
+        },
+    )?;
+    bench.watched = 0;
+    Ok(bench)
+}
+
+/// Goes there; how it followed, and numbers of the drive: position, velocity, torque.
+fn play(mut bench: Bench) -> (Player, i32, i16) {
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(5_000, &mut conductor, |_, _| ());
+    let stage = conductor.stage();
+    assert!(matches!(stage, Stage::Playing(_)), "{stage:?}");
+    let inputs = bench.cycle.layout().shares[0].inputs.clone();
+    let raw = &bench.cycle.inputs()[inputs];
+    // Status word, position, velocity, torque.
+    let position = i32::from_le_bytes(raw[2..6].try_into().unwrap());
+    let torque = i16::from_le_bytes(raw[10..12].try_into().unwrap());
+    (conductor.players()[0].clone(), position, torque)
+}
+
+fn regulated(control: Control) -> impl FnOnce(&mut AxisPlan) {
+    move |axis| {
+        axis.control = control;
+        axis.gains = match control {
+            Control::Torque => Gains {
+                proportional: 200.0,
+                integral: 500.0,
+                derivative: 9.0,
+                filter: 0.002,
+                limit: Some(30.0),
+            },
+            Control::Position | Control::Velocity => Gains {
+                proportional: 20.0,
+                ..Gains::default()
+            },
+        };
+    }
+}
+
+const ALL: [Control; 3] = [Control::Position, Control::Velocity, Control::Torque];
+
+#[test]
+fn a_joint_behind_a_gear_goes_where_it_should() {
+    for control in ALL {
+        let (player, position, torque) = play(bench(geared(), &[], regulated(control)).unwrap());
+        assert!(player.tracking().greatest < 0.06, "{control:?} {player:?}");
+        let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
+        assert!((joint - THERE).abs() < 0.02, "{control:?} {joint}");
+        // What holds an elbow against gravity, but for friction.
+        let reading = player.reading().unwrap();
+        let gravity = Motor::elbow().gravity * joint.sin();
+        let held = reading.torque.unwrap();
+        assert!((held - gravity).abs() < 0.6, "{control:?} {held} {gravity}");
+        assert_eq!(torque.signum(), 1);
+        assert!(reading.velocity.unwrap().abs() < 0.05, "{reading:?}");
+    }
+}
+
+#[test]
+fn a_joint_whose_drive_counts_the_other_way_follows_under_every_control() {
+    for polarity in [0xC0, 0x80, 0x40] {
+        for control in ALL {
+            let parameters = Parameters {
+                polarity,
+                ..geared()
+            };
+            let bench = bench(parameters, &[], regulated(control)).unwrap();
+            let (player, _, torque) = play(bench);
+            let what = format!("0x{polarity:02X} {control:?} {player:?}");
+            assert!(player.tracking().greatest < 0.06, "{what}");
+            let reading = player.reading().unwrap();
+            assert!((reading.position - THERE).abs() < 0.02, "{what}");
+            // Where positions are turned round, the joint is on the other side, and torques are not.
+            let turned = polarity & 0x80 != 0;
+            assert_eq!(torque.signum(), if turned { -1 } else { 1 }, "{what}");
+            assert!(reading.torque.unwrap() > 2.0, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_joint_that_counts_against_its_drive_goes_the_other_way() {
+    for control in ALL {
+        let bench = bench(geared(), &[], |axis| {
+            regulated(control)(axis);
+            axis.stated.reverse = true;
+        });
+        let (player, position, torque) = play(bench.unwrap());
+        assert!(player.tracking().greatest < 0.06, "{control:?} {player:?}");
+        let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
+        assert!((joint + THERE).abs() < 0.02, "{control:?} {joint}");
+        assert_eq!(torque.signum(), -1);
+    }
+}
+
+fn refused(without: &[u16], control: Control) -> String {
+    match bench(geared(), without, regulated(control)) {
+        Ok(_) => panic!("it is taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn nobody_guesses_what_a_drive_does_not_tell() {
+    let words = refused(&[object::ENCODER_RESOLUTION], Control::Position);
+    assert!(words.starts_with("device 0 (joint): "), "{words}");
+    for part in ["0x608F", "increments_per_turn"] {
+        assert!(words.contains(part), "{words}");
+    }
+    let words = refused(&[object::RATED_TORQUE], Control::Torque);
+    for part in ["0x6076", "rated_torque"] {
+        assert!(words.contains(part), "{words}");
+    }
+    // Who asks for no torque needs none that is rated, and reads none.
+    let bench = bench(geared(), &[object::RATED_TORQUE], |_| ());
+    let (player, ..) = play(bench.unwrap());
+    assert_eq!(player.reading().unwrap().torque, None);
+}
+
+#[test]
+fn what_a_user_states_stands_in_the_place_of_what_a_drive_does_not_tell() {
+    let without = [
+        object::ENCODER_RESOLUTION,
+        object::GEAR_RATIO,
+        object::POLARITY,
+        object::RATED_TORQUE,
+    ];
+    for control in ALL {
+        let bench = bench(geared(), &without, |axis| {
+            regulated(control)(axis);
+            axis.stated = Stated {
+                increments: Some(50.0 * 65_536.0),
+                gear: Some(50.0),
+                rated: Some(Motor::elbow().rated / 50.0),
+                ..Stated::default()
+            };
+        });
+        let (player, position, _) = play(bench.unwrap());
+        assert!(player.tracking().greatest < 0.06, "{control:?} {player:?}");
+        let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
+        assert!((joint - THERE).abs() < 0.02, "{control:?} {joint}");
+    }
+}
+
+#[test]
+fn a_program_beyond_what_the_drive_can_count_is_refused() {
+    // 32 bits are 327 turns of this joint each way.
+    let far = bench(geared(), &[], |axis| {
+        axis.program = Program::new(5_000.0, Vec::new(), false);
+    });
+    let Err(error) = far else {
+        panic!("it is taken")
+    };
+    let words = error.to_string();
+    assert!(words.contains("counts up to 4117"), "{words}");
+}
+
+#[test]
+fn a_drive_that_answers_and_is_not_enabled_stops_the_waiting_by_name() {
+    // Without this object the model does not work, and tells 0 for ever.
+    let bench = bench(Parameters::default(), &[object::HOMING_METHOD], |_| ());
+    let mut bench = bench.unwrap();
+    let switch = Switch::default();
+    let policy = Policy {
+        enabling: Duration::from_millis(300),
+        ..Policy::default()
+    };
+    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+    bench.play(290, &mut conductor, |_, _| ());
+    assert_eq!(conductor.stage(), Stage::Enabling);
+    bench.play(100, &mut conductor, |_, _| ());
+    let cause = Cause::NotEnabled { axis: 0, status: 0 };
+    assert_eq!(conductor.stage(), Stage::Stopped(cause));
+    let why = switch.status().unwrap().stopped.unwrap().why;
+    assert_eq!(
+        why,
+        "joint: axis 0 was not enabled in time, its status word is 0x0000 (not ready to switch on)"
+    );
+}
