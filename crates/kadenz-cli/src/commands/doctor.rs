@@ -11,7 +11,7 @@ use crate::output::{self, Outcome};
 /// that mends it. Changes nothing and needs no rights; with more rights less stays unknown.
 ///
 /// With --restore it puts back what a killed measurement left changed (--shield of the measuring
-/// commands, `kadenz testbed`), and examines nothing.
+/// commands, `kadenz testbed`, the cable of `kadenz ethercat sim`), and examines nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -106,7 +106,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn restore(json: bool) -> anyhow::Result<Outcome> {
-    let cleared = clear_testbed()?;
+    let mut cleared = clear_testbed()?;
+    cleared.extend(clear_cables()?);
     let mut restored = shield::restore()?;
     restored.put_back.extend(cleared);
     if json {
@@ -136,6 +137,18 @@ fn clear_testbed() -> anyhow::Result<Vec<String>> {
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "fails on Linux")]
 fn clear_testbed() -> anyhow::Result<Vec<String>> {
+    Ok(Vec::new())
+}
+
+/// Cables of killed programs.
+#[cfg(target_os = "linux")]
+fn clear_cables() -> anyhow::Result<Vec<String>> {
+    Ok(kadenz_rt::net::cable::restore()?)
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "fails on Linux")]
+fn clear_cables() -> anyhow::Result<Vec<String>> {
     Ok(Vec::new())
 }
 

@@ -59,7 +59,7 @@ fn stop_and_say(words: &'static str) -> anyhow::Result<Stop> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the user asked twice; the shield is put back first, and what else the program \
+    reason = "the user asked twice; the shield and cables are put back first, and what else the program \
               changed of the machine (policy, locked memory, CPU latency) belongs to its threads \
               and descriptors and goes with them"
 )]
@@ -67,5 +67,7 @@ fn leave() -> ! {
     for left in kadenz_rt::shield::lower_all().failed {
         output::note(&left.to_string());
     }
+    #[cfg(target_os = "linux")]
+    kadenz_rt::net::cable::remove_own();
     std::process::exit(2)
 }

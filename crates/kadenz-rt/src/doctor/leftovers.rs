@@ -1,4 +1,5 @@
-//! Whether a shield whose process was killed is still in force, or a testbed's programs still run.
+//! Whether a shield whose process was killed is still in force, a testbed's programs still run, or a
+//! cable is still there.
 
 use super::{Check, Finding, Machine, Root, Severity};
 use crate::host::ReadFactError;
@@ -29,10 +30,32 @@ impl Check for Leftovers {
         #[cfg(target_os = "linux")]
         return std::iter::once(finding)
             .chain(testbed::examine(machine.root))
+            .chain(cables(machine.root))
             .collect();
         #[cfg(not(target_os = "linux"))]
         vec![finding]
     }
+}
+
+/// Cables of a killed `kadenz ethercat sim`, in this program's own network.
+#[cfg(target_os = "linux")]
+fn cables(root: &Root) -> Option<Finding> {
+    let left = root.is_live().then(crate::net::cable::abandoned)?.ok()?;
+    let evidence = left.iter().map(|it| {
+        format!(
+            "{}: made by process {}, which has ended",
+            it.interface, it.pid
+        )
+    });
+    let evidence = evidence.collect::<Vec<_>>().join("; ");
+    let title = match left.len() {
+        0 => return None,
+        1 => "a killed program left a cable of two interfaces".to_owned(),
+        count => format!("killed programs left {count} cables of two interfaces each"),
+    };
+    let finding = Finding::new(ID, Severity::Costs, title);
+    let cost = "their names are taken, and whatever looks for interfaces finds them";
+    Some(finding.cost(cost).evidence(evidence).remedy(REMEDY))
 }
 
 /// A testbed goes with its process; what its programs have started does not.

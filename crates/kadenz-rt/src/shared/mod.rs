@@ -24,6 +24,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::os::linux::mapping::Mapping;
 use crate::os::try_lock;
@@ -204,6 +205,29 @@ fn remove_abandoned(path: &Path, name: &str) -> Result<(), SharedError> {
         }
         _ => Err(SharedError::InUse(name.to_owned())),
     }
+}
+
+/// Younger than that may be about to be locked by its owner.
+const YOUNG: Duration = Duration::from_secs(10);
+
+/// Removes memory of names that begin so, which killed owners left behind some time ago; how many there
+/// were. What others own stays. Calls the system; not for a real-time path.
+pub fn sweep(prefix: &str) -> usize {
+    let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|it| it.starts_with(prefix)) else {
+            return false;
+        };
+        let path = entry.path();
+        let age = std::fs::metadata(&path)
+            .and_then(|it| it.modified())
+            .ok()
+            .and_then(|it| it.elapsed().ok());
+        let is_old = age.is_some_and(|age| age >= YOUNG);
+        is_old && remove_abandoned(&path, name).is_ok() && !path.exists()
+    });
+    left.count()
 }
 
 #[cfg(test)]

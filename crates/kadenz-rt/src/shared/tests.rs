@@ -75,3 +75,27 @@ fn a_word_that_is_not_there_is_a_panic_and_no_foreign_memory() {
     let _owner = Owner::create(&name, 2).unwrap();
     let _ = Viewer::open(&name).unwrap().load(3, Ordering::Relaxed);
 }
+
+#[test]
+fn what_killed_owners_left_long_ago_is_swept_and_nothing_else() {
+    let prefix = name("swept");
+    let (old, young, owned) = (
+        format!("{prefix}-old"),
+        format!("{prefix}-young"),
+        format!("{prefix}-owned"),
+    );
+    let owner = Owner::create(&owned, 1).unwrap();
+    for left in [&old, &young] {
+        std::fs::write(path_of(left).unwrap(), [0; 8]).unwrap();
+    }
+    for aged in [&old, &owned] {
+        let mut touch = std::process::Command::new("touch");
+        touch.args(["-d", "1 hour ago"]).arg(path_of(aged).unwrap());
+        assert!(touch.status().unwrap().success());
+    }
+    assert_eq!(sweep(&prefix), 1);
+    assert!(matches!(Viewer::open(&old), Err(SharedError::Absent(_))));
+    assert!(Viewer::open(&young).is_ok() && Viewer::open(&owned).is_ok());
+    std::fs::remove_file(path_of(&young).unwrap()).unwrap();
+    drop(owner);
+}

@@ -34,6 +34,86 @@ pub(crate) fn delete(name: &str) -> io::Result<()> {
     request(libc::RTM_DELLINK, 0, &message)
 }
 
+/// Gives an interface an alias: a text that the kernel keeps with it, for people and programs.
+pub(crate) fn set_alias(name: &str, alias: &str) -> io::Result<()> {
+    let mut message = INTERFACE.to_vec();
+    attribute(&mut message, libc::IFLA_IFNAME, &zero_ended(name)?);
+    attribute(&mut message, libc::IFLA_IFALIAS, alias.as_bytes());
+    request(libc::RTM_SETLINK, 0, &message)
+}
+
+/// Name and alias of each interface of the calling thread's network that has an alias.
+pub(crate) fn aliases() -> io::Result<Vec<(String, String)>> {
+    let socket = open()?;
+    send(&socket, libc::RTM_GETLINK, libc::NLM_F_DUMP, &INTERFACE)?;
+    let mut found = Vec::new();
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        let got = receive(&socket, &mut bytes)?;
+        if got == 0 || !take_links(&bytes[..got], &mut found)? {
+            return Ok(found);
+        }
+    }
+}
+
+/// The links of one piece of a list; whether more pieces follow.
+fn take_links(mut bytes: &[u8], found: &mut Vec<(String, String)>) -> io::Result<bool> {
+    let head = size_of::<libc::nlmsghdr>();
+    while let Some((length, kind)) = head_of(bytes) {
+        let Some(message) = bytes.get(head..length) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        match i32::from(kind) {
+            libc::NLMSG_DONE => return Ok(false),
+            libc::NLMSG_ERROR => return Err(error_of(message)?),
+            _ => found.extend(named(message.get(INTERFACE.len()..).unwrap_or_default())),
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(true)
+}
+
+/// A message's length, its header included, and its kind.
+fn head_of(bytes: &[u8]) -> Option<(usize, u16)> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (kind, _) = rest.split_first_chunk()?;
+    let length = u32::from_ne_bytes(*length) as usize;
+    (length >= size_of::<libc::nlmsghdr>()).then_some((length, u16::from_ne_bytes(*kind)))
+}
+
+/// An error's number stands at the beginning of its message, negative.
+fn error_of(message: &[u8]) -> io::Result<io::Error> {
+    let (number, _) = message
+        .split_first_chunk()
+        .ok_or(io::ErrorKind::InvalidData)?;
+    let number = i32::from_ne_bytes(*number);
+    Ok(io::Error::from_raw_os_error(number.saturating_neg()))
+}
+
+/// Name and alias among a link's attributes, where it has both.
+fn named(mut bytes: &[u8]) -> Option<(String, String)> {
+    let (mut name, mut alias) = (None, None);
+    while let Some((length, rest)) = bytes.split_first_chunk() {
+        let length = usize::from(u16::from_ne_bytes(*length));
+        let (Some((kind, _)), Some(value)) = (rest.split_first_chunk(), bytes.get(4..length))
+        else {
+            break;
+        };
+        let text = || {
+            String::from_utf8_lossy(value)
+                .trim_end_matches('\0')
+                .to_owned()
+        };
+        match u16::from_ne_bytes(*kind) {
+            libc::IFLA_IFNAME => name = Some(text()),
+            libc::IFLA_IFALIAS => alias = Some(text()),
+            _ => {}
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    name.zip(alias)
+}
+
 fn zero_ended(name: &str) -> io::Result<Vec<u8>> {
     let fits = !name.is_empty() && name.len() < libc::IFNAMSIZ && !name.contains(['\0', '/']);
     if !fits {
@@ -53,10 +133,15 @@ fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
 
 fn request(kind: u16, flags: i32, body: &[u8]) -> io::Result<()> {
     let socket = open()?;
+    send(&socket, kind, libc::NLM_F_ACK | flags, body)?;
+    answer(&socket)
+}
+
+fn send(socket: &OwnedFd, kind: u16, flags: i32, body: &[u8]) -> io::Result<()> {
     let header = libc::nlmsghdr {
         nlmsg_len: (size_of::<libc::nlmsghdr>() + body.len()) as u32,
         nlmsg_type: kind,
-        nlmsg_flags: (libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags) as u16,
+        nlmsg_flags: (libc::NLM_F_REQUEST | flags) as u16,
         nlmsg_seq: 1,
         nlmsg_pid: 0,
     };
@@ -79,12 +164,11 @@ fn request(kind: u16, flags: i32, body: &[u8]) -> io::Result<()> {
     if sent < 0 {
         return Err(io::Error::last_os_error());
     }
-    answer(&socket)
+    Ok(())
 }
 
-/// The kernel's answer: an error number behind the header, zero for done.
-fn answer(socket: &OwnedFd) -> io::Result<()> {
-    let mut bytes = [0_u8; 4096];
+/// One datagram; how long it is.
+fn receive(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the buffer is live and as long as told.
     let got = unsafe {
         libc::recv(
@@ -94,7 +178,13 @@ fn answer(socket: &OwnedFd) -> io::Result<()> {
             0,
         )
     };
-    let got = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+/// The kernel's answer: an error number behind the header, zero for done.
+fn answer(socket: &OwnedFd) -> io::Result<()> {
+    let mut bytes = [0_u8; 4096];
+    let got = receive(socket, &mut bytes)?;
     let at = size_of::<libc::nlmsghdr>();
     let number = bytes[..got]
         .get(at..at + 4)
@@ -114,4 +204,53 @@ fn open() -> io::Result<OwnedFd> {
     }
     // SAFETY: the call above has just opened this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let length = (size_of::<libc::nlmsghdr>() + body.len()) as u32;
+        let mut bytes = length.to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend([0; 10]);
+        bytes.extend(body);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn link(name: &str, alias: Option<&str>) -> Vec<u8> {
+        let mut body = INTERFACE.to_vec();
+        attribute(&mut body, 99, &[1, 2, 3]);
+        attribute(&mut body, libc::IFLA_IFNAME, &zero_ended(name).unwrap());
+        if let Some(alias) = alias {
+            attribute(&mut body, libc::IFLA_IFALIAS, &zero_ended(alias).unwrap());
+        }
+        message(libc::RTM_NEWLINK, &body)
+    }
+
+    #[test]
+    fn links_with_an_alias_are_found_in_a_list_of_pieces() {
+        let mut found = Vec::new();
+        let piece = [link("lo", None), link("a", Some("mine"))].concat();
+        assert!(take_links(&piece, &mut found).unwrap(), "more follows");
+        let last = [link("b", Some("x")), message(3, &[0; 4])].concat();
+        assert!(!take_links(&last, &mut found).unwrap(), "the end was told");
+        let wanted = [("a", "mine"), ("b", "x")];
+        assert_eq!(found, wanted.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+
+    #[test]
+    fn damaged_lists_and_errors_are_errors_or_nothing() {
+        let mut found = Vec::new();
+        let error = message(2, &(-libc::EPERM).to_ne_bytes());
+        let told = take_links(&error, &mut found).unwrap_err();
+        assert_eq!(told.raw_os_error(), Some(libc::EPERM));
+        let whole = link("a", Some("mine"));
+        for end in 0..whole.len() {
+            let _ = take_links(&whole[..end], &mut found);
+        }
+        assert!(found.is_empty(), "a message that is cut is none");
+    }
 }

@@ -41,6 +41,8 @@ struct Told {
 pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::Result<Outcome> {
     let mut segment = plan.build()?;
     let names = Names::of(plan, &mut segment);
+    // Whoever ends it from now on finds nothing left.
+    let stop = stop(options)?;
     let far = options.cable.as_deref();
     let cable = far.map(|far| Cable::create(interface, far)).transpose()?;
     let port = InterfacePort::open(interface, Waiting::Blocking)?;
@@ -50,7 +52,6 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
     };
     let devices = segment.len();
     let mut server = Server::new(port, segment, pace);
-    let stop = stop(options)?;
     let lines = listen(options.until_stdin_closes.then(|| stop.clone()));
     let other_end = far.map_or_else(String::new, |far| format!(", its other end is {far}"));
     output::note(&format!(
