@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::board::{Reader, Words};
-use kadenz_ethercat::control::cyclic::{Bulletin, EndedBy, Heading, Loop, Settings, VirtualTime};
+use kadenz_ethercat::control::cyclic::{Bulletin, EndedBy, Loop, Post, Settings, VirtualTime};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
@@ -96,7 +96,7 @@ fn run_loop(
     cycle: &mut kadenz_ethercat::main_device::cycle::Cycle,
     stop: &AtomicBool,
 ) {
-    let mut bulletin = Bulletin::begin(owner.words(), cycle.inputs().len()).unwrap();
+    let mut bulletin = Bulletin::begin(owner.words(), cycle.layout()).unwrap();
     let postbox = Postbox::default();
     let mut bus = Loop {
         link,
@@ -120,7 +120,7 @@ fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
     let mut found = find(&mut registers).unwrap();
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     let name = format!("kadenz-killed-{}", std::process::id());
-    let owner = Owner::create(&name, Bulletin::words(cycle.inputs().len())).unwrap();
+    let owner = Owner::create(&name, Bulletin::words(cycle.layout())).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| run_loop(&owner, &mut link, &mut cycle, &stop));
@@ -151,7 +151,7 @@ fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
                     "never whole"
                 );
             }
-            assert!(Heading::split(&post).unwrap().0.number > 1_000);
+            assert!(Post::of(&post).unwrap().heading.number > 1_000);
         };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watch));
         stop.store(true, Ordering::Relaxed);

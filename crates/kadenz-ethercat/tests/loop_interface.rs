@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::board::Reader;
 use kadenz_ethercat::control::cyclic::{
-    Bulletin, CycleReport, Ended, EndedBy, Heading, Loop, Mode, RealTime, Settings,
+    Bulletin, CycleReport, Ended, EndedBy, Loop, Mode, Post, RealTime, Settings,
 };
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
@@ -80,11 +80,10 @@ fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     let settings = settings(mode);
     let (postbox, stop, seen) = (Postbox::default(), AtomicBool::new(false), Seen::default());
-    let inputs = cycle.layout().inputs;
-    let words: Vec<_> = (0..Bulletin::words(inputs))
+    let words: Vec<_> = (0..Bulletin::words(cycle.layout()))
         .map(|_| AtomicU64::new(0))
         .collect();
-    let bulletin = Bulletin::begin(&words, inputs).unwrap();
+    let bulletin = Bulletin::begin(&words, cycle.layout()).unwrap();
     let timing = Timing::new(&settings);
     let mut bus = Loop {
         link: &mut link,
@@ -124,7 +123,7 @@ fn to_op_and_stop(mode: Mode) {
         let mut post = vec![0; reader.bytes()];
         assert!(await_it(|| {
             reader.read(&mut post).is_ok()
-                && Heading::split(&post).is_some_and(|(it, _)| it.whole && it.number > 200)
+                && Post::of(&post).is_some_and(|it| it.heading.whole && it.heading.number > 200)
         }));
     });
     assert_eq!(ended.by, EndedBy::Flag);

@@ -47,6 +47,8 @@ pub struct Locked {
     asking: AtomicU64,
     /// Readers that were in the lock and are done, ever. Changed within it alone.
     served: AtomicU64,
+    /// Readers that the writer waited for, ever.
+    waits: AtomicU64,
     /// Held by the one reader that may go in.
     gate: PiMutex<()>,
     post: PiMutex<Post>,
@@ -65,6 +67,7 @@ impl Locked {
         Ok(Self {
             asking: AtomicU64::new(0),
             served: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
             gate: PiMutex::new(())?,
             post: PiMutex::new(post)?,
         })
@@ -89,7 +92,13 @@ impl Locked {
         post.number += 1;
         drop(post);
         self.asking.fetch_sub(1, Ordering::SeqCst);
+        self.waits.fetch_add(waited, Ordering::Relaxed);
         waited
+    }
+
+    /// How many posts had to wait for a reader, since the board was made.
+    pub fn waits(&self) -> u64 {
+        self.waits.load(Ordering::Relaxed)
     }
 
     /// Copies the last post; which one it is, counted from 1, and 0 for none yet. Waits for other readers,

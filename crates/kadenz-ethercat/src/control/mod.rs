@@ -1,6 +1,8 @@
 //! The control interface between the loop that drives a segment and everybody else (the paper's ECCI).
 //!
+//! - [`actuators`]: outputs that other threads set, one request a cycle.
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
+//! - [`catalogue`]: what lies where on a board.
 //! - [`cyclic`]: the loop itself.
 //! - [`ferry`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
@@ -12,7 +14,9 @@
 //! - [`timing`]: how well it keeps its beat, while it runs (the paper's proc file).
 //! - `desk`: where other processes reach a running loop.
 
+pub mod actuators;
 pub mod board;
+pub mod catalogue;
 pub mod cyclic;
 pub mod ferry;
 pub mod health;

@@ -95,6 +95,12 @@ impl Cycle {
         &mut self.outputs
     }
 
+    /// The outputs as they were written last.
+    #[must_use]
+    pub fn outputs(&self) -> &[u8] {
+        &self.outputs
+    }
+
     /// The inputs that came last. Those of a frame that did not come back stay as they were, and so do,
     /// in one whose working counter is too low, those of SubDevices that took no part.
     #[must_use]

@@ -3,7 +3,7 @@
 use super::exchange::Registers;
 use super::mailbox::{Mail, MailError};
 use crate::wire::coe::{
-    Access, Address, CoeError, DataType, Info, InfoError, ListType, Message, ObjectCode,
+    Access, Address, CoeError, DataType, Info, InfoError, ListType, Message, ObjectCode, Unit,
 };
 use crate::wire::sii::Text;
 
@@ -11,6 +11,8 @@ use crate::wire::sii::Text;
 const LONGEST_LIST: usize = 2 * 65_536 + 2;
 /// Bytes of what may stand before an entry's name: unit, default, minimum, maximum.
 const UNIT: usize = 4;
+/// Asks for the unit, and says that it was sent (ETG.1000.6, value info).
+const WITH_UNIT: u8 = 0x08;
 
 /// Why a dictionary is not known.
 #[derive(Debug, thiserror::Error)]
@@ -140,9 +142,38 @@ pub fn entry(
     })
 }
 
+/// The unit of an entry; `None` where the SubDevice tells none. Waits, allocates.
+///
+/// # Errors
+/// [`DictionaryError`], for one when there is no such entry.
+pub fn unit(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    address: Address,
+) -> Result<Option<Unit>, DictionaryError> {
+    let Address { index, sub } = address;
+    let request = Info::EntryRequest {
+        index,
+        sub,
+        values: WITH_UNIT,
+    };
+    ask(registers, mail, &request, |info| match info {
+        Info::Entry(it) if (it.index, it.sub) == (index, sub) => {
+            Some(Ok(unit_before(it.values, it.data)))
+        }
+        _ => Some(Err(DictionaryError::Damaged)),
+    })
+}
+
+/// The unit that stands before all else, where it was sent, and is one.
+fn unit_before(values: u8, data: &[u8]) -> Option<Unit> {
+    let bytes = data.first_chunk().filter(|_| values & WITH_UNIT != 0)?;
+    Some(Unit(u32::from_le_bytes(*bytes))).filter(|it| it.0 != 0)
+}
+
 /// What follows the values that stand before it.
 fn name(values: u8, bits: u16, data: &[u8]) -> &[u8] {
-    let unit = if values & 0x08 != 0 { UNIT } else { 0 };
+    let unit = if values & WITH_UNIT != 0 { UNIT } else { 0 };
     let of_its_type = (values & 0x70).count_ones() as usize;
     let before = unit + of_its_type * usize::from(bits).div_ceil(8);
     data.get(before..).unwrap_or_default()
@@ -210,6 +241,8 @@ mod tests {
             let word = entry(registers, mail, Address::new(0x6041, 0)).unwrap();
             assert_eq!((word.data_type, word.bits), (DataType::UNSIGNED16, 16));
             assert!(word.access.any(Access::READ) && !word.access.any(Access::WRITE));
+            let none = unit(registers, mail, Address::new(0x6041, 0)).unwrap();
+            assert_eq!(none, None, "the virtual drive tells no units");
         });
     }
 
@@ -221,6 +254,17 @@ mod tests {
             // The mailbox works on.
             object(registers, mail, 0x1018).unwrap();
         });
+    }
+
+    #[test]
+    fn a_unit_is_taken_where_it_was_sent() {
+        assert_eq!(
+            unit_before(0x08, b"\0\x03\x01\0name"),
+            Some(Unit(0x0001_0300))
+        );
+        assert_eq!(unit_before(0x00, b"\0\x03\x01\0name"), None);
+        assert_eq!(unit_before(0x08, b"\0\0\0\0name"), None, "none is told");
+        assert_eq!(unit_before(0x08, b"cut"), None);
     }
 
     #[test]

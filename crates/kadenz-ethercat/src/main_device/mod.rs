@@ -14,6 +14,7 @@ pub mod layout;
 pub mod link;
 pub mod mailbox;
 pub mod mapping;
+pub mod placed;
 pub mod postbox;
 pub mod sdo;
 pub mod sii;

@@ -4,6 +4,7 @@ use clap::Args;
 use kadenz_ethercat::main_device::configure;
 use kadenz_ethercat::main_device::layout::{Layout, Share};
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
+use kadenz_ethercat::main_device::placed;
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::State;
 use kadenz_ethercat::wire::sii::Direction;
@@ -156,35 +157,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// The entries of a device, one bit behind the other; each SyncManager begins with a byte.
+/// The entries of a device.
 fn placed(place: usize, managers: &[MappedManager], share: &Share) -> Vec<Placed> {
-    let mut placed = Vec::new();
-    let mut outputs = (share.outputs.start, u64::from(share.logical_outputs.0));
-    let mut inputs = (share.inputs.start, u64::from(share.logical_inputs.0));
-    for manager in managers {
-        let start = match manager.direction {
-            Direction::Outputs => &mut outputs,
-            Direction::Inputs => &mut inputs,
-        };
-        let mut bit = 0;
-        for pdo in &manager.pdos {
-            for entry in &pdo.entries {
-                placed.push(Placed {
-                    place,
-                    manager: manager.number,
-                    direction: manager.direction,
-                    pdo: pdo.index,
-                    entry: entry.clone(),
-                    bit: start.0 * 8 + bit,
-                    logical_bit: start.1 * 8 + bit as u64,
-                });
-                bit += usize::from(entry.bits);
-            }
-        }
-        let bytes = bit.div_ceil(8);
-        *start = (start.0 + bytes, start.1 + bytes as u64);
-    }
-    placed
+    let all = placed::placed(managers, share).into_iter();
+    all.map(|it| Placed {
+        place,
+        manager: it.manager,
+        direction: it.direction,
+        pdo: it.pdo,
+        entry: it.entry.clone(),
+        bit: it.bit,
+        logical_bit: it.logical_bit,
+    })
+    .collect()
 }
 
 fn rows(entries: &[Placed], met: &[Surveyed], layout: &Layout) -> String {

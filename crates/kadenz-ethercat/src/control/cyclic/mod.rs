@@ -58,7 +58,7 @@ use crate::main_device::link::Link;
 use crate::main_device::postbox::Postbox;
 use crate::port::Port;
 
-pub use bulletin::{Bulletin, HEAD as BULLETIN_HEAD, Heading};
+pub use bulletin::{Bulletin, HEAD as BULLETIN_HEAD, Heading, LockedBulletin, Post, post_bytes};
 pub use moment::{Controller, Moment};
 pub use operate::{NotInOp, operate};
 pub use report::{CycleReport, Observer};
@@ -220,6 +220,7 @@ impl<P: Port> Loop<'_, P> {
             counts: self.link.counts(),
             layout: self.cycle.layout(),
             inputs: self.cycle.inputs(),
+            outputs: self.cycle.outputs(),
         };
         (report, go_on)
     }

@@ -75,6 +75,9 @@ pub struct CycleReport<'c> {
     pub layout: &'c Layout,
     /// All inputs: those that the controller saw.
     pub inputs: &'c [u8],
+    /// All outputs, as the controller left them: sent when pipelined, about to be sent with the next beat
+    /// when synchronous.
+    pub outputs: &'c [u8],
 }
 
 impl CycleReport<'_> {

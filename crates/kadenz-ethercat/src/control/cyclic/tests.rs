@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::control::board::Reader;
+use crate::control::locked::Locked;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::exchange::{Patience, Registers, Waiting};
 use crate::port::WirePort;
@@ -285,22 +286,46 @@ fn a_phase_moves_every_beat_to_come() {
 #[test]
 fn a_bulletin_shows_what_the_controller_saw() {
     let mut bench = Bench::new(59);
-    let inputs = bench.cycle.layout().inputs;
-    let words: Vec<_> = (0..Bulletin::words(inputs))
+    let layout = bench.cycle.layout().clone();
+    let words: Vec<_> = (0..Bulletin::words(&layout))
         .map(|_| AtomicU64::new(0))
         .collect();
-    let mut bulletin = Bulletin::begin(&words, inputs).unwrap();
+    let mut bulletin = Bulletin::begin(&words, &layout).unwrap();
+    let mut controller = |moment: &mut Moment<'_>| {
+        let number = moment.number() as u8;
+        moment.outputs().fill(number);
+    };
+    bench
+        .bus()
+        .run(&cycles(9), &mut VirtualTime, &mut controller, &mut bulletin);
+    let reader = Reader::of(&words[..]).unwrap();
+    let mut bytes = vec![0; reader.bytes()];
+    assert_eq!(reader.read(&mut bytes).unwrap(), 9);
+    let post = Post::of(&bytes).unwrap();
+    assert_eq!((post.heading.number, post.heading.whole), (9, true));
+    assert_eq!(post.inputs.len(), layout.inputs);
+    assert!(post.inputs.iter().any(|it| *it != 0));
+    assert_eq!(post.outputs, vec![9; layout.outputs]);
+    for short in [0, BULLETIN_HEAD - 1, bytes.len() - 1] {
+        assert_eq!(Post::of(&bytes[..short]), None);
+    }
+}
+
+#[test]
+fn a_board_behind_a_lock_shows_the_same() {
+    let mut bench = Bench::new(59);
+    let layout = bench.cycle.layout().clone();
+    let board = Locked::new(post_bytes(&layout)).unwrap();
+    let mut bulletin = LockedBulletin::begin(&board, &layout);
     bench
         .bus()
         .run(&cycles(9), &mut VirtualTime, &mut (), &mut bulletin);
-    let reader = Reader::of(&words[..]).unwrap();
-    let mut post = vec![0; reader.bytes()];
-    assert_eq!(reader.read(&mut post).unwrap(), 9);
-    let (heading, seen) = Heading::split(&post).unwrap();
-    assert_eq!((heading.number, heading.whole), (9, true));
-    assert_eq!(seen.len(), inputs);
-    assert!(seen.iter().any(|it| *it != 0));
-    assert_eq!(Heading::split(&post[..23]), None);
+    let mut bytes = vec![0; board.bytes()];
+    assert_eq!(board.read(&mut bytes), 9);
+    let post = Post::of(&bytes).unwrap();
+    assert_eq!((post.heading.number, post.heading.whole), (9, true));
+    assert!(post.inputs.iter().any(|it| *it != 0));
+    assert_eq!((post.inputs.len(), board.waits()), (layout.inputs, 0));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::main_device::exchange::{Exchange, Registers};
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
 use crate::wire::State;
-use crate::wire::coe::Address;
+use crate::wire::coe::{Address, Unit};
 
 /// How a device is, as the steward saw it last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,6 +236,25 @@ impl Roster {
             let mut mail = mail.map_err(SdoError::from)?;
             let entry = dictionary::entry(&mut Registers::by(exchange), &mut mail, address);
             Ok::<_, ObjectError>(entry?)
+        })?
+    }
+
+    /// The unit of an entry; `None` where the device tells none. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn unit_of_entry(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        address: Address,
+    ) -> Result<Option<Unit>, ObjectError> {
+        self.with(device, |it| {
+            let (whose, mailboxes) = (it.whose(), it.mailboxes);
+            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
+            let mut mail = mail.map_err(SdoError::from)?;
+            let unit = dictionary::unit(&mut Registers::by(exchange), &mut mail, address);
+            Ok::<_, ObjectError>(unit?)
         })?
     }
 

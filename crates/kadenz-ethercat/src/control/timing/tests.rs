@@ -35,6 +35,7 @@ fn report<'c>(number: u64, late_us: i64, layout: &'c Layout) -> CycleReport<'c> 
         },
         layout,
         inputs: &[],
+        outputs: &[],
     }
 }
 

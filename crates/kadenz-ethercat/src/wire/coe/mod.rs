@@ -8,12 +8,14 @@ mod abort;
 pub mod client;
 mod info;
 mod sdo;
+mod unit;
 
 pub use abort::Abort;
 pub use info::{
     Access, EntryDescription, Info, InfoError, ListType, ObjectCode, ObjectDescription,
 };
 pub use sdo::{Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD};
+pub use unit::Unit;
 
 use super::mailbox::{MailboxError, put};
 

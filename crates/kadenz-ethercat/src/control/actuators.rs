@@ -1,0 +1,244 @@
+//! Outputs that other threads and processes set while the loop runs: actuator commands.
+//!
+//! As in the paper the loop takes one request a cycle, and nobody but the loop writes process data.
+//!
+//! Assumption: one loop obeys; any number of threads ask. Guarantee: the loop never waits, whatever those
+//! do who ask; one of them is served after the other, each with the cycle told in which its value went
+//! into the outputs. A value stays until it is set again: the image of all outputs goes out every cycle.
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz_ethercat::control::actuators::{Actuators, Change};
+//!
+//! let actuators = Actuators::default();
+//! let done = std::sync::atomic::AtomicBool::new(false);
+//! let mut outputs = [0_u8; 2];
+//! let cycle = std::thread::scope(|scope| {
+//!     let asks = scope.spawn(|| {
+//!         let lamp = Change { bit: 9, bits: 1, value: 1 };
+//!         let cycle = actuators.set(lamp, Duration::from_secs(10));
+//!         done.store(true, std::sync::atomic::Ordering::Release);
+//!         cycle
+//!     });
+//!     let mut number = 0;
+//!     // The loop: here without a wire.
+//!     while !done.load(std::sync::atomic::Ordering::Acquire) {
+//!         number += 1;
+//!         actuators.obey(&mut outputs, number);
+//!     }
+//!     asks.join().unwrap()
+//! })?;
+//! assert_eq!(outputs, [0, 0b10]);
+//! assert!(cycle > 0);
+//! # Ok::<(), kadenz_ethercat::control::actuators::NotSet>(())
+//! ```
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::cyclic::{Controller, Moment};
+
+/// How long a thread sleeps before it looks again whether it was served.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// Nobody asks.
+const FREE: u64 = 0;
+/// A request is there.
+const ASKED: u64 = 1;
+/// The loop is at it.
+const TAKEN: u64 = 2;
+/// It was obeyed.
+const DONE: u64 = 3;
+
+/// What is to be set: bits of the image of all outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// The first of them.
+    pub bit: usize,
+    /// How many, at most 64.
+    pub bits: u8,
+    /// To what; the lowest bit is the first.
+    pub value: u64,
+}
+
+/// An output was not set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the loop took no request within {0:?}: it stands still, or has ended; `kadenz ethercat stats` tells"
+)]
+pub struct NotSet(pub Duration);
+
+/// Where requests are handed over.
+#[derive(Debug, Default)]
+pub struct Actuators {
+    /// Held by who asks: one after the other.
+    asking: Mutex<()>,
+    state: AtomicU64,
+    bit: AtomicU64,
+    bits: AtomicU64,
+    value: AtomicU64,
+    /// In which cycle it was obeyed.
+    cycle: AtomicU64,
+}
+
+impl Actuators {
+    /// Sets bits of the outputs; the number of the cycle that did. Waits for others who ask, and for the
+    /// loop's next cycle.
+    ///
+    /// # Errors
+    /// [`NotSet`] when the loop took nothing in that time; nothing is set later, then.
+    pub fn set(&self, change: Change, patience: Duration) -> Result<u64, NotSet> {
+        let _turn = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = Instant::now() + patience;
+        // Only where the loop was stopped in the middle of what one asked before.
+        while self.state.load(Ordering::Acquire) == TAKEN {
+            pause_until(end).ok_or(NotSet(patience))?;
+        }
+        self.bit.store(change.bit as u64, Ordering::Relaxed);
+        self.bits.store(u64::from(change.bits), Ordering::Relaxed);
+        self.value.store(change.value, Ordering::Relaxed);
+        self.state.store(ASKED, Ordering::Release);
+        loop {
+            if self.state.load(Ordering::Acquire) == DONE {
+                self.state.store(FREE, Ordering::Relaxed);
+                return Ok(self.cycle.load(Ordering::Relaxed));
+            }
+            if pause_until(end).is_some() {
+                continue;
+            }
+            if self.change(ASKED, FREE) {
+                return Err(NotSet(patience));
+            }
+            // It was taken just now: the loop is about to be done, unless it was stopped there.
+            if Instant::now() > end + patience {
+                return Err(NotSet(patience));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Obeys a request, if there is one; whether there was. Real-time safe: neither allocates, locks nor
+    /// waits. Bits beyond the outputs are left out.
+    pub fn obey(&self, outputs: &mut [u8], cycle: u64) -> bool {
+        if self.state.load(Ordering::Relaxed) != ASKED || !self.change(ASKED, TAKEN) {
+            return false;
+        }
+        let first = self.bit.load(Ordering::Relaxed) as usize;
+        let count = self.bits.load(Ordering::Relaxed).min(64) as usize;
+        let value = self.value.load(Ordering::Relaxed);
+        for place in 0..count {
+            let bit = first.saturating_add(place);
+            let Some(byte) = outputs.get_mut(bit / 8) else {
+                break;
+            };
+            let mask = 1 << (bit % 8);
+            if value >> place & 1 == 1 {
+                *byte |= mask;
+            } else {
+                *byte &= !mask;
+            }
+        }
+        self.cycle.store(cycle, Ordering::Relaxed);
+        self.state.store(DONE, Ordering::Release);
+        true
+    }
+
+    fn change(&self, from: u64, to: u64) -> bool {
+        let state = &self.state;
+        let changed = state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+        changed.is_ok()
+    }
+}
+
+/// As a part of the loop's controller, behind those that write outputs of their own.
+impl Controller for &Actuators {
+    fn beat(&mut self, moment: &mut Moment<'_>) {
+        let number = moment.number();
+        self.obey(moment.outputs(), number);
+    }
+}
+
+/// Sleeps a little; `None` when it is later than that.
+fn pause_until(end: Instant) -> Option<()> {
+    (Instant::now() < end).then(|| std::thread::sleep(LOOK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    const LONG: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn each_request_takes_a_cycle_of_its_own_and_leaves_other_bits_alone() {
+        let (actuators, done) = (Actuators::default(), AtomicBool::new(false));
+        let mut outputs = [0xFF_u8; 8];
+        let mut obeyed = 0;
+        let cycles = std::thread::scope(|scope| {
+            let ask = |byte: usize| {
+                let change = Change {
+                    bit: byte * 8 + 3,
+                    bits: 2,
+                    value: 0b01,
+                };
+                actuators.set(change, LONG).unwrap()
+            };
+            let all: Vec<_> = (0..8).map(|byte| scope.spawn(move || ask(byte))).collect();
+            let end = scope.spawn(|| {
+                let cycles: Vec<u64> = all.into_iter().map(|it| it.join().unwrap()).collect();
+                done.store(true, Ordering::Relaxed);
+                cycles
+            });
+            for cycle in 1.. {
+                obeyed += u32::from(actuators.obey(&mut outputs, cycle));
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            end.join().unwrap()
+        });
+        assert_eq!((outputs, obeyed), ([0b1110_1111; 8], 8));
+        let mut distinct = cycles.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 8, "one a cycle: {cycles:?}");
+    }
+
+    #[test]
+    fn a_request_that_nobody_takes_is_withdrawn() {
+        let actuators = Actuators::default();
+        let change = Change {
+            bit: 0,
+            bits: 8,
+            value: 7,
+        };
+        let refused = actuators.set(change, Duration::from_millis(1));
+        assert_eq!(refused, Err(NotSet(Duration::from_millis(1))));
+        let mut outputs = [0];
+        assert!(!actuators.obey(&mut outputs, 1), "nothing is done later");
+        assert_eq!(outputs, [0]);
+    }
+
+    #[test]
+    fn what_lies_beyond_the_outputs_is_left_out() {
+        let actuators = Actuators::default();
+        let mut outputs = [0];
+        std::thread::scope(|scope| {
+            let wide = Change {
+                bit: 4,
+                bits: 64,
+                value: u64::MAX,
+            };
+            let actuators = &actuators;
+            let asks = scope.spawn(move || actuators.set(wide, LONG));
+            while !actuators.obey(&mut outputs, 5) {
+                std::thread::yield_now();
+            }
+            assert_eq!(asks.join().unwrap(), Ok(5));
+        });
+        assert_eq!(outputs, [0xF0]);
+    }
+}

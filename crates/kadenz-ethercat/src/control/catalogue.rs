@@ -1,0 +1,281 @@
+//! What lies where in the posts of a running loop, for readers that know nothing of the segment.
+//!
+//! A post is a [`Heading`](super::cyclic::Heading), all inputs and all outputs. Each entry of the PDO
+//! mapping has a name, a type, and its first bit counted from the post's beginning, so that a program in
+//! any language finds it: `docs/ethercat-inputs.md`.
+
+use serde::{Deserialize, Serialize};
+
+use super::cyclic::{BULLETIN_HEAD, post_bytes};
+use crate::main_device::layout::Layout;
+use crate::main_device::mapping::MappedManager;
+use crate::main_device::placed::{Placed, placed};
+use crate::wire::sii::Direction;
+
+/// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone.
+const DIGITAL_OUTPUTS: u16 = 0x60FE;
+
+/// Which way an entry goes, from the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// To the loop: a sensor.
+    In,
+    /// To the device: an actuator.
+    Out,
+}
+
+/// An entry of the process data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// Its device's number, from 0, in the order in which devices were configured.
+    pub device: usize,
+    /// The device as people call it.
+    pub device_name: String,
+    /// Which way it goes.
+    pub way: Way,
+    /// The PDO that it is in.
+    pub pdo: u16,
+    /// Its object.
+    pub index: u16,
+    /// Its sub-index.
+    pub sub: u8,
+    /// Its name; empty where nobody tells.
+    pub name: String,
+    /// CoE's number of its type (ETG.1000.6, table 64); 0 where nobody tells.
+    pub data_type: u16,
+    /// Its bits.
+    pub bits: u8,
+    /// Its first bit, from the beginning of a post.
+    pub bit: usize,
+    /// Whether an axis writes it, so that nobody else may.
+    pub axis: bool,
+}
+
+/// All of a segment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Catalogue {
+    /// Bytes of a post.
+    pub bytes: usize,
+    /// Where its inputs begin.
+    pub inputs_at: usize,
+    /// Bytes of all inputs.
+    pub inputs: usize,
+    /// Where its outputs begin.
+    pub outputs_at: usize,
+    /// Bytes of all outputs.
+    pub outputs: usize,
+    /// The entries, device by device; gaps are left out.
+    pub entries: Vec<Item>,
+}
+
+impl Catalogue {
+    /// Of a segment: names and mapping of its devices, in their order. `axes` are the numbers of devices
+    /// that axes move. Allocates.
+    #[must_use]
+    pub fn of(layout: &Layout, devices: &[(String, Vec<MappedManager>)], axes: &[usize]) -> Self {
+        let inputs_at = BULLETIN_HEAD;
+        let outputs_at = inputs_at + layout.inputs;
+        let mut entries = Vec::new();
+        for (device, ((name, managers), share)) in devices.iter().zip(&layout.shares).enumerate() {
+            let moved = axes.contains(&device);
+            let items = placed(managers, share).into_iter().filter_map(|it| {
+                let start = match it.direction {
+                    Direction::Inputs => inputs_at,
+                    Direction::Outputs => outputs_at,
+                };
+                Item::of(&it, device, name, start * 8, moved)
+            });
+            entries.extend(items);
+        }
+        Self {
+            bytes: post_bytes(layout),
+            inputs_at,
+            inputs: layout.inputs,
+            outputs_at,
+            outputs: layout.outputs,
+            entries,
+        }
+    }
+
+    /// The output of that object.
+    ///
+    /// # Errors
+    /// [`OutputError`]: there is none, an axis has it, or several are it.
+    pub fn output(&self, device: usize, index: u16, sub: u8) -> Result<&Item, OutputError> {
+        let mut found = self
+            .entries
+            .iter()
+            .filter(|it| (it.device, it.way, it.index, it.sub) == (device, Way::Out, index, sub));
+        match (found.next(), found.next()) {
+            (None, _) => Err(OutputError::None { device, index, sub }),
+            (Some(_), Some(_)) => Err(OutputError::Several { device, index, sub }),
+            (Some(item), None) if item.axis => Err(OutputError::Axis { device, index, sub }),
+            (Some(item), None) => Ok(item),
+        }
+    }
+}
+
+impl Item {
+    /// `None` for bits that mean nothing.
+    fn of(it: &Placed<'_>, device: usize, name: &str, start: usize, moved: bool) -> Option<Self> {
+        let address = it.entry.address?;
+        let way = match it.direction {
+            Direction::Inputs => Way::In,
+            Direction::Outputs => Way::Out,
+        };
+        Some(Self {
+            device,
+            device_name: name.to_owned(),
+            way,
+            pdo: it.pdo,
+            index: address.index,
+            sub: address.sub,
+            name: it.entry.name.clone(),
+            data_type: it.entry.data_type.map_or(0, |it| it.0),
+            bits: it.entry.bits,
+            bit: start + it.bit,
+            axis: moved && way == Way::Out && address.index != DIGITAL_OUTPUTS,
+        })
+    }
+
+    /// Its value of a post: its bits, the lowest first, moved to begin with a byte. Bits beyond the post
+    /// are 0. Allocates.
+    #[must_use]
+    pub fn value(&self, post: &[u8]) -> Vec<u8> {
+        let bits = usize::from(self.bits);
+        let mut value = vec![0; bits.div_ceil(8)];
+        for bit in 0..bits {
+            let from = self.bit.saturating_add(bit);
+            let set = post
+                .get(from / 8)
+                .is_some_and(|it| it >> (from % 8) & 1 != 0);
+            value[bit / 8] |= u8::from(set) << (bit % 8);
+        }
+        value
+    }
+}
+
+/// Why nobody may set an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OutputError {
+    /// It is not in the process data.
+    #[error(
+        "0x{index:04X}:{sub:02X} of device {device} is no output in its process data; `kadenz ethercat inputs --outputs` lists those that are"
+    )]
+    None {
+        /// Whose.
+        device: usize,
+        /// Index.
+        index: u16,
+        /// Sub-index.
+        sub: u8,
+    },
+    /// It is there more than once.
+    #[error(
+        "0x{index:04X}:{sub:02X} is mapped more than once in the outputs of device {device}; map it once"
+    )]
+    Several {
+        /// Whose.
+        device: usize,
+        /// Index.
+        index: u16,
+        /// Sub-index.
+        sub: u8,
+    },
+    /// An axis writes it every cycle.
+    #[error(
+        "0x{index:04X}:{sub:02X} of device {device} belongs to an axis, which writes it every cycle; leave the axis out of the motion's file to set it by hand"
+    )]
+    Axis {
+        /// Whose.
+        device: usize,
+        /// Index.
+        index: u16,
+        /// Sub-index.
+        sub: u8,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::main_device::bring_up::{find, prepare};
+    use crate::main_device::exchange::{Patience, Registers, Waiting};
+    use crate::main_device::link::Link;
+    use crate::main_device::mapping;
+    use crate::port::WirePort;
+    use crate::sim::humanoid::humanoid;
+
+    /// The humanoid's catalogue; its drives' axes are moved.
+    fn humanoids() -> Catalogue {
+        let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut found = find(&mut registers).unwrap();
+        let mapped: Vec<_> = found
+            .iter_mut()
+            .map(|it| {
+                let name = it.name.clone();
+                (name, mapping::read(&mut registers, it).unwrap())
+            })
+            .collect();
+        let cycle = prepare(&mut registers, &mut found, None).unwrap();
+        let drives: Vec<_> = (0..59).filter(|it| mapped[*it].0 == "KZ-Drive").collect();
+        Catalogue::of(cycle.layout(), &mapped, &drives)
+    }
+
+    #[test]
+    fn entries_fill_the_post_and_none_overlaps_another() {
+        let all = humanoids();
+        assert_eq!(all.bytes, all.outputs_at + all.outputs);
+        let mut taken = vec![false; all.bytes * 8];
+        for item in &all.entries {
+            let (start, end) = match item.way {
+                Way::In => (all.inputs_at, all.outputs_at),
+                Way::Out => (all.outputs_at, all.bytes),
+            };
+            let bits = item.bit..item.bit + usize::from(item.bits);
+            assert!(start * 8 <= bits.start && bits.end <= end * 8, "{item:?}");
+            for bit in bits {
+                assert!(!std::mem::replace(&mut taken[bit], true), "{item:?}");
+            }
+        }
+        let position = all.entries.iter().find(|it| it.index == 0x6064).unwrap();
+        assert!(
+            !position.name.is_empty() && position.bits == 32,
+            "{position:?}"
+        );
+    }
+
+    #[test]
+    fn an_axis_s_outputs_are_nobody_else_s() {
+        let all = humanoids();
+        let axis = all.entries.iter().find(|it| it.axis).unwrap();
+        let refused = all.output(axis.device, axis.index, axis.sub).unwrap_err();
+        assert!(
+            refused.to_string().contains("belongs to an axis"),
+            "{refused}"
+        );
+        let free = all.entries.iter().find(|it| it.way == Way::Out && !it.axis);
+        let free = free.unwrap();
+        assert_eq!(all.output(free.device, free.index, free.sub), Ok(free));
+        let input = all.entries.iter().find(|it| it.way == Way::In).unwrap();
+        let refused = all
+            .output(input.device, input.index, input.sub)
+            .unwrap_err();
+        assert!(refused.to_string().contains("is no output"), "{refused}");
+    }
+
+    #[test]
+    fn a_value_is_moved_to_begin_with_a_byte() {
+        let mut item = humanoids().entries[0].clone();
+        (item.bit, item.bits) = (5, 4);
+        assert_eq!(item.value(&[0b1010_0000, 0b0000_0001]), [0b1101]);
+        (item.bit, item.bits) = (4, 8);
+        assert_eq!(item.value(&[0xFF]), [0x0F], "what is not there is 0");
+    }
+}
