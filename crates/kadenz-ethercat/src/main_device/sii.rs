@@ -3,29 +3,9 @@
 use std::time::Duration;
 
 use super::exchange::{ExchangeError, Registers, Whose};
-use crate::wire::register::{SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA};
-
-/// Bits of the control register (ETG.1000.4, table 49).
-mod bits {
-    /// Eight bytes a read, not four.
-    pub(super) const EIGHT_BYTES: u16 = 1 << 6;
-    /// Reads.
-    pub(super) const READ: u16 = 1 << 8;
-    /// Writes, together with [`WRITE_ENABLE`].
-    pub(super) const WRITE: u16 = 1 << 9;
-    /// Loads the registers anew.
-    pub(super) const RELOAD: u16 = 1 << 10;
-    /// Allows one write.
-    pub(super) const WRITE_ENABLE: u16 = 1;
-    /// The checksum of the first words is wrong.
-    pub(super) const CHECKSUM: u16 = 1 << 11;
-    /// The EEPROM did not acknowledge.
-    pub(super) const NOT_ACKNOWLEDGED: u16 = 1 << 13;
-    /// A write was not allowed.
-    pub(super) const NOT_ENABLED: u16 = 1 << 14;
-    /// At work.
-    pub(super) const BUSY: u16 = 1 << 15;
-}
+use crate::wire::register::{
+    SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA, sii_control as bits,
+};
 
 /// How long an EEPROM may be busy: a write takes up to 10 ms.
 const LONGEST: Duration = Duration::from_millis(100);

@@ -4,8 +4,12 @@ use crate::wire::register::features;
 
 /// What Beckhoff's controllers can: clocks of 64 bits with low jitter, enhanced link detection on both
 /// kinds of ports, check sequence errors counted apart. FMMUs map bits.
-const FEATURES: u16 =
-    features::DC | features::DC_64 | 1 << 4 | features::ENHANCED_LINK | 1 << 6 | 1 << 7;
+const FEATURES: u16 = features::DC
+    | features::DC_64
+    | features::LOW_JITTER
+    | features::ENHANCED_LINK
+    | features::ENHANCED_CABLE_LINK
+    | features::COUNTS_CHECK_SEQUENCES;
 
 /// What a port is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

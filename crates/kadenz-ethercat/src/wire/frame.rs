@@ -287,11 +287,14 @@ impl<'a> Iterator for DatagramsMut<'a> {
     }
 }
 
-/// Marks a frame as one that came back: bit 1 of the source address, as the first SubDevice's hardware
-/// does. Masters take a frame with their own source address for their own echo and ignore it.
+/// The bit of a source address' first byte that the first SubDevice's hardware sets.
+pub const RETURNED: u8 = 0x02;
+
+/// Marks a frame as one that came back, by [`RETURNED`], as the first SubDevice's hardware does. Masters take
+/// a frame with their own source address for their own echo and ignore it.
 pub fn mark_as_returned(frame: &mut [u8]) {
     if let Some(first) = frame.get_mut(6) {
-        *first |= 0x02;
+        *first |= RETURNED;
     }
 }
 

@@ -5,6 +5,7 @@
 //! and ETG.6010 (CiA 402); integers are little-endian throughout.
 
 mod address;
+mod bits;
 pub mod cia402;
 pub mod coe;
 mod command;
@@ -17,13 +18,15 @@ pub mod sii;
 mod state;
 pub mod sync_manager;
 
+pub(crate) use bits::copy_bits;
+
 pub use address::{Address, Configured, Logical, Position};
 pub use command::{Addressing, Command};
 pub use data_link::{DlControl, DlStatus, LoopControl, PortStatus};
 pub use fmmu::Fmmu;
 pub use frame::{
     DATAGRAM_OVERHEAD, Datagram, DatagramMut, Datagrams, DatagramsMut, ETHERNET_HEADER, ETHERTYPE,
-    FrameError, FrameWriter, LONGEST_FRAME, Mac, OverflowError, SHORTEST_FRAME, Slot,
+    FrameError, FrameWriter, LONGEST_FRAME, Mac, OverflowError, RETURNED, SHORTEST_FRAME, Slot,
     mark_as_returned,
 };
 pub use state::{AlControl, AlStatus, AlStatusCode, State};

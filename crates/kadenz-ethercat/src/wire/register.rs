@@ -22,8 +22,16 @@ pub const FEATURES: u16 = 0x0008;
 pub const STATION_ADDRESS: u16 = 0x0010;
 /// Station alias, u16, loaded from the SII.
 pub const STATION_ALIAS: u16 = 0x0012;
+/// Whether registers may be written, two u8: permission and protection.
+pub const WRITE_PROTECTION: u16 = 0x0020;
+/// Whether anything may be written, two u8: permission and protection.
+pub const CONTROLLER_WRITE_PROTECTION: u16 = 0x0030;
+/// The letters RES, written one by one in frames that follow each other, reset the controller; u8.
+pub const RESET: u16 = 0x0040;
 /// Forwarding, ports, alias: u32.
 pub const DL_CONTROL: u16 = 0x0100;
+/// What is added to addresses that are read and written at once, u16.
+pub const READ_WRITE_OFFSET: u16 = 0x0108;
 /// Links, loops and whether anything is received: u16.
 pub const DL_STATUS: u16 = 0x0110;
 /// State asked for, u16.
@@ -34,6 +42,10 @@ pub const AL_STATUS: u16 = 0x0130;
 pub const AL_STATUS_CODE: u16 = 0x0134;
 /// How the application is wired, u8.
 pub const PDI_CONTROL: u16 = 0x0140;
+/// Settings of that wiring, u16.
+pub const PDI_CONFIGURATION: u16 = 0x0150;
+/// Further ones, u16.
+pub const PDI_CONFIGURATION_MORE: u16 = 0x0152;
 /// Which events show in a datagram's event field, u16.
 pub const ECAT_EVENT_MASK: u16 = 0x0200;
 /// Events that stand, u16.
@@ -92,6 +104,8 @@ pub const DC_FILTER: u16 = 0x0934;
 pub const DC_CYCLIC_CONTROL: u16 = 0x0980;
 /// Activation of SYNC0 and SYNC1, u8.
 pub const DC_ACTIVATION: u16 = 0x0981;
+/// How long a pulse of SYNC0 and SYNC1 is, in units of 10 ns, u16; loaded from the SII.
+pub const DC_PULSE: u16 = 0x0982;
 /// What became of the activation, u8: bit 0 SYNC0 waits for its start, bit 1 SYNC1 does.
 pub const DC_ACTIVATION_STATUS: u16 = 0x0984;
 /// Time of the first SYNC0, u64.
@@ -100,6 +114,10 @@ pub const DC_START_TIME: u16 = 0x0990;
 pub const DC_SYNC0_CYCLE: u16 = 0x09A0;
 /// Cycle of SYNC1 in ns, u32.
 pub const DC_SYNC1_CYCLE: u16 = 0x09A4;
+/// Behind the registers of distributed clocks.
+pub const DC_END: u16 = 0x0A00;
+/// Digital outputs, u32; from here on SyncManagers may guard what is written.
+pub const OUTPUTS: u16 = 0x0F00;
 /// Process memory.
 pub const RAM: u16 = 0x1000;
 
@@ -112,8 +130,14 @@ pub mod features {
     pub const DC: u16 = 1 << 2;
     /// Their times have 64 bits.
     pub const DC_64: u16 = 1 << 3;
+    /// They jitter little.
+    pub const LOW_JITTER: u16 = 1 << 4;
     /// Enhanced link detection.
     pub const ENHANCED_LINK: u16 = 1 << 5;
+    /// Enhanced link detection at ports for cables.
+    pub const ENHANCED_CABLE_LINK: u16 = 1 << 6;
+    /// Errors of check sequences are counted apart.
+    pub const COUNTS_CHECK_SEQUENCES: u16 = 1 << 7;
     /// Sync unit as in newer controllers.
     pub const ENHANCED_SYNC: u16 = 1 << 8;
     /// No LRW.
@@ -122,4 +146,42 @@ pub mod features {
     pub const NO_READ_WRITE: u16 = 1 << 10;
     /// FMMUs and SyncManagers are fixed.
     pub const FIXED: u16 = 1 << 11;
+}
+
+/// Bits of [`PDI_CONTROL`].
+pub mod pdi_control {
+    /// There is no firmware: the controller copies the state that is asked for.
+    pub const EMULATION: u16 = 1 << 8;
+    /// SYNC is used.
+    pub const SYNC: u16 = 1 << 10;
+    /// Latch is used.
+    pub const LATCH: u16 = 1 << 11;
+}
+
+/// Bits of [`SII_CONTROL`] (ETG.1000.4, table 49).
+pub mod sii_control {
+    /// Allows one write.
+    pub const WRITE_ENABLE: u16 = 1 << 0;
+    /// A read gives eight bytes, not four.
+    pub const EIGHT_BYTES: u16 = 1 << 6;
+    /// The memory is addressed by two bytes on its own bus.
+    pub const TWO_ADDRESS_BYTES: u16 = 1 << 7;
+    /// What is to be done: [`READ`], [`WRITE`] or [`RELOAD`].
+    pub const COMMAND: u16 = 7 << 8;
+    /// Reads.
+    pub const READ: u16 = 1 << 8;
+    /// Writes, together with [`WRITE_ENABLE`].
+    pub const WRITE: u16 = 2 << 8;
+    /// Loads alias and configuration anew.
+    pub const RELOAD: u16 = 4 << 8;
+    /// The checksum of the first words is wrong.
+    pub const CHECKSUM: u16 = 1 << 11;
+    /// Nothing was loaded when power came.
+    pub const NOT_LOADED: u16 = 1 << 12;
+    /// The memory did not acknowledge, or there is no such command.
+    pub const NOT_ACKNOWLEDGED: u16 = 1 << 13;
+    /// A write was not allowed.
+    pub const NOT_ENABLED: u16 = 1 << 14;
+    /// At work.
+    pub const BUSY: u16 = 1 << 15;
 }

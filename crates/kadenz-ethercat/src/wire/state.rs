@@ -30,6 +30,20 @@ impl State {
         }
     }
 
+    /// The state of that [`name`](Self::name), in letters of either size.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [
+            Self::Init,
+            Self::PreOp,
+            Self::Bootstrap,
+            Self::SafeOp,
+            Self::Op,
+        ];
+        all.into_iter()
+            .find(|it| it.name().eq_ignore_ascii_case(name))
+    }
+
     /// Its number on the wire.
     #[must_use]
     pub const fn number(self) -> u8 {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::batch::{Batch, Number};
 use crate::main_device::exchange::{Exchange, ExchangeError, Whose};
 use crate::wire::Configured;
+use crate::wire::register::sii_control::{BUSY, EIGHT_BYTES, NOT_ACKNOWLEDGED, READ};
 use crate::wire::register::{SII_CONFIGURATION, SII_CONTROL};
 use crate::wire::sii::Identity;
 
@@ -12,11 +13,6 @@ use crate::wire::sii::Identity;
 const WORD: u32 = 0x08;
 /// Bytes of them.
 const BYTES: usize = 16;
-/// Bits of the control register (ETG.1000.4, table 49): eight bytes a read, read, not acknowledged, busy.
-const EIGHT_BYTES: u16 = 1 << 6;
-const READ: u16 = 1 << 8;
-const NOT_ACKNOWLEDGED: u16 = 1 << 13;
-const BUSY: u16 = 1 << 15;
 /// How often an EEPROM is looked at before it is given up: with a cycle a look, more than it may take.
 const LOOKS: u32 = 60;
 

@@ -2,6 +2,7 @@
 
 use super::Entry;
 use crate::wire::coe::{Address, Response};
+use crate::wire::copy_bits;
 
 /// Values one behind the other, as complete access has them.
 #[derive(Default)]
@@ -17,28 +18,22 @@ impl Bits {
         } else {
             width(entry, value.len())
         };
+        // What stands in 16 bits may have 8.
         let padded = [value, &[0]].concat();
-        for at in 0..bits {
-            if self.bit.is_multiple_of(8) {
-                self.bytes.push(0);
-            }
-            let set = padded.get(at / 8).is_some_and(|it| it >> (at % 8) & 1 == 1);
-            if let Some(last) = self.bytes.last_mut().filter(|_| set) {
-                *last |= 1 << (self.bit % 8);
-            }
-            self.bit += 1;
-        }
+        let end = self.bit + bits;
+        self.bytes.resize(end.div_ceil(8), 0);
+        copy_bits(&padded, 0, &mut self.bytes, self.bit, bits);
+        self.bit = end;
     }
 
     pub(super) fn take(&mut self, entry: &Entry, length: usize) -> Option<Vec<u8>> {
         let mut value = vec![0; length];
-        for at in 0..width(entry, length) {
-            let byte = self.bytes.get(self.bit / 8)?;
-            if byte >> (self.bit % 8) & 1 == 1 {
-                value[at / 8] |= 1 << (at % 8);
-            }
-            self.bit += 1;
+        let end = self.bit + width(entry, length);
+        if end > self.bytes.len() * 8 {
+            return None;
         }
+        copy_bits(&self.bytes, self.bit, &mut value, 0, end - self.bit);
+        self.bit = end;
         Some(value)
     }
 }

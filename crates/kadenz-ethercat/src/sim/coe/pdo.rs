@@ -3,6 +3,7 @@
 
 use super::{Dictionary, Object};
 use crate::wire::coe::{Abort, Access, Address, object};
+use crate::wire::copy_bits;
 use crate::wire::sii::Direction;
 
 /// Most bits of a SyncManager's process data: what a frame carries.
@@ -186,34 +187,6 @@ impl ProcessMap {
         let values = dictionary.raw();
         for piece in &self.pieces {
             copy_bits(values, piece.value * 8, data, piece.bit, piece.bits);
-        }
-    }
-}
-
-/// Copies bits, whole bytes where both sides begin at one; what is beyond either side is left out.
-fn copy_bits(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usize, bits: usize) {
-    if [from_bit, to_bit, bits]
-        .iter()
-        .all(|it| it.is_multiple_of(8))
-    {
-        let (source, target) = (from_bit / 8, to_bit / 8);
-        let source = from.get(source..source + bits / 8);
-        let target = to.get_mut(target..target + bits / 8);
-        if let (Some(source), Some(target)) = (source, target) {
-            target.copy_from_slice(source);
-        }
-        return;
-    }
-    for at in 0..bits {
-        let (source, target) = (from_bit + at, to_bit + at);
-        let (Some(byte), Some(into)) = (from.get(source / 8), to.get_mut(target / 8)) else {
-            return;
-        };
-        let mask = 1 << (target % 8);
-        if byte >> (source % 8) & 1 == 0 {
-            *into &= !mask;
-        } else {
-            *into |= mask;
         }
     }
 }

@@ -141,7 +141,7 @@ impl Chip {
 
     /// Whether the controller copies the state asked for, because there is no firmware.
     pub(super) fn emulates(&self) -> bool {
-        self.memory.u16(register::PDI_CONTROL) & 1 << 8 != 0
+        self.memory.u16(register::PDI_CONTROL) & register::pdi_control::EMULATION != 0
     }
 
     /// Events that a passing datagram takes along.

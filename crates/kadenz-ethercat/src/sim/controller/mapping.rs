@@ -6,7 +6,7 @@ use super::guard::Guards;
 use super::memory::Memory;
 use crate::sim::Hardware;
 use crate::wire::register::{FMMU, FMMU_SIZE};
-use crate::wire::{Command, Fmmu, LONGEST_FRAME};
+use crate::wire::{Command, Fmmu, LONGEST_FRAME, copy_bits};
 
 const MOST: usize = Hardware::MOST as usize;
 
@@ -173,16 +173,6 @@ fn read(
         copy_bits(bytes, part.memory_bit, data, part.data_bit, part.bits);
     }
     granted
-}
-
-/// Copies bits; the others stay.
-fn copy_bits(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usize, count: usize) {
-    for bit in 0..count {
-        let (source, target) = (from_bit + bit, to_bit + bit);
-        let value = from[source / 8] >> (source % 8) & 1;
-        let byte = &mut to[target / 8];
-        *byte = *byte & !(1 << (target % 8)) | value << (target % 8);
-    }
 }
 
 #[cfg(test)]

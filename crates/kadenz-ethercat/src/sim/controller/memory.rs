@@ -3,7 +3,7 @@
 use crate::wire::register;
 
 /// First address that a SyncManager may guard: digital outputs live in registers.
-pub(super) const GUARDED: u16 = 0x0F00;
+pub(super) const GUARDED: u16 = register::OUTPUTS;
 
 /// 4 KiB of registers, and the process memory behind them.
 #[derive(Debug)]
@@ -80,32 +80,32 @@ impl Memory {
     }
 }
 
-/// Registers that a MainDevice writes, as first and last byte.
+/// Registers that a MainDevice writes, each with its bytes.
 const WRITABLE: [(u16, u16); 24] = [
-    (0x0010, 0x0011),
-    (0x0020, 0x0021),
-    (0x0030, 0x0031),
-    (0x0040, 0x0041),
-    (0x0100, 0x0103),
-    (0x0108, 0x0109),
-    (0x0120, 0x0121),
-    (0x0200, 0x0201),
-    (0x0300, 0x030D),
-    (0x0310, 0x0313),
-    (0x0400, 0x0401),
-    (0x0410, 0x0411),
-    (0x0420, 0x0421),
-    (0x0442, 0x0443),
-    (0x0500, 0x0500),
-    (0x0502, 0x050F),
-    (0x0600, 0x06FF),
-    (0x0800, 0x087F),
-    (0x0900, 0x0903),
-    (0x0910, 0x0917),
-    (0x0920, 0x092B),
-    (0x0930, 0x0935),
-    (0x0980, 0x09AF),
-    (0x0F00, 0x0FFF),
+    (register::STATION_ADDRESS, 2),
+    (register::WRITE_PROTECTION, 2),
+    (register::CONTROLLER_WRITE_PROTECTION, 2),
+    (register::RESET, 2),
+    (register::DL_CONTROL, 4),
+    (register::READ_WRITE_OFFSET, 2),
+    (register::AL_CONTROL, 2),
+    (register::ECAT_EVENT_MASK, 2),
+    (register::RX_ERRORS, 14),
+    (register::LOST_LINKS, 4),
+    (register::WATCHDOG_DIVIDER, 2),
+    (register::WATCHDOG_PDI, 2),
+    (register::WATCHDOG_PROCESS_DATA, 2),
+    (register::WATCHDOG_PROCESS_DATA_COUNT, 2),
+    (register::SII_CONFIGURATION, 1),
+    (register::SII_CONTROL, 14),
+    (register::FMMU, 16 * register::FMMU_SIZE),
+    (register::SYNC_MANAGER, 16 * register::SYNC_MANAGER_SIZE),
+    (register::DC_RECEIVE_TIME, 4),
+    (register::DC_SYSTEM_TIME, 8),
+    (register::DC_OFFSET, 12),
+    (register::DC_SPEED_START, 6),
+    (register::DC_CYCLIC_CONTROL, 48),
+    (register::OUTPUTS, 256),
 ];
 
 /// Bits of one register that hold [`WRITABLE`], for a look-up of a constant time.
@@ -113,8 +113,9 @@ const MAP: [u64; 64] = {
     let mut map = [0; 64];
     let mut at = 0;
     while at < WRITABLE.len() {
-        let (mut register, last) = WRITABLE[at];
-        while register <= last {
+        let (mut register, bytes) = WRITABLE[at];
+        let end = register + bytes;
+        while register < end {
             map[register as usize / 64] |= 1 << (register % 64);
             register += 1;
         }
@@ -125,7 +126,7 @@ const MAP: [u64; 64] = {
 
 /// Whether a MainDevice may write a register.
 pub(super) fn writable(register: u16) -> bool {
-    if (0x0982..0x0990).contains(&register) {
+    if (register::DC_PULSE..register::DC_START_TIME).contains(&register) {
         return false;
     }
     let managers = register::SYNC_MANAGER..register::SYNC_MANAGER + 0x80;

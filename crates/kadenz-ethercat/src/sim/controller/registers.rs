@@ -3,17 +3,16 @@
 use super::chip::{AL_EVENT, Arrival, Chip, DL_EVENT};
 use super::memory::{GUARDED, writable};
 use crate::sim::Time;
-use crate::wire::register;
+use crate::wire::register::{self, pdi_control};
 
 /// Registers of distributed clocks; a controller without does not answer here.
-const DC: std::ops::Range<u32> = 0x0900..0x0A00;
+const DC: std::ops::Range<u32> = register::DC_RECEIVE_TIME as u32..register::DC_END as u32;
 /// Those that need the clock's power.
-const POWERED: std::ops::Range<u32> = 0x0910..0x0A00;
-/// Bits of [`register::PDI_CONTROL`]: SYNC and latch are used.
-const UNITS_IN_USE: u16 = 3 << 10;
-const SII: std::ops::Range<u32> = 0x0502..0x0510;
-/// What resets a controller, written to it byte by byte in frames that follow each other.
-const RESET: u16 = 0x0040;
+const POWERED: std::ops::Range<u32> = register::DC_SYSTEM_TIME as u32..register::DC_END as u32;
+/// SYNC or latch are used.
+const UNITS_IN_USE: u16 = pdi_control::SYNC | pdi_control::LATCH;
+const SII: std::ops::Range<u32> = register::SII_CONTROL as u32..register::SII_DATA as u32 + 8;
+/// What resets a controller.
 const RESET_WORD: &[u8; 3] = b"RES";
 
 fn overlap(start: u32, end: u32, range: &std::ops::Range<u32>) -> bool {
@@ -178,8 +177,8 @@ impl Chip {
         if touches(register::STATION_ADDRESS, 2) {
             self.marks.index = true;
         }
-        if touches(RESET, 1) {
-            let byte = from[(u32::from(RESET) - start) as usize];
+        if touches(register::RESET, 1) {
+            let byte = from[(u32::from(register::RESET) - start) as usize];
             self.reset_word = match RESET_WORD.get(self.reset_word) {
                 Some(next) if *next == byte => self.reset_word + 1,
                 _ => usize::from(byte == RESET_WORD[0]),

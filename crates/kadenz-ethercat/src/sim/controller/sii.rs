@@ -3,24 +3,9 @@
 use super::memory::Memory;
 use super::settings::Settings;
 use crate::sim::Time;
-use crate::wire::register::{SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA};
+use crate::wire::register::sii_control as bits;
+use crate::wire::register::{self, SII_ADDRESS, SII_CONFIGURATION, SII_CONTROL, SII_DATA};
 use crate::wire::sii::checksum;
-
-/// Bits of register 0x0502.
-mod bits {
-    pub(super) const WRITE_ENABLE: u16 = 1 << 0;
-    pub(super) const READS_EIGHT: u16 = 1 << 6;
-    pub(super) const TWO_ADDRESS_BYTES: u16 = 1 << 7;
-    pub(super) const COMMAND: u16 = 7 << 8;
-    pub(super) const READ: u16 = 1 << 8;
-    pub(super) const WRITE: u16 = 2 << 8;
-    pub(super) const RELOAD: u16 = 4 << 8;
-    pub(super) const CHECKSUM_ERROR: u16 = 1 << 11;
-    pub(super) const NOT_LOADED: u16 = 1 << 12;
-    pub(super) const COMMAND_ERROR: u16 = 1 << 13;
-    pub(super) const WRITE_ERROR: u16 = 1 << 14;
-    pub(super) const BUSY: u16 = 1 << 15;
-}
 
 /// Bytes of the largest memory that is addressed by one byte on its bus: 16 KiBit.
 const ONE_ADDRESS_BYTE: usize = 2_048;
@@ -80,11 +65,11 @@ impl Sii {
         let head = self.image.first_chunk();
         self.sound = head.is_some_and(|it| checksum(it) == self.word(7) as u8);
         if self.sound {
-            memory.set_u16(0x0140, self.word(0));
-            memory.set_u16(0x0150, self.word(1));
-            memory.set_u16(0x0982, self.word(2));
-            memory.set_u16(0x0152, self.word(3));
-            memory.set_u16(0x0012, self.word(4));
+            memory.set_u16(register::PDI_CONTROL, self.word(0));
+            memory.set_u16(register::PDI_CONFIGURATION, self.word(1));
+            memory.set_u16(register::DC_PULSE, self.word(2));
+            memory.set_u16(register::PDI_CONFIGURATION_MORE, self.word(3));
+            memory.set_u16(register::STATION_ALIAS, self.word(4));
         }
         self.show(memory, 0);
     }
@@ -95,12 +80,12 @@ impl Sii {
             kind |= bits::TWO_ADDRESS_BYTES;
         }
         if self.reads_eight {
-            kind |= bits::READS_EIGHT;
+            kind |= bits::EIGHT_BYTES;
         }
         let errors = if self.sound {
             0
         } else {
-            bits::CHECKSUM_ERROR | bits::NOT_LOADED
+            bits::CHECKSUM | bits::NOT_LOADED
         };
         memory.set_u16(SII_CONTROL, kind | errors | more);
     }
@@ -122,7 +107,7 @@ impl Sii {
         }
     }
 
-    /// Whether a MainDevice's write to 0x0502 and behind is taken: it owns the SII, which is not busy.
+    /// Whether a MainDevice's write to the control register and behind is taken: it owns the SII, which is not busy.
     pub(super) fn accessible(&self, memory: &Memory) -> bool {
         let ours =
             memory.u8(SII_CONFIGURATION) & 1 == 0 && memory.u8(SII_CONFIGURATION + 1) & 1 == 0;
@@ -139,10 +124,10 @@ impl Sii {
         let span = match command {
             0 => return self.show(memory, 0),
             bits::WRITE if wrote & bits::WRITE_ENABLE == 0 => {
-                return self.show(memory, command | bits::WRITE_ERROR);
+                return self.show(memory, command | bits::NOT_ENABLED);
             }
             // Nobody acknowledges on the memory's own bus; the command is seen to have ended.
-            _ if now < self.stored || !inside => return self.show(memory, bits::COMMAND_ERROR),
+            _ if now < self.stored || !inside => return self.show(memory, bits::NOT_ACKNOWLEDGED),
             bits::READ => {
                 self.read(memory, at);
                 self.read_ns
@@ -156,7 +141,7 @@ impl Sii {
                 self.load(memory);
                 self.read_ns
             }
-            _ => return self.show(memory, bits::COMMAND_ERROR),
+            _ => return self.show(memory, bits::NOT_ACKNOWLEDGED),
         };
         if span == 0 {
             return self.show(memory, 0);
@@ -218,22 +203,22 @@ mod tests {
         let (mut sii, mut memory) = sii(image());
         memory.set_u16(SII_DATA, 0xBEEF);
         order(&mut sii, &mut memory, bits::WRITE, 4);
-        assert_ne!(memory.u16(SII_CONTROL) & bits::WRITE_ERROR, 0);
+        assert_ne!(memory.u16(SII_CONTROL) & bits::NOT_ENABLED, 0);
         assert_eq!(sii.word(4), 0x1234);
         order(&mut sii, &mut memory, bits::WRITE | bits::WRITE_ENABLE, 4);
         assert_eq!(sii.word(4), 0xBEEF);
         order(&mut sii, &mut memory, bits::READ, 64);
-        assert_ne!(memory.u16(SII_CONTROL) & bits::COMMAND_ERROR, 0);
+        assert_ne!(memory.u16(SII_CONTROL) & bits::NOT_ACKNOWLEDGED, 0);
     }
 
     #[test]
     fn the_alias_is_loaded_only_where_the_checksum_is_right() {
         let (_, memory) = sii(image());
-        assert_eq!(memory.u16(0x0012), 0x1234);
+        assert_eq!(memory.u16(register::STATION_ALIAS), 0x1234);
         let mut spoiled = image();
         spoiled[9] ^= 1;
         let (_, memory) = sii(spoiled);
-        assert_eq!(memory.u16(0x0012), 0);
-        assert_ne!(memory.u16(SII_CONTROL) & bits::CHECKSUM_ERROR, 0);
+        assert_eq!(memory.u16(register::STATION_ALIAS), 0);
+        assert_ne!(memory.u16(SII_CONTROL) & bits::CHECKSUM, 0);
     }
 }
