@@ -1,12 +1,63 @@
-//! Files of users, read up to a length that is known before.
+//! Files of users: read up to a length that is known before, and refused with the line that is to blame.
 
 use std::fs::File;
-use std::io::{Error, ErrorKind, Read as _, Result};
+use std::io::{Error, ErrorKind, Read as _, Result as IoResult};
+use std::ops::Range;
 use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+/// What is wrong with a file, where, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{at}: {cause}; {remedy}", at = self.line.map_or_else(String::new, |it| format!(":{it}")))]
+pub struct FileError {
+    /// The file, as it was named.
+    pub file: String,
+    /// The line, from 1; `None` where no line is to blame.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub cause: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// A file's text, and how it is called.
+pub(crate) struct Reader<'t> {
+    /// The file, as it was named.
+    pub(crate) file: &'t str,
+    /// All of it.
+    pub(crate) text: &'t str,
+}
+
+impl Reader<'_> {
+    /// The text as TOML; `fields` says where every field is described.
+    pub(crate) fn toml<T: DeserializeOwned>(&self, fields: &str) -> Result<T, FileError> {
+        toml::from_str(self.text).map_err(|error| {
+            let cause = error.message().trim().replace('\n', " ");
+            self.error(error.span(), cause, fields)
+        })
+    }
+
+    /// What is wrong, at a place of the text.
+    pub(crate) fn error(
+        &self,
+        at: Option<Range<usize>>,
+        cause: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> FileError {
+        let before = at.and_then(|it| self.text.as_bytes().get(..it.start));
+        FileError {
+            file: self.file.to_owned(),
+            line: before.map(|it| it.iter().filter(|byte| **byte == b'\n').count() + 1),
+            cause: cause.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
 
 /// Reads a text of at most so many bytes. What is no file, as a device without an end or a pipe that nobody
 /// writes to, is not opened for long: it is refused.
-pub(crate) fn read(path: &Path, longest: u64) -> Result<String> {
+pub(crate) fn read(path: &Path, longest: u64) -> IoResult<String> {
     // Before it is opened: to open a pipe waits for its other end.
     if !std::fs::metadata(path)?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "it is no file"));
@@ -20,6 +71,16 @@ pub(crate) fn read(path: &Path, longest: u64) -> Result<String> {
         return Err(Error::new(ErrorKind::FileTooLarge, words));
     }
     Ok(text)
+}
+
+/// The same for the file that a user named.
+pub(crate) fn read_named(path: &Path, longest: u64) -> Result<String, FileError> {
+    read(path, longest).map_err(|error| FileError {
+        file: path.display().to_string(),
+        line: None,
+        cause: format!("it cannot be read: {error}"),
+        remedy: "check the path, and that you may read it".to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -42,5 +103,17 @@ mod tests {
                 .to_string()
                 .contains("no file")
         );
+    }
+
+    #[test]
+    fn an_error_names_file_and_line() {
+        let reader = Reader {
+            file: "a.toml",
+            text: "a = 1\nb = [\n",
+        };
+        let error = reader.toml::<toml::Table>("see there").unwrap_err();
+        assert!(error.to_string().starts_with("a.toml:2: "), "{error}");
+        let whole = reader.error(None, "it is odd", "write another");
+        assert_eq!(whole.to_string(), "a.toml: it is odd; write another");
     }
 }

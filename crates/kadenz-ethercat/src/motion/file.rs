@@ -33,6 +33,8 @@ use std::path::Path;
 use super::plan::Plan;
 use crate::text_file;
 
+pub use crate::text_file::FileError;
+
 /// Most axes of a file.
 pub const MOST_AXES: usize = 200;
 /// Most moves of an axis.
@@ -40,34 +42,13 @@ pub const MOST_MOVES: usize = 1000;
 /// Longest file that is read, in bytes.
 const LONGEST: u64 = 4 * 1024 * 1024;
 
-/// What is wrong with a file, where, and what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}{at}: {cause}; {remedy}", at = self.line.map_or_else(String::new, |it| format!(":{it}")))]
-pub struct FileError {
-    /// The file, as it was named.
-    pub file: String,
-    /// The line, from 1; `None` where no line is to blame.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub cause: String,
-    /// What to do about it.
-    pub remedy: String,
-}
-
 /// Reads a file.
 ///
 /// # Errors
 /// [`FileError`].
 pub fn read(path: &Path) -> Result<Plan, FileError> {
-    let file = path.display().to_string();
-    let text = text_file::read(path, LONGEST);
-    let text = text.map_err(|error| FileError {
-        file: file.clone(),
-        line: None,
-        cause: format!("it cannot be read: {error}"),
-        remedy: "check the path, and that you may read it".to_owned(),
-    })?;
-    parse(&file, &text)
+    let text = text_file::read_named(path, LONGEST)?;
+    parse(&path.display().to_string(), &text)
 }
 
 /// Reads a text; `file` is what errors call it.

@@ -13,6 +13,7 @@ use crate::motion::pid::Gains;
 use crate::motion::plan::{AxisPlan, Plan, Which};
 use crate::motion::safety::Policy;
 use crate::motion::trajectory::Limits;
+use crate::text_file::Reader;
 
 /// Cycles that make sense, in us.
 const CYCLES_US: std::ops::RangeInclusive<u64> = 50..=1_000_000;
@@ -23,14 +24,7 @@ const POSITIVE: std::ops::RangeInclusive<f64> = 1e-6..=1e15;
 
 pub(super) fn plan(file: &str, text: &str) -> Result<Plan, FileError> {
     let reader = Reader { file, text };
-    let written: File = toml::from_str(text).map_err(|error| {
-        let cause = error.message().trim().replace('\n', " ");
-        reader.error(
-            error.span(),
-            cause,
-            "docs/ethercat-motion.md has every field",
-        )
-    })?;
+    let written: File = reader.toml("docs/ethercat-motion.md has every field")?;
     if written.axis.is_empty() || written.axis.len() > MOST_AXES {
         let cause = format!("it has {} axes", written.axis.len());
         return Err(reader.error(None, cause, "write 1 to 200 tables [[axis]]"));
@@ -58,28 +52,7 @@ pub(super) fn plan(file: &str, text: &str) -> Result<Plan, FileError> {
     })
 }
 
-/// Where errors are.
-pub(super) struct Reader<'t> {
-    file: &'t str,
-    text: &'t str,
-}
-
 impl Reader<'_> {
-    pub(super) fn error(
-        &self,
-        at: Option<Range<usize>>,
-        cause: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> FileError {
-        let before = at.and_then(|it| self.text.as_bytes().get(..it.start));
-        FileError {
-            file: self.file.to_owned(),
-            line: before.map(|it| it.iter().filter(|byte| **byte == b'\n').count() + 1),
-            cause: cause.into(),
-            remedy: remedy.into(),
-        }
-    }
-
     fn cycle(&self, written: &File) -> Result<Duration, FileError> {
         let Some(cycle) = &written.cycle_us else {
             return Ok(Duration::from_millis(1));

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::check::Reader;
 use super::text::{Axis, Move};
 use super::{FileError, MOST_MOVES};
 use crate::motion::program::{Piece, Program};
 use crate::motion::trajectory::{Limits, Quintic, Sine, Trapezoid};
+use crate::text_file::Reader;
 
 /// Farthest position, in rad: a million turns would overflow the increments of most drives.
 const FARTHEST: f64 = 10_000.0;
