@@ -94,6 +94,36 @@ fn foreign_frames_and_those_of_this_end_are_not_seen() {
 }
 
 #[test]
+fn the_loopback_is_refused_with_what_to_take() {
+    with_cable("the loopback is refused", |_| {
+        let error = PacketPort::open(&PacketPlan {
+            interface: "lo".to_owned(),
+            ethertype: ETHERTYPE,
+            frames: 64,
+        })
+        .unwrap_err();
+        assert!(matches!(error, PacketError::Loopback { .. }), "{error}");
+        assert!(
+            error.to_string().contains("take another of far, near"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn a_port_waits_for_another_too() {
+    with_cable("a port waits for another too", |_| {
+        let (mut near, far) = (open("near", ETHERTYPE, 64), open("far", ETHERTYPE, 64));
+        let mut stranger = open("near", OTHER, 64);
+        stranger.watch_too(&near);
+        far.send(&frame(ETHERTYPE, 60, 1)).unwrap();
+        assert!(stranger.wait(Duration::from_secs(10)).unwrap());
+        assert_eq!(stranger.receive(&mut [0; 100]), None);
+        assert!(near.receive(&mut [0; 100]).is_some());
+    });
+}
+
+#[test]
 fn what_finds_no_room_is_counted_and_the_ring_goes_on() {
     with_cable("what finds no room", |_| {
         let (near, mut far) = (open("near", ETHERTYPE, 32), open("far", ETHERTYPE, 32));

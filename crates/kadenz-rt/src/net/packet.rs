@@ -52,6 +52,17 @@ pub enum PacketError {
         /// Those that there are.
         known: String,
     },
+    /// The host's loopback: nothing is plugged into it, and it gives every frame back to whoever sent it.
+    #[error(
+        "`{interface}` is this host's loopback, which gives frames back to whoever sends them; take another \
+         of {known}, or make a cable: sudo ip link add veth0 type veth peer name veth1"
+    )]
+    Loopback {
+        /// The name.
+        interface: String,
+        /// Those that there are.
+        known: String,
+    },
     /// The kernel refused.
     #[error("cannot open a port of raw frames on `{interface}`: {source}{}", remedy(.source))]
     Refused {
@@ -75,15 +86,22 @@ impl PacketPort {
     /// Opens a port on an interface of the calling thread's network. Allocates.
     ///
     /// # Errors
-    /// [`PacketError`]: no such interface, or no right (`CAP_NET_RAW`).
+    /// [`PacketError`]: no such interface, the loopback, or no right (`CAP_NET_RAW`).
     pub fn open(plan: &PacketPlan) -> Result<Self, PacketError> {
         let interface = plan.interface.clone();
         let Some(number) = addresses::number_of(&interface) else {
-            let known = known_interfaces();
+            let known = known_interfaces(&interface);
             return Err(PacketError::NoInterface { interface, known });
         };
-        let socket = Socket::open(number, plan.ethertype, plan.frames)
-            .map_err(|source| PacketError::Refused { interface, source })?;
+        let refused = |source| PacketError::Refused {
+            interface: interface.clone(),
+            source,
+        };
+        let socket = Socket::open(number, plan.ethertype, plan.frames).map_err(refused)?;
+        if socket.is_loopback().map_err(refused)? {
+            let known = known_interfaces(&interface);
+            return Err(PacketError::Loopback { interface, known });
+        }
         let watched = Watched::new([socket.number()].into_iter());
         Ok(Self {
             socket,
@@ -128,6 +146,12 @@ impl PacketPort {
         Ok(self.watched.wait(longest_ns)? > 0)
     }
 
+    /// From now on [`wait`](Self::wait) ends when another port has a frame, too. Allocates.
+    pub fn watch_too(&mut self, other: &Self) {
+        let both = [self.socket.number(), other.socket.number()];
+        self.watched = Watched::new(both.into_iter());
+    }
+
     /// Frames that found no room since the port was opened. One system call.
     ///
     /// # Errors
@@ -138,8 +162,10 @@ impl PacketPort {
     }
 }
 
-fn known_interfaces() -> String {
+/// All but the one that cannot be had.
+fn known_interfaces(but: &str) -> String {
     let mut names: Vec<String> = addresses::names();
+    names.retain(|it| it != but);
     names.sort();
     if names.is_empty() {
         "none".to_owned()

@@ -45,6 +45,21 @@ impl Socket {
         self.descriptor.as_raw_fd()
     }
 
+    /// Whether its interface is the host's loopback, by what kind of hardware the kernel calls it.
+    pub(crate) fn is_loopback(&self) -> io::Result<bool> {
+        // SAFETY: the structure holds numbers alone; all zero is a value of it.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: the address is live and as large as `length` tells; the kernel writes numbers.
+        let outcome =
+            unsafe { libc::getsockname(self.number(), (&raw mut address).cast(), &raw mut length) };
+        if outcome == 0 {
+            Ok(address.sll_hatype == libc::ARPHRD_LOOPBACK)
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
     /// Hands a frame to the interface.
     pub(crate) fn send(&self, frame: &[u8]) -> io::Result<()> {
         // SAFETY: the frame is live and as long as told; the socket is open.

@@ -92,6 +92,15 @@ pub(crate) fn see_children_end() {
     }
 }
 
+/// Lets a signal do nothing to this process.
+pub(crate) fn ignore(signal: i32) -> std::io::Result<()> {
+    // SAFETY: this installs no code.
+    match unsafe { libc::signal(signal, libc::SIG_IGN) } {
+        libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// A signal that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arrived {
