@@ -100,6 +100,15 @@ pub enum When {
     Frames(u64, u64),
     /// With each frame, by that probability from 0 to 1.
     Chance(f64),
+    /// The same for as long as it lasts.
+    During {
+        /// From when on.
+        from: Time,
+        /// From when on no more.
+        until: Time,
+        /// From 0 to 1.
+        probability: f64,
+    },
 }
 
 /// A line of a plan.
@@ -109,6 +118,30 @@ pub struct Planned {
     pub when: When,
     /// What.
     pub fault: Fault,
+    /// How many frames in a row it strikes each time, where it is one of frames and strikes by time
+    /// ([`When::At`], [`When::Every`]); at least 1.
+    pub frames: u64,
+}
+
+impl Planned {
+    /// A fault that strikes one frame each time.
+    #[must_use]
+    pub const fn new(when: When, fault: Fault) -> Self {
+        Self {
+            when,
+            fault,
+            frames: 1,
+        }
+    }
+}
+
+/// A line at work.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    id: PlanId,
+    planned: Planned,
+    /// Frames that are still to be struck this time.
+    left: u64,
 }
 
 /// Names a line of a plan.
@@ -126,7 +159,7 @@ pub struct FullError;
 /// The faults that are to strike.
 #[derive(Debug, Clone)]
 pub struct FaultPlan {
-    lines: Vec<(PlanId, Planned)>,
+    lines: Vec<Line>,
     next: u32,
     random: Random,
 }
@@ -142,24 +175,36 @@ impl FaultPlan {
         }
     }
 
-    /// Adds a fault. Allocates.
+    /// Adds a fault that strikes one frame each time. Allocates.
     ///
     /// # Errors
     /// [`FullError`] above [`MOST`].
     pub fn add(&mut self, when: When, fault: Fault) -> Result<PlanId, FullError> {
+        self.add_line(Planned::new(when, fault))
+    }
+
+    /// Adds a line. Allocates.
+    ///
+    /// # Errors
+    /// [`FullError`] above [`MOST`].
+    pub fn add_line(&mut self, planned: Planned) -> Result<PlanId, FullError> {
         if self.lines.len() >= MOST {
             return Err(FullError);
         }
         let id = PlanId(self.next);
         self.next = self.next.wrapping_add(1);
-        self.lines.push((id, Planned { when, fault }));
+        self.lines.push(Line {
+            id,
+            planned,
+            left: planned.frames.max(1),
+        });
         Ok(id)
     }
 
     /// Takes a fault off the plan; whether it was there. What has struck stays.
     pub fn remove(&mut self, id: PlanId) -> bool {
         let before = self.lines.len();
-        self.lines.retain(|line| line.0 != id);
+        self.lines.retain(|line| line.id != id);
         before != self.lines.len()
     }
 
@@ -171,7 +216,7 @@ impl FaultPlan {
 
     /// What is planned.
     pub fn lines(&self) -> impl Iterator<Item = (PlanId, Planned)> {
-        self.lines.iter().copied()
+        self.lines.iter().map(|it| (it.id, it.planned))
     }
 
     /// When the next fault of the segment strikes by time.
@@ -180,9 +225,10 @@ impl FaultPlan {
         let of_wire = self
             .lines
             .iter()
-            .filter(|(_, it)| matches!(it.fault, Fault::Wire(_)));
+            .map(|it| it.planned)
+            .filter(|it| matches!(it.fault, Fault::Wire(_)));
         of_wire
-            .map(|(_, it)| match it.when {
+            .map(|it| match it.when {
                 When::At(at) => at,
                 When::Every { first, .. } => first,
                 _ => Time::NEVER,
@@ -197,14 +243,14 @@ impl FaultPlan {
         if due > now {
             return None;
         }
-        let at = self.lines.iter().position(|(_, it)| {
-            let first = match it.when {
+        let at = self.lines.iter().position(|line| {
+            let first = match line.planned.when {
                 When::At(at) | When::Every { first: at, .. } => at,
                 _ => return false,
             };
-            first == due && matches!(it.fault, Fault::Wire(_))
+            first == due && matches!(line.planned.fault, Fault::Wire(_))
         })?;
-        let Fault::Wire(fault) = self.lines[at].1.fault else {
+        let Fault::Wire(fault) = self.lines[at].planned.fault else {
             return None;
         };
         self.move_on(at, now);
@@ -213,7 +259,7 @@ impl FaultPlan {
 
     /// The line of that place has struck: it is gone, or waits for its next time.
     fn move_on(&mut self, at: usize, now: Time) -> bool {
-        if let When::Every { first, period } = &mut self.lines[at].1.when {
+        if let When::Every { first, period } = &mut self.lines[at].planned.when {
             let period = (*period).max(1);
             let missed = now.since(*first) / period + 1;
             *first = first.after(missed.saturating_mul(period));
@@ -227,23 +273,43 @@ impl FaultPlan {
     pub(super) fn strike(&mut self, frame: u64, now: Time, mut hit: impl FnMut(Fault)) {
         let mut at = 0;
         while at < self.lines.len() {
-            let Planned { when, fault } = self.lines[at].1;
+            let Planned { when, fault, .. } = self.lines[at].planned;
             let of_frame = matches!(fault, Fault::Frame(_));
-            let (strikes, moves) = match when {
-                When::At(time) => (of_frame && time <= now, true),
-                When::Every { first, .. } => (of_frame && first <= now, true),
-                When::Frame(number) => (frame == number, frame >= number),
-                When::Frames(first, end) => ((first..end).contains(&frame), frame + 1 >= end),
-                When::Chance(probability) => (self.random.unit() < probability, false),
+            let strikes = match when {
+                When::At(first) | When::Every { first, .. } => of_frame && first <= now,
+                When::Frame(number) => frame == number,
+                When::Frames(first, end) => (first..end).contains(&frame),
+                When::Chance(probability) => self.random.unit() < probability,
+                When::During {
+                    from,
+                    until,
+                    probability,
+                } => (from..until).contains(&now) && self.random.unit() < probability,
             };
             if strikes {
                 hit(fault);
             }
-            let gone = moves
-                && (strikes || matches!(when, When::Frame(_) | When::Frames(..)))
-                && !self.move_on(at, now);
+            let over = match when {
+                When::At(_) | When::Every { .. } => strikes && self.spend(at),
+                When::Frame(number) => frame >= number,
+                When::Frames(_, end) => frame.saturating_add(1) >= end,
+                When::Chance(_) => false,
+                When::During { until, .. } => now >= until,
+            };
+            let gone = over && !self.move_on(at, now);
             at += usize::from(!gone);
         }
+    }
+
+    /// The line of that place has struck a frame; whether that was the last of this time.
+    fn spend(&mut self, at: usize) -> bool {
+        let line = &mut self.lines[at];
+        line.left = line.left.saturating_sub(1);
+        if line.left > 0 {
+            return false;
+        }
+        line.left = line.planned.frames.max(1);
+        true
     }
 }
 
@@ -255,8 +321,12 @@ mod tests {
 
     /// The numbers of the frames that are struck, one frame a millisecond.
     fn struck(when: When, frames: u64) -> Vec<u64> {
+        struck_by(Planned::new(when, LOSE), frames)
+    }
+
+    fn struck_by(planned: Planned, frames: u64) -> Vec<u64> {
         let mut plan = FaultPlan::new(1);
-        plan.add(when, LOSE).unwrap();
+        plan.add_line(planned).unwrap();
         let mut all = Vec::new();
         for frame in 1..=frames {
             plan.strike(frame, Time(frame * 1_000_000), |_| all.push(frame));
@@ -276,6 +346,33 @@ mod tests {
         assert_eq!(struck(every, 9), [2, 5, 8]);
         assert!(struck(When::Chance(0.0), 99).is_empty());
         assert_eq!(struck(When::Chance(1.0), 3), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_fault_strikes_so_many_frames_in_a_row_or_for_so_long() {
+        let at = When::At(Time(2_500_000));
+        let every = When::Every {
+            first: Time(2_000_000),
+            period: 4_000_000,
+        };
+        let in_a_row = |when, frames| Planned {
+            frames,
+            ..Planned::new(when, LOSE)
+        };
+        assert_eq!(struck_by(in_a_row(at, 3), 9), [3, 4, 5]);
+        assert_eq!(struck_by(in_a_row(every, 2), 11), [2, 3, 6, 7, 10, 11]);
+        assert_eq!(struck_by(in_a_row(at, 0), 9), [3], "none is one");
+        let during = |probability| When::During {
+            from: Time(3_000_000),
+            until: Time(6_000_000),
+            probability,
+        };
+        assert_eq!(struck(during(1.0), 9), [3, 4, 5]);
+        assert!(struck(during(0.0), 9).is_empty());
+        let mut plan = FaultPlan::new(1);
+        plan.add(during(0.0), LOSE).unwrap();
+        plan.strike(1, Time(6_000_000), |_| panic!("its time is past"));
+        assert!(plan.is_empty());
     }
 
     #[test]

@@ -1,11 +1,12 @@
 use super::*;
-use crate::sim::fault::When;
 use crate::sim::{Hardware, Passive, PortKind};
 use crate::wire::sync_manager::Control;
 use crate::wire::{
     Address, AlStatus, Command, Configured, DlStatus, Fmmu, FrameWriter, Logical, PortStatus,
     Position, State, SyncManager,
 };
+
+mod ends;
 
 pub(super) fn model() -> Model {
     let mut sii = vec![0; 128];
@@ -336,22 +337,6 @@ fn a_device_without_power_cuts_off_those_behind_and_begins_anew() {
     let station = |sender: &mut Sender, it| sender.at(it, Command::Aprd, 0x0010, &[0; 2]);
     assert_eq!(station(&mut sender, 2), [0, 0], "forgotten");
     assert_eq!(station(&mut sender, 3), [3, 0x10], "kept");
-}
-
-#[test]
-fn planned_flaps_come_and_go_by_time() {
-    let mut segment = line(3);
-    let cable = segment.cable_at(port(1, 0)).unwrap();
-    let flap = Fault::Wire(WireFault::Flap(cable, 2_500_000));
-    let when = When::Every {
-        first: Time(5_000_000),
-        period: 10_000_000,
-    };
-    segment.faults().add(when, flap).unwrap();
-    let mut sender = Sender::new(segment);
-    let counts: Vec<u16> = (0..16).map(|_| sender.count()).collect();
-    let expected = [3, 3, 3, 3, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 1, 1];
-    assert_eq!(counts, expected);
 }
 
 #[test]

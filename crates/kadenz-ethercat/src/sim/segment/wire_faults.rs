@@ -1,7 +1,7 @@
 //! Faults at work on a segment.
 
 use super::route::Route;
-use super::topology::{CableId, DeviceId, Side};
+use super::topology::{CableId, DeviceId, End, Side};
 use super::{AROUND, BYTE_NS};
 use super::{Fault, FrameFault, Loss, Passed, Segment, Time, WireFault};
 use crate::wire::{Command, DatagramsMut, ETHERNET_HEADER, register};
@@ -73,6 +73,7 @@ impl Segment {
     }
 
     fn apply_quietly(&mut self, fault: WireFault) {
+        self.forget_end(fault);
         match fault {
             WireFault::Cut(cable) => self.set_whole(cable, false),
             WireFault::Heal(cable) => self.set_whole(cable, true),
@@ -96,6 +97,31 @@ impl Segment {
                     *spoiled = byte;
                 }
             }),
+        }
+    }
+
+    /// A cable or a device that is told anew what to do does not fall back when an earlier fault ends.
+    fn forget_end(&mut self, told: WireFault) {
+        self.ends.retain(|(_, end)| match (told, end) {
+            (
+                WireFault::Cut(cable) | WireFault::Heal(cable) | WireFault::Flap(cable, _),
+                WireFault::Heal(it),
+            ) => *it != cable,
+            (
+                WireFault::PowerOff(device)
+                | WireFault::PowerOn(device)
+                | WireFault::PowerCycle(device, _),
+                WireFault::PowerOn(it),
+            ) => *it != device,
+            _ => true,
+        });
+    }
+
+    /// Pulls the cable at the MainDevice's second interface out, where there is one: nobody is there. That is
+    /// no fault, and is not counted.
+    pub fn unplug_second(&mut self) {
+        if let Some(cable) = self.cable_at(End::Main(Side::Redundant)) {
+            self.set_whole(cable, false);
         }
     }
 
