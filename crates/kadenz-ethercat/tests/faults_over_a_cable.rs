@@ -383,6 +383,9 @@ fn at_a_desk(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
         health: &rig.health,
         timing: Some(rig.timing),
         postbox: rig.postbox,
+        shown: None,
+        actuators: None,
+        switch: None,
     };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -16,17 +16,28 @@
 //! {"ok":{"device":{"device":3,"name":"KZ-IMU","station":4100, ...}}}
 //! {"ask":"sdo_read","device":3,"index":4120,"sub":1}
 //! {"ok":{"bytes":[90,68,65,75]}}
+//! {"ask":"output","device":1,"index":28672,"sub":1,"value":[1]}
+//! {"ok":{"set":{"cycle":41235}}}
 //! ```
+//!
+//! What the loop read and wrote last is better read from its board than asked for: `layout` tells in which
+//! shared memory that is and what lies where, and reading it costs the loop nothing ([`board`]).
+//!
+//! [`board`]: crate::control::board
 
+mod axes;
 mod client;
 mod lines;
+mod objects;
 mod place;
 mod question;
 mod server;
+mod shown;
 #[cfg(test)]
 mod tests;
 
 pub use client::{Client, ClientError, Heard, Hearing};
-pub use place::{PlaceError, running};
-pub use question::{Answer, Question, Reply};
+pub use place::{MEMORY, PlaceError, memory_name, running};
+pub use question::{Answer, Layout, Question, Reply};
 pub use server::{Counter, Desk, DeskError, MOST_CLIENTS};
+pub use shown::{Board, Shown};

@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+/// Begins the name of every loop's shared memory.
+pub const MEMORY: &str = "kadenz-ethercat-";
+
 /// Why there is no such place.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
@@ -77,12 +80,17 @@ fn check(folder: &Path) -> Result<(), PlaceError> {
 
 /// Checks a name and gives the socket's path.
 pub(super) fn socket(folder: &Path, name: &str) -> Result<PathBuf, PlaceError> {
+    check_name(name)?;
+    Ok(folder.join(format!("ethercat-{name}.sock")))
+}
+
+fn check_name(name: &str) -> Result<(), PlaceError> {
     let allowed = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
     let fits = (1..=64).contains(&name.len()) && name.chars().all(allowed);
     if !fits || name.starts_with('.') {
         return Err(PlaceError::Name(name.to_owned()));
     }
-    Ok(folder.join(format!("ethercat-{name}.sock")))
+    Ok(())
 }
 
 /// Where a desk of that name is, for who asks it.
@@ -93,6 +101,18 @@ pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
         check(&folder)?;
     }
     Ok(socket)
+}
+
+/// What the shared memory is called in which this user's loop of that name posts its process data: every
+/// user's is one of its own, since all share the folder.
+///
+/// # Errors
+/// [`PlaceError`] for a name that is none.
+pub fn memory_name(name: &str) -> Result<String, PlaceError> {
+    check_name(name)?;
+    let proc = Path::new("/proc/self");
+    let user = user().map_err(refused(proc))?;
+    Ok(format!("{MEMORY}{user}-{name}"))
 }
 
 /// Names of all loops of this user that run now. Whether one does is asked by its lock.

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::control::catalogue::Catalogue;
 use crate::control::health::Vitals;
 use crate::control::notice::Notice;
 use crate::control::steward::DeviceStatus;
+use crate::motion::Status;
 
 /// A question. Devices are numbered from 0, in the order in which they were configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +20,32 @@ pub enum Question {
     StatsText {},
     /// What the loop notes of each cycle.
     Health {},
+    /// What lies where in the process data, and in which memory the loop posts it.
+    Layout {},
+    /// What the loop read and wrote last, for who cannot map that memory.
+    Post {},
+    /// Sets an output that no axis has, in the loop's next cycle; it stays so.
+    Output {
+        /// Whose.
+        device: usize,
+        /// Index.
+        index: u16,
+        /// Sub-index.
+        #[serde(default)]
+        sub: u8,
+        /// Its bytes, the lowest first.
+        value: Vec<u8>,
+    },
+    /// Stops all axes.
+    Stop {
+        /// Who asks, for whoever wants to know later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// Lets them go on after a stop; faults are reset.
+    Reset {},
+    /// How all axes are.
+    Axes {},
     /// How all devices are.
     Devices {},
     /// The last notices.
@@ -34,6 +62,16 @@ pub enum Question {
     },
     /// What an entry of an object is, as the device's dictionary tells.
     SdoInfo {
+        /// Whose.
+        device: usize,
+        /// Index.
+        index: u16,
+        /// Sub-index.
+        #[serde(default)]
+        sub: u8,
+    },
+    /// The unit of an entry, as the device's dictionary tells.
+    Unit {
         /// Whose.
         device: usize,
         /// Index.
@@ -66,6 +104,18 @@ pub enum Question {
     },
 }
 
+/// What lies where in the process data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// The shared memory on which it is posted; `None` where it is behind a lock, or there is none.
+    pub memory: Option<String>,
+    /// Time between two posts.
+    pub interval_ns: u64,
+    /// Where every entry lies in a post.
+    #[serde(flatten)]
+    pub catalogue: Catalogue,
+}
+
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -78,6 +128,23 @@ pub enum Answer {
         pid: u32,
         /// Kadenz's version.
         version: String,
+        /// The shared memory on which the loop posts process data; see [`Layout`].
+        #[serde(default)]
+        memory: Option<String>,
+    },
+    /// What lies where.
+    Layout(Layout),
+    /// What the loop read and wrote last.
+    Post {
+        /// Which post it is, from 1.
+        number: u64,
+        /// Its bytes: heading, inputs, outputs.
+        bytes: Vec<u8>,
+    },
+    /// An output is set.
+    Set {
+        /// In which of the loop's cycles.
+        cycle: u64,
     },
     /// Statistics, by the names of [`Snapshot`](crate::control::timing::Snapshot).
     Stats(serde_json::Value),
@@ -85,6 +152,8 @@ pub enum Answer {
     Text(String),
     /// What the loop notes.
     Health(Vitals),
+    /// All axes.
+    Axes(Box<Status>),
     /// All devices.
     Devices(Vec<DeviceStatus>),
     /// One device.
@@ -100,6 +169,8 @@ pub enum Answer {
         /// CoE's number of its type (ETG.1000.6, table 64).
         data_type: u16,
     },
+    /// A unit, as people write it; `None` where the device tells none.
+    Unit(Option<String>),
     /// An object's value.
     Bytes(Vec<u8>),
     /// It is done.

@@ -6,16 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::axes;
 use super::lines::{Line, Lines};
+use super::objects;
 use super::place::{self, Claim, PlaceError};
 use super::question::{Answer, Question, Reply};
+use super::shown::{self, Shown};
+use crate::control::actuators::Actuators;
 use crate::control::health::Health;
 use crate::control::notice::Notices;
 use crate::control::steward::{DeviceStatus, Roster};
 use crate::control::timing::Timing;
-use crate::main_device::exchange::Patience;
-use crate::main_device::postbox::{Correspondent, Postbox};
+use crate::main_device::postbox::Postbox;
 use crate::main_device::states::longest;
+use crate::motion::Switch;
 use crate::wire::coe::Address;
 use crate::wire::{AlStatusCode, State};
 
@@ -57,6 +61,12 @@ pub struct Counter<'c> {
     pub timing: Option<&'c Timing>,
     /// What carries questions to devices.
     pub postbox: &'c Postbox,
+    /// What the loop posts, where it does.
+    pub shown: Option<Shown<'c>>,
+    /// What carries outputs to the loop, where others may set them.
+    pub actuators: Option<&'c Actuators>,
+    /// What stops axes, where there are any.
+    pub switch: Option<&'c Switch>,
 }
 
 /// A socket that other processes ask. Its name is given free when it is dropped.
@@ -101,6 +111,12 @@ impl Desk {
             path,
             _claim: claim,
         })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Where it is.
@@ -170,13 +186,24 @@ impl Desk {
         counter: &Counter<'_>,
         stop: &AtomicBool,
     ) -> Result<Answer, String> {
-        let mut way = Correspondent::of(counter.postbox, Patience::default());
         Ok(match question {
             Question::Hello {} => Answer::Hello {
                 name: self.name.clone(),
                 pid: std::process::id(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
+                memory: counter.shown.and_then(|it| it.board.memory()),
             },
+            Question::Layout {} => Answer::Layout(shown::of(counter)?.layout()),
+            Question::Post {} => shown::of(counter)?.post()?,
+            Question::Output {
+                device,
+                index,
+                sub,
+                value,
+            } => shown::set(counter, *device, Address::new(*index, *sub), value)?,
+            Question::Stop { by } => axes::stop(counter, by.as_deref(), stop)?,
+            Question::Reset {} => axes::reset(counter, stop)?,
+            Question::Axes {} => axes::tell(counter)?,
             Question::Stats {} => {
                 let snapshot = timing(counter)?.snapshot();
                 Answer::Stats(serde_json::to_value(snapshot).map_err(|it| it.to_string())?)
@@ -190,31 +217,20 @@ impl Desk {
                 Answer::Device(bring(counter.roster, *device, state.as_deref(), stop)?)
             }
             Question::SdoInfo { device, index, sub } => {
-                let address = Address::new(*index, *sub);
-                let entry = counter.roster.describe_entry(&mut way, *device, address);
-                let entry = entry.map_err(|it| it.to_string())?;
-                Answer::Entry {
-                    name: entry.name,
-                    data_type: entry.data_type.0,
-                }
+                objects::describe(counter, *device, Address::new(*index, *sub))?
+            }
+            Question::Unit { device, index, sub } => {
+                objects::unit(counter, *device, Address::new(*index, *sub))?
             }
             Question::SdoRead { device, index, sub } => {
-                let address = Address::new(*index, *sub);
-                let read = counter.roster.read_object(&mut way, *device, address);
-                Answer::Bytes(read.map_err(|it| it.to_string())?)
+                objects::read(counter, *device, Address::new(*index, *sub))?
             }
             Question::SdoWrite {
                 device,
                 index,
                 sub,
                 value,
-            } => {
-                let address = Address::new(*index, *sub);
-                let roster = counter.roster;
-                let written = roster.write_object(&mut way, *device, address, value);
-                written.map_err(|it| it.to_string())?;
-                Answer::Done
-            }
+            } => objects::write(counter, *device, Address::new(*index, *sub), value)?,
         })
     }
 }

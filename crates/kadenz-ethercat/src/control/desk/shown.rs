@@ -1,0 +1,132 @@
+//! What the loop posts, and outputs that others set.
+
+use std::time::Duration;
+
+use super::question::{Answer, Layout};
+use super::server::Counter;
+use crate::control::actuators::Change;
+use crate::control::board::{BoardError, Reader};
+use crate::control::catalogue::{Catalogue, Item};
+use crate::control::locked::Locked;
+use crate::sync::AtomicU64;
+use crate::wire::coe::Address;
+
+/// How long the loop may take to take a request: it takes one a cycle, and a cycle at most a second.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Where a loop posts what it read and wrote.
+#[derive(Debug, Clone, Copy)]
+pub enum Board<'c> {
+    /// In memory that other processes map by its name; see [`Bulletin`](crate::control::cyclic::Bulletin).
+    Shared {
+        /// Its name.
+        name: &'c str,
+        /// It.
+        words: &'c [AtomicU64],
+    },
+    /// Behind a lock; see [`LockedBulletin`](crate::control::cyclic::LockedBulletin).
+    Locked(&'c Locked),
+}
+
+impl Board<'_> {
+    /// The name of its memory, where others can map that.
+    pub(super) fn memory(&self) -> Option<String> {
+        match self {
+            Self::Shared { name, .. } => Some((*name).to_owned()),
+            Self::Locked(_) => None,
+        }
+    }
+
+    /// The last post's number, and its bytes.
+    fn read(&self, bytes: usize) -> Result<(u64, Vec<u8>), BoardError> {
+        let mut post = vec![0; bytes];
+        let number = match self {
+            Self::Shared { words, .. } => Reader::of(*words)?.read(&mut post)?,
+            Self::Locked(board) => board.read(&mut post),
+        };
+        match number {
+            0 => Err(BoardError::Empty),
+            number => Ok((number, post)),
+        }
+    }
+}
+
+/// What a loop shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'c> {
+    /// Where it posts.
+    pub board: Board<'c>,
+    /// What lies where in a post.
+    pub catalogue: &'c Catalogue,
+    /// Time between two posts.
+    pub interval: Duration,
+}
+
+impl Shown<'_> {
+    pub(super) fn layout(&self) -> Layout {
+        Layout {
+            memory: self.board.memory(),
+            interval_ns: u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX),
+            catalogue: self.catalogue.clone(),
+        }
+    }
+
+    pub(super) fn post(&self) -> Result<Answer, String> {
+        let read = self.board.read(self.catalogue.bytes);
+        let (number, bytes) = read.map_err(|it| it.to_string())?;
+        Ok(Answer::Post { number, bytes })
+    }
+}
+
+/// What is shown, or that nothing is.
+pub(super) fn of<'c>(counter: &Counter<'c>) -> Result<Shown<'c>, String> {
+    let missing = || "this loop posts no process data".to_owned();
+    counter.shown.ok_or_else(missing)
+}
+
+/// Sets an output, in the loop's next cycle.
+pub(super) fn set(
+    counter: &Counter<'_>,
+    device: usize,
+    entry: Address,
+    value: &[u8],
+) -> Result<Answer, String> {
+    let actuators = counter
+        .actuators
+        .ok_or("this loop lets nobody set outputs")?;
+    let catalogue = of(counter)?.catalogue;
+    let found = catalogue.output(device, entry.index, entry.sub);
+    let item = found.map_err(|it| it.to_string())?;
+    let cycle = actuators.set(change(catalogue, item, value)?, PATIENCE);
+    let cycle = cycle.map_err(|it| it.to_string())?;
+    Ok(Answer::Set { cycle })
+}
+
+/// Which bits of the outputs become what.
+fn change(catalogue: &Catalogue, item: &Item, value: &[u8]) -> Result<Change, String> {
+    let wanted = usize::from(item.bits).div_ceil(8);
+    let mut wide = [0; 8];
+    match wide.get_mut(..value.len()) {
+        Some(bytes) if value.len() == wanted => bytes.copy_from_slice(value),
+        _ => {
+            return Err(format!(
+                "{} bytes are no value of `{}`, which has {} bits; write {wanted}, the lowest first",
+                value.len(),
+                item.name,
+                item.bits
+            ));
+        }
+    }
+    let value = u64::from_le_bytes(wide);
+    if item.bits < 64 && value >> item.bits != 0 {
+        return Err(format!(
+            "{value} does not fit into `{}`, which has {} bits",
+            item.name, item.bits
+        ));
+    }
+    Ok(Change {
+        bit: item.bit.saturating_sub(catalogue.outputs_at * 8),
+        bits: item.bits,
+        value,
+    })
+}
