@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod beside;
 mod check;
 mod child;
 mod compare;

@@ -2,10 +2,16 @@
 
 #[cfg(target_os = "linux")]
 mod asked;
+#[cfg(target_os = "linux")]
+mod axes;
 mod dc;
 mod device;
+#[cfg(target_os = "linux")]
+mod inputs;
 mod latency;
 mod operate;
+#[cfg(target_os = "linux")]
+mod output;
 mod pdo;
 mod run;
 mod scan;
@@ -21,13 +27,16 @@ mod value;
 use clap::Subcommand;
 
 use crate::output::Outcome;
+pub(crate) use run::check_cycle;
+pub(crate) use segment::{Virtual, check_interface};
 
 /// What is on this robot's field bus, in which state, and what does it say?
 ///
 /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
 /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
 /// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere. `state`,
-/// `sdo read` and `sdo write` also talk to the devices of a loop that runs (`--loop NAME`, Linux).
+/// `sdo read` and `sdo write` also talk to the devices of a loop that runs (`--loop NAME`, Linux); `stats`,
+/// `inputs`, `output`, `axes`, `stop` and `reset` are for such a loop alone.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ethercat {
     Sim(sim::Options),
@@ -42,6 +51,16 @@ pub(crate) enum Ethercat {
     Run(Box<run::Options>),
     #[cfg(target_os = "linux")]
     Stats(stats::Options),
+    #[cfg(target_os = "linux")]
+    Inputs(inputs::Options),
+    #[cfg(target_os = "linux")]
+    Output(output::Options),
+    #[cfg(target_os = "linux")]
+    Axes(axes::Tell),
+    #[cfg(target_os = "linux")]
+    Stop(axes::Stop),
+    #[cfg(target_os = "linux")]
+    Reset(axes::Reset),
 }
 
 pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
@@ -57,5 +76,15 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
         Ethercat::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]
         Ethercat::Stats(options) => stats::run(options),
+        #[cfg(target_os = "linux")]
+        Ethercat::Inputs(options) => inputs::run(options),
+        #[cfg(target_os = "linux")]
+        Ethercat::Output(options) => output::run(options),
+        #[cfg(target_os = "linux")]
+        Ethercat::Axes(options) => axes::tell(options),
+        #[cfg(target_os = "linux")]
+        Ethercat::Stop(options) => axes::stop(options),
+        #[cfg(target_os = "linux")]
+        Ethercat::Reset(options) => axes::reset(options),
     }
 }

@@ -208,6 +208,11 @@ fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
     Ok(Box::new(InterfacePort::open(interface, Waiting::Blocking)?))
 }
 
+/// Refuses an interface that is not there, or may not be used.
+pub(crate) fn check_interface(interface: &str) -> anyhow::Result<()> {
+    interface_port(interface).map(drop)
+}
+
 #[cfg(not(target_os = "linux"))]
 fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
     anyhow::bail!("frames on an interface such as `{interface}` need Linux; --sim works everywhere")

@@ -4,7 +4,6 @@
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use kadenz_lab::matrix::{Rounds, Visit};
 use kadenz_lab::stop::Stop;
@@ -16,12 +15,9 @@ use super::Options;
 use super::bus::Bus;
 use super::plan::{Plan, WARM_UP};
 use super::progress::Progress;
+use crate::commands::beside;
 use crate::commands::child::{self, Notes, Running};
 use crate::options::Span;
-
-/// How long a load runs before anything is measured beside it.
-const SETTLE: Duration = Duration::from_secs(3);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Measures each round in a process of its own, so that no cell inherits anything of another.
 pub(super) struct ChildRounds<'a> {
@@ -113,28 +109,9 @@ impl<'a> ChildRounds<'a> {
 
     /// An error that says what the load said, if it runs no more.
     fn load_still_runs(&mut self) -> io::Result<()> {
-        let Some(mut load) = self.load.take() else {
-            return Ok(());
-        };
-        if load.runs() {
-            self.load = Some(load);
-            return Ok(());
-        }
-        let words = load.words().to_owned();
-        let said = load.finish()?;
-        Err(failed(&words, &said.stderr))
+        self.load = self.load.take().map(beside::still_runs).transpose()?;
+        Ok(())
     }
-}
-
-/// What a command that failed has said, in one line.
-fn failed(words: &str, stderr: &[u8]) -> io::Error {
-    let said = String::from_utf8_lossy(stderr);
-    let is_error = |line: &&str| line.starts_with("kadenz:") || line.starts_with("error:");
-    let reason = said.lines().find(is_error).or(said.lines().last());
-    io::Error::other(format!(
-        "`{words}` ended: {}",
-        reason.unwrap_or("it did not say why")
-    ))
 }
 
 impl Rounds for ChildRounds<'_> {
@@ -142,16 +119,7 @@ impl Rounds for ChildRounds<'_> {
         if load == Load::Unloaded {
             return Ok(());
         }
-        let command = self.load_command();
-        let started = child::start(&command, Stdio::piped(), Notes::Kept);
-        self.load = Some(started.map_err(io::Error::other)?);
-        for _ in 0..SETTLE.as_millis() / LOOK_EVERY.as_millis() {
-            std::thread::sleep(LOOK_EVERY);
-            self.load_still_runs()?;
-            if self.stop.requested() {
-                break;
-            }
-        }
+        self.load = Some(beside::start(&self.load_command(), self.stop)?);
         Ok(())
     }
 
@@ -172,7 +140,7 @@ impl Rounds for ChildRounds<'_> {
         let said = round.finish()?;
         // A missed deadline, exit code 1, is what is measured here.
         if !matches!(status.code(), Some(0 | 1)) && !self.stop.requested() {
-            return Err(failed(&words, &said.stderr));
+            return Err(beside::failed(&words, &said.stderr));
         }
         if self.stop.requested() {
             return Ok(());
@@ -187,7 +155,7 @@ impl Rounds for ChildRounds<'_> {
         let words = load.words().to_owned();
         let said = load.finish()?;
         if !said.status.success() {
-            return Err(failed(&words, &said.stderr));
+            return Err(beside::failed(&words, &said.stderr));
         }
         Ok(serde_json::from_slice(&said.stdout).unwrap_or_default())
     }

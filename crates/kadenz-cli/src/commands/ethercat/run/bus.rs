@@ -5,10 +5,9 @@ use std::sync::{Arc, PoisonError};
 
 use anyhow::Context as _;
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy as LoopEndedBy, Settings};
-use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::steward::Steward;
-use kadenz_ethercat::control::timing::{Snapshot, Timing};
+use kadenz_ethercat::control::timing::Snapshot;
 use kadenz_ethercat::main_device::postbox::Correspondent;
 use kadenz_ethercat::motion;
 use kadenz_ethercat::port::{self, PairPort, Port};
@@ -24,12 +23,14 @@ use kadenz_report::numbers;
 use kadenz_rt::clock;
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
+use super::board::Board;
 use super::desk::{Desk, Told};
 use super::live::Live;
 use super::moving::Moved;
 use super::orders::{Orders, Shared};
 use super::ready::{self, Motion, Ready};
 use super::recording::{ClockRecorders, Recorders, SERIES};
+use super::watchman::Watchman;
 use super::{Options, load};
 use crate::commands::ethercat::segment::{PATIENCE, Place};
 use crate::options::Progress;
@@ -63,6 +64,11 @@ impl Driven {
             numbers::thousands(self.snapshot.skipped_beats),
         );
         bus + &self.moved.words().unwrap_or_default()
+    }
+
+    /// Why all axes stood at the end; `None` where they did not.
+    pub(super) fn stopped(&self) -> Option<&str> {
+        self.moved.stopped()
     }
 }
 
@@ -126,14 +132,9 @@ impl Drive<'_> {
     fn on_virtual(self, plan: &Plan, name: &str, motion: Motion) -> anyhow::Result<Driven> {
         let segment = plan.build()?;
         let (near, far) = port::pair();
-        let done = AtomicBool::new(false);
-        let policy = self.measuring.tuning.policy;
-        let mut server = Server::new(far, segment, Pace::AtOnce);
-        std::thread::scope(|scope| {
-            scope.spawn(|| serve(&mut server, policy, &done));
-            let driven = self.over(near, name, motion);
-            done.store(true, Ordering::Relaxed);
-            driven
+        let server = Server::new(far, segment, Pace::AtOnce);
+        beside(server, self.measuring.tuning.policy, || {
+            self.over(near, name, motion)
         })
     }
 
@@ -147,6 +148,9 @@ impl Drive<'_> {
         let ready = ready::bring_up(port, name, self, motion)?;
         let devices = ready.devices.len();
         let layout = ready.cycle.layout().clone();
+        let axes: Vec<_> = ready.players.iter().map(|it| it.axis().device()).collect();
+        let readers = self.options.readers;
+        let board = Board::open(readers, &desk, &layout, &ready.mapped, &axes)?;
         let (run, recorders, phase) = self.begin(&ready, name)?;
         let load = self
             .options
@@ -155,13 +159,7 @@ impl Drive<'_> {
             .transpose()?;
         let interval = self.measuring.session.interval;
         let ongoing = session::start(run, interval, self.measuring.shield.as_ref())?;
-        let shared = Shared {
-            postbox: Arc::default(),
-            timing: Arc::new(Timing::new(self.settings)),
-            health: Arc::new(Health::new()),
-            halt: Arc::default(),
-            ended: Arc::default(),
-        };
+        let shared = Shared::new(self.settings, board);
         let names = ready.devices.iter().map(motion::name).collect();
         let steward = Steward::new(ready.devices, &layout, Arc::clone(&shared.health))
             .with_setup(ready.setup);
@@ -188,6 +186,7 @@ impl Drive<'_> {
         let (ended, moved) =
             ended.map_or_else(Default::default, |(ended, moved)| (Some(ended), moved));
         note(&ongoing.running, &snapshot, &moved, loaded)?;
+        note_waits(&ongoing.running, &shared.board);
         ongoing.finish(worked?)?;
         Driven {
             devices,
@@ -261,9 +260,21 @@ impl Drive<'_> {
             health: &shared.health,
             timing: &shared.timing,
             postbox: &shared.postbox,
+            board: &shared.board,
+            actuators: &shared.actuators,
+            switch: shared.board.has_axes().then_some(&*shared.switch),
+            interval: self.settings.interval.as_duration(),
+        };
+        let watchman = Watchman {
+            switch: &shared.switch,
+            roster: &roster,
+            postbox: &shared.postbox,
+            name: desk.name(),
+            quiet: self.options.quiet,
         };
         std::thread::scope(|scope| {
             scope.spawn(|| desk.serve(&told, &shared.halt));
+            scope.spawn(|| watchman.watch(&shared.halt));
             scope.spawn(move || {
                 let mut way = Correspondent::of(&shared.postbox, PATIENCE);
                 // It ends with the loop.
@@ -311,6 +322,25 @@ impl Driven {
     }
 }
 
+/// Works beside a thread that is the segment, which ends with it, also by a panic.
+fn beside<R>(mut server: Server<PairPort>, policy: Policy, work: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&mut server, policy, &done));
+        let _ends = Ends(&done);
+        work()
+    })
+}
+
+/// Sets a flag at its end, however that comes.
+struct Ends<'f>(&'f AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The life of the thread that is the segment: as urgent as the loop less one, so that a loaded machine
 /// delays the wire as little as it can.
 fn serve(server: &mut Server<PairPort>, policy: Policy, done: &AtomicBool) {
@@ -325,6 +355,16 @@ fn serve(server: &mut Server<PairPort>, policy: Policy, done: &AtomicBool) {
         if server.step().is_err() {
             break;
         }
+    }
+}
+
+/// How many cycles waited for who reads what the loop posts.
+fn note_waits(running: &RunningRun, board: &Board) {
+    if let Some(waits) = board.waits() {
+        running.update(|run| {
+            run.parameters
+                .insert("reader_waits".to_owned(), waits.into());
+        });
     }
 }
 
@@ -369,4 +409,23 @@ fn note(
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use kadenz_ethercat::sim::humanoid::humanoid;
+
+    use super::*;
+
+    #[test]
+    fn the_segment_s_thread_ends_with_a_loop_that_panics() {
+        let (near, far) = port::pair();
+        let server = Server::new(far, humanoid(1).build().unwrap(), Pace::AtOnce);
+        let work = AssertUnwindSafe(|| beside(server, Policy::Other, || panic!("the loop fails")));
+        // Without that this waits for ever.
+        assert!(catch_unwind(work).is_err());
+        drop(near);
+    }
 }

@@ -1,12 +1,17 @@
 //! Where other processes reach the loop.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use kadenz_ethercat::control::actuators::Actuators;
 use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::notice::Notices;
 use kadenz_ethercat::control::steward::Roster;
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::motion::Switch;
+
+use super::board::Board;
 
 /// What is told of the loop.
 pub(super) struct Told<'t> {
@@ -15,6 +20,12 @@ pub(super) struct Told<'t> {
     pub(super) health: &'t Health,
     pub(super) timing: &'t Timing,
     pub(super) postbox: &'t Postbox,
+    pub(super) board: &'t Board,
+    pub(super) actuators: &'t Actuators,
+    /// Where there are axes.
+    pub(super) switch: Option<&'t Switch>,
+    /// Time between two beats.
+    pub(super) interval: Duration,
 }
 
 #[cfg(target_os = "linux")]
@@ -46,6 +57,11 @@ mod linux {
             }
         }
 
+        /// The loop's name, where others can reach it.
+        pub(in super::super) fn name(&self) -> Option<&str> {
+            self.0.as_ref().map(desk::Desk::name)
+        }
+
         /// Answers until `stop` is set.
         pub(in super::super) fn serve(&self, told: &Told<'_>, stop: &AtomicBool) {
             let Some(desk) = &self.0 else { return };
@@ -55,6 +71,9 @@ mod linux {
                 health: told.health,
                 timing: Some(told.timing),
                 postbox: told.postbox,
+                shown: told.board.shown(told.interval),
+                actuators: Some(told.actuators),
+                switch: told.switch,
             };
             desk.serve(&counter, stop);
         }
@@ -72,14 +91,14 @@ impl Desk {
         Ok(Self)
     }
 
+    pub(super) fn name(&self) -> Option<&str> {
+        None
+    }
+
     pub(super) fn serve(&self, told: &Told<'_>, _: &AtomicBool) {
         // Nobody can ask for them here.
-        let _ = (
-            told.roster,
-            told.notices,
-            told.health,
-            told.timing,
-            told.postbox,
-        );
+        let _ = (told.roster, told.notices, told.health, told.timing);
+        let _ = (told.postbox, told.board, told.actuators, told.switch);
+        let _ = told.interval;
     }
 }

@@ -1,5 +1,6 @@
 //! `kadenz ethercat run`.
 
+mod board;
 mod bus;
 mod desk;
 mod figure;
@@ -9,6 +10,7 @@ mod moving;
 mod orders;
 mod ready;
 mod recording;
+mod watchman;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,6 +30,7 @@ use super::segment::SegmentOptions;
 use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Span};
 use crate::output::{self, Outcome};
+use board::ReadersOption;
 
 /// The experiment's name in `run.json`.
 const EXPERIMENT: &str = "ethercat";
@@ -43,6 +46,9 @@ const EXPERIMENT: &str = "ethercat";
 /// Drives move as the motion's file says (docs/ethercat-motion.md), all of which stop when too many frames
 /// are lost or a drive fails. Without a file those of a virtual segment (`--sim`) go to and fro, and those
 /// at an interface are not switched on, unless `--demo` says so.
+///
+/// Exit codes: 0 the axes moved to the end and wake-ups kept the `--deadline`, if there is one; 1 one of
+/// both did not, or all axes stood at the end since something had stopped them; 2 it could not be done.
 ///
 /// With `--sim` a second thread of this program is the segment, over a cable in memory: in real time, and
 /// without rights; what the wire takes is what this computer takes to compute it. For frames through the
@@ -110,9 +116,14 @@ pub(crate) struct Options {
     )]
     spin: Option<Span>,
 
-    /// Name by which `kadenz ethercat stats` reaches it while it runs (Linux) [default: run-PID]
+    /// Name by which `kadenz ethercat stats`, `inputs` and others reach it while it runs (Linux) [default:
+    /// run-PID]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+
+    /// How other programs come by what it reads and writes in each cycle
+    #[arg(long, value_name = "HOW", default_value = "sequence")]
+    readers: ReadersOption,
 
     /// Say nothing while it runs
     #[arg(long, help_heading = "Output")]
@@ -173,13 +184,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::say(&table.unwrap_or_default());
         output::say(&ended.words());
     }
-    outcome::tell(&Telling {
+    let outcome = outcome::tell(&Telling {
         folder: &folder,
         json: options.measure.json,
         report: false,
         also: &[],
         deciding: Some(&[recording::WAKE_UP]),
         cheapest: None,
+    })?;
+    Ok(match (ended.stopped(), outcome) {
+        (Some(why), Outcome::Kept | Outcome::Missed) => {
+            output::note(&format!("the axes stood at the end: {why}"));
+            Outcome::Missed
+        }
+        (_, outcome) => outcome,
     })
 }
 
@@ -202,6 +220,7 @@ fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring
         ("mode", mode_word(settings.mode).to_owned()),
         ("overrun", overrun_word(settings.overrun).to_owned()),
         ("beat", beat_word(options.beat).to_owned()),
+        ("readers", options.readers.word().to_owned()),
         (
             "load",
             options
@@ -248,16 +267,22 @@ const fn beat_word(beat: BeatOption) -> &'static str {
 /// How long axes may take to come to rest.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What was typed, or else what the file says.
-fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Settings> {
+/// Refuses what is no cycle of a field bus.
+pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     const SHORTEST: Duration = Duration::from_micros(20);
-    let of_file = file.map_or(Duration::from_millis(1), |it| it.cycle);
-    let cycle = options.cycle.map_or(of_file, |it| it.0);
     anyhow::ensure!(
         (SHORTEST..=Duration::from_secs(1)).contains(&cycle),
         "{} is no cycle of a field bus; write 20us to 1s",
         Span(cycle)
     );
+    Ok(())
+}
+
+/// What was typed, or else what the file says.
+fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Settings> {
+    let of_file = file.map_or(Duration::from_millis(1), |it| it.cycle);
+    let cycle = options.cycle.map_or(of_file, |it| it.0);
+    check_cycle(cycle)?;
     anyhow::ensure!(
         options.duration.is_none_or(|it| it.0 >= cycle),
         "`--for` is shorter than one cycle of {}",

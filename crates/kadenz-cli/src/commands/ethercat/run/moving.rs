@@ -1,6 +1,6 @@
 //! What became of the axes.
 
-use kadenz_ethercat::motion::{Conductor, Stage};
+use kadenz_ethercat::motion::{Conductor, Switch};
 use serde::Serialize;
 
 /// The axes at the end, as `run.json` keeps them.
@@ -23,7 +23,8 @@ struct MovedAxis {
 
 impl Moved {
     /// After the loop.
-    pub(super) fn of(conductor: &Conductor<'_>, before_end: Stage) -> Self {
+    pub(super) fn of(conductor: &Conductor<'_>, switch: &Switch) -> Self {
+        let status = switch.status();
         let axes = conductor.players().iter().map(|it| {
             let tracking = it.tracking();
             MovedAxis {
@@ -36,10 +37,7 @@ impl Moved {
         Self {
             axes: axes.collect(),
             stops: conductor.stops(),
-            stopped: match before_end {
-                Stage::Stopped(cause) => Some(cause.to_string()),
-                _ => None,
-            },
+            stopped: status.and_then(|it| it.stopped).map(|it| it.why),
         }
     }
 

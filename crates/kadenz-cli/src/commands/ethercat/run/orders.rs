@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use kadenz_ethercat::control::actuators::Actuators;
 use kadenz_ethercat::control::cyclic::{
     Controller as _, CycleReport, Ended, Free, Loop, Moment, Phase, Settings, Timekeeper,
 };
@@ -22,6 +23,7 @@ use kadenz_lab::crew::Station;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::sleep::Sleeper;
 
+use super::board::Board;
 use super::moving::Moved;
 use super::recording::{ClockRecorders, Following, Recorders};
 use crate::commands::ethercat::segment::PATIENCE;
@@ -35,6 +37,24 @@ pub(super) struct Shared {
     /// Ends the loop and the steward.
     pub(super) halt: Arc<AtomicBool>,
     pub(super) ended: Arc<Mutex<Option<(Ended, Moved)>>>,
+    pub(super) board: Arc<Board>,
+    pub(super) actuators: Arc<Actuators>,
+    pub(super) switch: Arc<Switch>,
+}
+
+impl Shared {
+    pub(super) fn new(settings: &Settings, board: Board) -> Self {
+        Self {
+            postbox: Arc::default(),
+            timing: Arc::new(Timing::new(settings)),
+            health: Arc::new(Health::new()),
+            halt: Arc::default(),
+            ended: Arc::default(),
+            board: Arc::new(board),
+            actuators: Arc::default(),
+            switch: Arc::default(),
+        }
+    }
 }
 
 /// What the loop's thread is given.
@@ -76,7 +96,7 @@ impl<P: Port> Orders<P> {
                 shared.halt.store(true, Ordering::Relaxed);
             }
         };
-        let mut observer = (recording, &*shared.timing, others);
+        let mut observer = (recording, &*shared.timing, shared.board.posting(), others);
         let mut phase: Box<dyn Phase> = match self.phase {
             None => Box::new(Free),
             Some((settings, recorders)) => Box::new(Following {
@@ -85,15 +105,11 @@ impl<P: Port> Orders<P> {
                 origin: station.origin,
             }),
         };
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(self.players, self.policy, &switch);
-        let mut stage = conductor.stage();
+        let mut conductor = Conductor::new(self.players, self.policy, &shared.switch);
+        let mut hands = &*shared.actuators;
         let mut controller = |moment: &mut Moment<'_>| {
-            // Before a cause is forgotten by the end.
-            if !moment.is_ending() {
-                stage = conductor.stage();
-            }
             conductor.beat(moment);
+            hands.beat(moment);
         };
         let mut bus = Loop {
             link: &mut self.link,
@@ -110,7 +126,7 @@ impl<P: Port> Orders<P> {
             &mut observer,
         );
         leave(&mut self.link);
-        (ended, Moved::of(&conductor, stage))
+        (ended, Moved::of(&conductor, &shared.switch))
     }
 }
 

@@ -8,6 +8,7 @@ use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::motion::{self, Player, Policy};
 use kadenz_ethercat::port::Port;
 use kadenz_ethercat::wire::Configured;
@@ -15,6 +16,7 @@ use kadenz_rt::clock::WallTime;
 
 use super::BeatOption;
 use super::bus::Drive;
+use crate::commands::ethercat::device;
 use crate::commands::ethercat::segment::{self, PATIENCE};
 use crate::output;
 
@@ -39,7 +41,12 @@ pub(super) struct Ready<P> {
     pub(super) setup: Setup,
     /// How the beat follows the reference clock, where it does.
     pub(super) phase: Option<PhaseSettings>,
+    /// What is in the process data of each.
+    pub(super) mapped: Vec<Mapped>,
 }
+
+/// A device's name, and what its SyncManagers carry.
+pub(super) type Mapped = (String, Vec<MappedManager>);
 
 /// Finds and configures everybody, up to SAFEOP.
 pub(super) fn bring_up<P: Port>(
@@ -70,6 +77,7 @@ pub(super) fn bring_up<P: Port>(
         Some(plan) => plan.commission(&mut registers, &mut devices)?,
         None => Vec::new(),
     };
+    let mapped = mapping_of_all(&mut registers, &mut devices);
     let drives = motion::setups(&mut registers, &mut devices, &players, interval)?;
     let (reference, clocks) = match drive.options.beat {
         BeatOption::Own => (None, None),
@@ -93,7 +101,24 @@ pub(super) fn bring_up<P: Port>(
             width,
             ..PhaseSettings::every(interval_ns)
         }),
+        mapped,
     })
+}
+
+/// What is in everybody's process data, once it was chosen. The loop needs no names: a device that does
+/// not tell has none.
+fn mapping_of_all(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> Vec<Mapped> {
+    let of_one = |device: &mut SubDevice| {
+        let managers = mapping::read(registers, device).unwrap_or_else(|error| {
+            output::note(&format!(
+                "{}: what is in its process data is not known: {error}",
+                device::whose(device)
+            ));
+            Vec::new()
+        });
+        (motion::name(device), managers)
+    };
+    devices.iter_mut().map(of_one).collect()
 }
 
 /// Sets all clocks and lets them follow the reference.

@@ -6,14 +6,14 @@ use kadenz_ethercat::wire::coe::Address;
 
 /// An object's index, with an entry's sub-index or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ObjectAddress {
-    pub(super) index: u16,
-    pub(super) sub: Option<u8>,
+pub(in crate::commands::ethercat) struct ObjectAddress {
+    pub(in crate::commands::ethercat) index: u16,
+    pub(in crate::commands::ethercat) sub: Option<u8>,
 }
 
 impl ObjectAddress {
     /// The entry: that of sub-index 0 where none was named.
-    pub(super) fn entry(self) -> Address {
+    pub(in crate::commands::ethercat) fn entry(self) -> Address {
         Address::new(self.index, self.sub.unwrap_or(0))
     }
 }

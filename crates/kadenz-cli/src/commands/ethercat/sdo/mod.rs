@@ -8,6 +8,8 @@ mod transfer;
 use clap::Subcommand;
 
 use crate::output::Outcome;
+#[cfg(target_os = "linux")]
+pub(super) use address::ObjectAddress;
 
 /// What do a device's objects say, and what may they be?
 ///

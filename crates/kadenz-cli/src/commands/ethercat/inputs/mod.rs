@@ -1,0 +1,251 @@
+//! `kadenz ethercat inputs`.
+
+mod posts;
+mod shown;
+
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use kadenz_ethercat::control::catalogue::{Item, Way};
+use kadenz_ethercat::control::desk::{Answer, Layout, Question};
+use kadenz_rt::beat::Rate;
+
+use super::asked::{Desk, known, nonsense};
+use super::device::Which;
+use super::sdo::ObjectAddress;
+use crate::commands::interrupt;
+use crate::options::Span;
+use crate::output::{self, Outcome};
+use posts::Posts;
+use shown::{Entry, Form, Printer};
+
+pub(super) use shown::type_of;
+
+/// What do the sensors of a running loop say?
+///
+/// Reads what the loop posts of every cycle in shared memory: the loop is asked nothing, and neither waits
+/// nor knows. The values of one line are all of one cycle. Where the loop posts behind a lock instead (`run
+/// --readers pi-mutex`), its desk is asked, on a thread that is none of the loop's.
+///
+/// A loop whose last cycle is old stands still, or has ended, and what it read then is no news: that is
+/// an error that says how old. Programs in other languages read the same memory:
+/// docs/ethercat-inputs.md.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat inputs                                   every sensor's last value, of the one loop that runs
+  kadenz ethercat inputs --loop robot --device 'torso imu'
+  kadenz ethercat inputs --loop robot --name 0x6064 --watch --rate 100Hz --csv > positions.csv
+  kadenz ethercat inputs --loop robot --device 8 --outputs --units
+  kadenz ethercat inputs --json | jq '.entries[] | select(.name | test(\"Position\")) | .value'")]
+pub(crate) struct Options {
+    /// Name of the loop, as `run --name` gave it [default: the one that runs]
+    #[arg(long = "loop", value_name = "NAME")]
+    running: Option<String>,
+
+    /// Whose: a position from 0, a name, alias:N, or all
+    #[arg(long, value_name = "DEVICE", default_value = "all")]
+    device: Which,
+
+    /// Only entries of this object, or with these words in their name: 0x6064, 0x6000:1, position
+    #[arg(long = "name", value_name = "ENTRY")]
+    entry: Option<Named>,
+
+    /// Outputs, too: what the loop tells its actuators
+    #[arg(long)]
+    outputs: bool,
+
+    /// Ask each device what units its objects have, where its dictionary tells; takes some cycles each
+    #[arg(long)]
+    units: bool,
+
+    /// Again and again, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+
+    /// How often, with --watch [default: 10Hz]
+    #[arg(long, value_name = "RATE", requires = "watch")]
+    rate: Option<Rate>,
+
+    /// End after so long, with --watch
+    #[arg(long = "for", value_name = "SPAN", requires = "watch")]
+    duration: Option<Span>,
+
+    /// Print a line of comma-separated values for each cycle that was read, behind one with their names
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    csv: bool,
+
+    /// Print JSON on standard output, a line each with --watch (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// Which entries are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Named {
+    Object(ObjectAddress),
+    /// In lower case.
+    Words(String),
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("0x") {
+            return text.parse().map(Self::Object);
+        }
+        match text.trim() {
+            "" => Err("name an object (0x6064, 0x6000:1), or words of an entry's name".to_owned()),
+            words => Ok(Self::Words(words.to_lowercase())),
+        }
+    }
+}
+
+impl Named {
+    fn is(&self, item: &Item) -> bool {
+        match self {
+            Self::Object(address) => {
+                item.index == address.index && address.sub.is_none_or(|sub| sub == item.sub)
+            }
+            Self::Words(words) => item.name.to_lowercase().contains(words),
+        }
+    }
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut desk = Desk::of(options.running.as_deref())?;
+    let layout = layout(&mut desk)?;
+    let entries = chosen(options, &mut desk, &layout)?;
+    let (form, watch) = (form(options), options.watch);
+    let printer = Printer {
+        name: desk.name.clone(),
+        pid: desk.pid,
+        entries,
+        form,
+        watch,
+    };
+    let mut posts = Posts::open(desk, &layout)?;
+    printer.head();
+    if !watch {
+        printer.print(&posts.next()?)?;
+        return Ok(Outcome::Kept);
+    }
+    watch_them(options, &mut posts, &printer)
+}
+
+/// What lies where.
+pub(super) fn layout(desk: &mut Desk) -> anyhow::Result<Layout> {
+    match desk.client.ask(&Question::Layout {})? {
+        Answer::Layout(layout) => Ok(layout),
+        _ => Err(nonsense(&desk.name)),
+    }
+}
+
+const fn form(options: &Options) -> Form {
+    match (options.json, options.csv) {
+        (true, _) => Form::Json,
+        (false, true) => Form::Csv,
+        (false, false) => Form::Words,
+    }
+}
+
+/// The entries that are to be shown.
+fn chosen(options: &Options, desk: &mut Desk, layout: &Layout) -> anyhow::Result<Vec<Entry>> {
+    let devices = desk.devices()?;
+    let meant = options.device.among_known(&known(&devices))?;
+    let items = layout.catalogue.entries.iter().filter(|it| {
+        let is_named = options.entry.as_ref().is_none_or(|named| named.is(it));
+        let is_shown = it.way == Way::In || options.outputs;
+        meant.contains(&it.device) && is_named && is_shown
+    });
+    let mut entries: Vec<_> = items
+        .map(|it| Entry::of(it, devices.get(it.device)))
+        .collect();
+    anyhow::ensure!(
+        !entries.is_empty(),
+        "no {} is that; without --name and --device all are shown{}",
+        if options.outputs { "entry" } else { "input" },
+        if options.outputs {
+            ""
+        } else {
+            ", and with --outputs those too"
+        },
+    );
+    if options.units {
+        for entry in &mut entries {
+            entry.learn_unit(desk)?;
+        }
+    }
+    Ok(entries)
+}
+
+fn watch_them(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow::Result<Outcome> {
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    let begun = Instant::now();
+    let end = options.duration.map(|span| begun + span.0);
+    let pause = options
+        .rate
+        .map_or(Duration::from_millis(100), |it| it.interval().as_duration());
+    let mut next = begun;
+    while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
+        if posts.has_ended() {
+            output::note("the loop has ended");
+            break;
+        }
+        if !printer.print(&posts.next()?)? {
+            break;
+        }
+        // A reader that was held up goes on from now: what it missed is gone.
+        next = (next + pause).max(Instant::now());
+        let until = end.map_or(next, |end| next.min(end));
+        while !stop.requested() && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(Duration::from_millis(50)));
+        }
+    }
+    Ok(Outcome::Kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(index: u16, sub: u8, name: &str) -> Item {
+        Item {
+            device: 0,
+            device_name: String::new(),
+            way: Way::In,
+            pdo: 0x1A00,
+            index,
+            sub,
+            name: name.to_owned(),
+            data_type: 0,
+            bits: 16,
+            bit: 0,
+            axis: false,
+        }
+    }
+
+    #[test]
+    fn an_entry_is_named_by_its_object_or_words_of_its_name() {
+        let position = item(0x6064, 0, "Position actual value");
+        let axis = item(0x6000, 2, "Acceleration Y");
+        for (named, is) in [
+            ("0x6064", [true, false]),
+            ("0x6000", [false, true]),
+            ("0x6000:2", [false, true]),
+            ("0x6000:1", [false, false]),
+            ("position", [true, false]),
+            ("ACTUAL Value", [true, false]),
+            ("a", [true, true]),
+        ] {
+            let named: Named = named.parse().unwrap();
+            assert_eq!([named.is(&position), named.is(&axis)], is, "{named:?}");
+        }
+        for none in ["", " ", "0x", "0x1:2:3"] {
+            assert!(none.parse::<Named>().is_err(), "{none}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `kadenz ethercat output`.
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_ethercat::control::desk::{Answer, Question};
+use kadenz_ethercat::wire::coe::Address;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::asked::{Desk, nonsense, whose};
+use super::device::{ToldDevice, Which};
+use super::inputs::{layout, type_of};
+use super::sdo::ObjectAddress;
+use super::value::ValueType;
+use crate::output::{self, Outcome};
+
+/// Set an output of a running loop: a lamp, a valve, an analog value
+///
+/// The loop takes one such request a cycle and sends the value from then on, until it is set again; what
+/// it read and wrote in that cycle shows in `inputs --outputs`. Outputs that an axis writes every cycle are
+/// refused, all of a drive's that the motion's file moves but its digital ones (0x60FE). A stop of the axes
+/// leaves what was set here as it is.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat output 2 0x7000:1 1 --loop robot                  a digital output
+  kadenz ethercat output 'hand lamp' 0x7010:1 0
+  kadenz ethercat output 5 0x7000:17 -1200 --type i16 --loop robot  where the device tells no type
+  kadenz ethercat inputs --outputs --device 2 --loop robot          what there is, and how it is set")]
+pub(crate) struct Options {
+    /// Which device: a position from 0, a name, or alias:N
+    #[arg(value_name = "DEVICE")]
+    device: Which,
+
+    /// Which entry of its process data: 0x7000:1
+    #[arg(value_name = "INDEX[:SUB]")]
+    object: ObjectAddress,
+
+    /// To what
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    value: String,
+
+    /// How the value is understood, where the device tells no type: bool, u8 to u64, i8 to i64, f32, f64,
+    /// bytes
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<ValueType>,
+
+    /// Name of the loop, as `run --name` gave it [default: the one that runs]
+    #[arg(long = "loop", value_name = "NAME")]
+    running: Option<String>,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    device: ToldDevice,
+    index: u16,
+    sub: u8,
+    name: String,
+    r#type: String,
+    value: Value,
+    cycle: u64,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut desk = Desk::of(options.running.as_deref())?;
+    let device = desk.device(&options.device)?;
+    let entry = options.object.entry();
+    let layout = layout(&mut desk)?;
+    let found = layout
+        .catalogue
+        .output(device.device, entry.index, entry.sub);
+    let item = found.with_context(|| whose(&device))?;
+    let r#type = options.r#type.unwrap_or_else(|| type_of(item));
+    let bytes = r#type.encode(&options.value).map_err(anyhow::Error::msg)?;
+    let answer = desk.client.ask(&Question::Output {
+        device: device.device,
+        index: entry.index,
+        sub: entry.sub,
+        value: bytes.clone(),
+    });
+    let Answer::Set { cycle } = answer.with_context(|| whose(&device))? else {
+        return Err(nonsense(&desk.name));
+    };
+    if options.json {
+        output::json(&Told {
+            version: 1,
+            segment: desk.segment(),
+            device: ToldDevice::asked(&device),
+            index: entry.index,
+            sub: entry.sub,
+            name: item.name.clone(),
+            r#type: r#type.to_string(),
+            value: r#type.json(&bytes),
+            cycle,
+        })?;
+    } else {
+        output::say(&words(entry, &item.name, &r#type.shown(&bytes), cycle));
+    }
+    Ok(Outcome::Kept)
+}
+
+fn words(entry: Address, name: &str, value: &str, cycle: u64) -> String {
+    let name = match name {
+        "" => String::new(),
+        name => format!(" {name}"),
+    };
+    format!("{entry}{name} = {value}   (from cycle {cycle} on)")
+}

@@ -1,0 +1,446 @@
+//! What other programs do with a loop that runs, as a user types it: read its sensors, set its outputs, stop
+//! its axes and let them go on.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+#[path = "common/field_bus.rs"]
+mod field_bus;
+use field_bus::*;
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+/// A loop that drives a virtual segment of 12 devices.
+struct Robot {
+    child: Child,
+    name: String,
+    folder: tempfile::TempDir,
+}
+
+impl Robot {
+    fn start(name: &str, more: &[&str]) -> Self {
+        Self::on(name, &[&["--sim", "12"], more].concat())
+    }
+
+    fn on(name: &str, more: &[&str]) -> Self {
+        let folder = folder();
+        let name = format!("test-{name}-{}", std::process::id());
+        let arguments = [
+            "ethercat", "run", "--cycle", "5ms", "--quiet", "--json", "--name", &name,
+        ];
+        let out = folder.path().join("run");
+        let interval = ["--interval", "100ms"];
+        let child = start_measuring(&out, &[&arguments[..], &interval, more].concat());
+        Self {
+            child,
+            name,
+            folder,
+        }
+    }
+
+    /// With a motion's file in which nothing that a busy machine does stops the axes.
+    fn moving(name: &str) -> Self {
+        let robot = folder();
+        let motion = robot.path().join("motion.toml");
+        let text = r#"
+            cycle_us = 5000
+            [safety]
+            lost_cycles = 100000
+            late_cycles = 100000
+            [[axis]]
+            device = "left knee"
+            repeat = true
+            moves = [ { to = 0.2, velocity = 0.5 }, { to = 0.0 } ]
+            "#;
+        std::fs::write(&motion, text).unwrap();
+        // The file was read when the first interval is on disk.
+        Self::start(name, &[text_of(&motion)])
+    }
+
+    fn ask(&self, definition: &str, arguments: &[&str]) -> Value {
+        told(definition, &[arguments, &["--loop", &self.name]].concat())
+    }
+
+    fn say(&self, arguments: &[&str]) -> Said {
+        words(&[arguments, &["--loop", &self.name]].concat())
+    }
+
+    fn cycles(&self) -> u64 {
+        let stats = told("stats", &["stats", &self.name]);
+        stats["stats"]["cycles"].as_u64().unwrap()
+    }
+
+    /// Waits until the loop has gone on for some cycles.
+    fn goes_on(&self) {
+        let before = self.cycles();
+        wait_until(|| self.cycles() > before + 20);
+    }
+
+    fn is_in_op(&self) {
+        wait_until(|| {
+            let json = self.ask("state", &["state"]);
+            let devices = json["devices"].as_array().unwrap();
+            devices.iter().all(|it| it["state"] == "OP")
+        });
+    }
+
+    /// Ends it, as Ctrl-C does; what it said, and its run.
+    fn end(self) -> (Said, Value) {
+        signal(&self.child, "INT");
+        let said = Said::of(self.child.wait_with_output().unwrap());
+        let run = run_json(&self.folder.path().join("run"));
+        (said, run)
+    }
+}
+
+fn text_of(path: &std::path::Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn entries(json: &Value) -> &Vec<Value> {
+    json["entries"].as_array().unwrap()
+}
+
+/// The value of an entry.
+fn value(json: &Value, index: u16, sub: u8) -> &Value {
+    let is_it = |it: &&Value| it["index"] == index && it["sub"] == sub;
+    let found = entries(json).iter().find(is_it);
+    &found.unwrap_or_else(|| panic!("no 0x{index:04X}:{sub}: {json}"))["value"]
+}
+
+#[test]
+fn other_programs_read_the_sensors_of_a_running_loop() {
+    let robot = Robot::moving("inputs");
+    robot.is_in_op();
+    let all = robot.ask("inputs", &["inputs"]);
+    assert!(
+        entries(&all).iter().all(|it| it["direction"] == "in"),
+        "{all}"
+    );
+    let both = robot.ask("inputs", &["inputs", "--outputs"]);
+    assert!(entries(&both).len() > entries(&all).len());
+    let imu = robot.ask("inputs", &["inputs", "--device", "torso imu", "--units"]);
+    assert_eq!(entries(&imu)[0]["device"]["position"], 3);
+    // What the drive says is what the drive is asked for.
+    let knee = ["--device", "left knee"];
+    let status = robot.ask(
+        "inputs",
+        &[&["inputs", "--name", "0x6041"], &knee[..]].concat(),
+    );
+    assert_eq!(entries(&status).len(), 1);
+    let word = value(&status, 0x6041, 0).as_u64().unwrap();
+    assert_eq!(word & 0x40, 0, "it is not disabled: 0x{word:04X}");
+    // It moves, and so does what is read of it.
+    let position = || {
+        let json = robot.ask(
+            "inputs",
+            &[&["inputs", "--name", "0x6064"], &knee[..]].concat(),
+        );
+        value(&json, 0x6064, 0).as_i64().unwrap()
+    };
+    let before = position();
+    wait_until(|| position() != before);
+    let words = robot.say(&["inputs", "--device", "8", "--name", "POSITION"]);
+    assert_eq!(words.code, 0, "{}", words.err);
+    assert!(
+        words.out.contains("left knee") && words.out.contains("0x6064:00"),
+        "{}",
+        words.out
+    );
+    for (arguments, word) in [
+        (&["inputs", "--name", "0x1234"][..], "no input is that"),
+        (&["inputs", "--name", "0xyz"], "0x1018:1"),
+        (&["inputs", "--device", "elbow"], "no device is named"),
+        (&["inputs", "--rate", "5Hz"], "--watch"),
+        (&["inputs", "--csv", "--json"], "cannot be used with"),
+    ] {
+        let refused = robot.say(arguments);
+        assert_eq!(refused.code, 2, "{arguments:?}");
+        assert!(refused.err.contains(word), "{arguments:?}: {}", refused.err);
+    }
+    robot.end();
+}
+
+#[test]
+fn sensors_are_watched_as_lines() {
+    let robot = Robot::start("watch", &[]);
+    let watch = ["inputs", "--watch", "--rate", "50Hz", "--for", "500ms"];
+    let json = robot.say(&[&watch[..], &["--device", "3", "--json"]].concat());
+    assert_eq!(json.code, 0, "{}", json.err);
+    let mut last = 0;
+    for line in json.out.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_described("ethercat", "inputs", &line);
+        let cycle = line["cycle"].as_u64().unwrap();
+        assert!(cycle >= last, "{last} {cycle}");
+        last = cycle;
+    }
+    assert!(last > 0, "{}", json.out);
+    let csv = robot.say(&[&watch[..], &["--device", "3", "--csv"]].concat());
+    let lines: Vec<&str> = csv.out.lines().collect();
+    assert!(lines.len() >= 2, "{}", csv.err);
+    assert!(
+        lines[0].starts_with("cycle,received_ns,whole,torso imu in 0x6000:01 "),
+        "{}",
+        lines[0]
+    );
+    let columns = lines[0].split(',').count();
+    for line in &lines[1..] {
+        assert_eq!(line.split(',').count(), columns, "{line}");
+    }
+    // Who watches is told that the loop ends, and ends too.
+    let mut watching = kadenz(&[
+        "ethercat",
+        "inputs",
+        "--watch",
+        "--json",
+        "--loop",
+        &robot.name,
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    let name = robot.name.clone();
+    robot.end();
+    drop(lines);
+    let said = Said::of(watching.wait_with_output().unwrap());
+    assert!(matches!(said.code, 0 | 2), "{}", said.err);
+    let gone = words(&["inputs", "--loop", &name]);
+    assert_eq!(gone.code, 2);
+    assert!(
+        gone.err.contains("is one of that name running"),
+        "{}",
+        gone.err
+    );
+}
+
+#[test]
+fn readers_that_are_killed_while_they_read_leave_the_loop_as_it_is() {
+    let robot = Robot::start("killed", &[]);
+    for _ in 0..5 {
+        let mut reader = kadenz(&["ethercat", "inputs", "--watch", "--rate", "2kHz", "--json"])
+            .args(["--loop", &robot.name])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(reader.stdout.take().unwrap()).lines();
+        for _ in 0..20 {
+            lines.next().unwrap().unwrap();
+        }
+        // SIGKILL.
+        reader.kill().unwrap();
+        reader.wait().unwrap();
+        robot.goes_on();
+    }
+    robot.ask("inputs", &["inputs"]);
+    let (said, _) = robot.end();
+    assert_ended_well(&said);
+}
+
+#[test]
+fn a_loop_that_stands_still_is_told_by_the_age_of_its_last_cycle() {
+    let robot = Robot::start("still", &[]);
+    let mut watching = kadenz(&[
+        "ethercat",
+        "inputs",
+        "--watch",
+        "--json",
+        "--loop",
+        &robot.name,
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let mut out = watching.stdout.take().unwrap();
+    let mut lines = BufReader::new(&mut out).lines();
+    lines.next().unwrap().unwrap();
+    signal(&robot.child, "STOP");
+    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    let said = Said::of(watching.wait_with_output().unwrap());
+    signal(&robot.child, "CONT");
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(
+        said.err.contains("stands still: its last cycle, number"),
+        "{}",
+        said.err
+    );
+    assert!(said.err.contains("old"), "{}", said.err);
+    wait_until(|| robot.say(&["inputs"]).code == 0);
+    robot.end();
+}
+
+#[test]
+fn readers_behind_a_mutex_ask_the_desk_as_in_the_paper() {
+    let robot = Robot::start("mutex", &["--readers", "pi-mutex"]);
+    let imu = robot.ask("inputs", &["inputs", "--device", "torso imu"]);
+    assert!(imu["cycle"].as_u64() > Some(0), "{imu}");
+    let watch = ["inputs", "--watch", "--rate", "200Hz", "--for", "500ms"];
+    let seen = robot.say(&[&watch[..], &["--json"]].concat());
+    assert_eq!(seen.code, 0, "{}", seen.err);
+    assert!(seen.out.lines().count() > 1);
+    let (_, run) = robot.end();
+    let parameters = &run["parameters"];
+    assert_eq!(parameters["readers"], "pi-mutex");
+    assert!(parameters["reader_waits"].is_u64(), "{parameters}");
+}
+
+#[test]
+fn outputs_that_no_axis_has_are_set_while_the_loop_runs() {
+    let robot = Robot::moving("outputs");
+    robot.is_in_op();
+    let lamps = |robot: &Robot| robot.ask("inputs", &["inputs", "--outputs", "--device", "EL2889"]);
+    let (first, tenth) = ((0x7000, 1), (0x7090, 1));
+    let of = |json: &Value, (index, sub)| value(json, index, sub).clone();
+    let dark = lamps(&robot);
+    assert_eq!(of(&dark, first), false);
+    let set = robot.ask("output", &["output", "EL2889", "0x7090:1", "1"]);
+    assert_eq!(
+        (&set["value"], &set["type"]),
+        (&true.into(), &"bool".into())
+    );
+    let cycle = set["cycle"].as_u64().unwrap();
+    wait_until(|| lamps(&robot)["cycle"].as_u64() >= Some(cycle));
+    let lit = lamps(&robot);
+    assert_eq!(
+        (of(&lit, first), of(&lit, tenth)),
+        (false.into(), true.into())
+    );
+    let words = robot.say(&["output", "1", "0x7090:1", "false"]);
+    assert!(
+        words.out.starts_with("0x7090:01") && words.out.contains("= false"),
+        "{}",
+        words.out
+    );
+    for (arguments, word) in [
+        (["left knee", "0x607A", "5"], "belongs to an axis"),
+        (["left knee", "0x6064", "5"], "is no output"),
+        (["EL2889", "0x7090:1", "2"], "write true or false"),
+        (["EL2889", "0x7777:1", "1"], "is no output"),
+    ] {
+        let refused = robot.say(&[&["output"], &arguments[..]].concat());
+        assert_eq!(refused.code, 2, "{arguments:?}");
+        assert!(refused.err.contains(word), "{arguments:?}: {}", refused.err);
+    }
+    robot.end();
+}
+
+#[test]
+fn axes_are_stopped_and_go_on_and_a_loop_whose_axes_stood_at_the_end_says_so() {
+    let robot = Robot::moving("axes");
+    let axes = || robot.say(&["axes", "--json"]).json();
+    wait_until(|| axes()["stage"] == "playing");
+    assert_described("ethercat", "axes", &axes());
+    let nothing = robot.say(&["reset"]);
+    assert_eq!(nothing.code, 2);
+    assert!(nothing.err.contains("nothing to reset"), "{}", nothing.err);
+    let stopped = robot.ask("axes", &["stop"]);
+    assert_eq!(stopped["stage"], "stopped");
+    assert_eq!(stopped["stopped"]["cause"], "asked");
+    let by = stopped["stopped"]["by"].as_str().unwrap();
+    assert!(by.contains("kadenz ethercat stop"), "{by}");
+    let words = robot.say(&["axes"]);
+    assert_eq!(words.code, 1, "they are stopped: {}", words.err);
+    assert!(words.out.contains("left knee"), "{}", words.out);
+    // The loop and all else go on.
+    robot.goes_on();
+    robot.is_in_op();
+    let reset = robot.ask("axes", &["reset"]);
+    assert_eq!(
+        (&reset["stops"], &reset["stopped"]),
+        (&1.into(), &Value::Null)
+    );
+    wait_until(|| axes()["stage"] == "playing");
+    assert_eq!(robot.say(&["axes"]).code, 0);
+    robot.ask("axes", &["stop"]);
+    let (said, run) = robot.end();
+    assert_eq!(said.code, 1, "{}", said.err);
+    let last = said.err.lines().last().unwrap();
+    assert!(
+        last.starts_with("the axes stood at the end: "),
+        "{}",
+        said.err
+    );
+    let motion = &run["parameters"]["motion"];
+    assert_eq!(motion["stops"], 2);
+    assert!(motion["stopped"].is_string(), "{motion}");
+}
+
+#[test]
+fn a_loop_that_moves_nothing_has_nothing_to_stop() {
+    let segment = folder();
+    let file = segment.path().join("sensors.toml");
+    let text = r#"
+        [[device]]
+        name = "coupler"
+        model = "ek1100"
+        [[device]]
+        name = "imu"
+        model = "imu"
+        parent = "coupler"
+        port = 2
+        "#;
+    std::fs::write(&file, text).unwrap();
+    let robot = Robot::on("nothing", &["--sim", text_of(&file)]);
+    for arguments in [["stop"], ["reset"], ["axes"]] {
+        let refused = robot.say(&arguments);
+        assert_eq!(refused.code, 2, "{arguments:?}");
+        assert!(refused.err.contains("moves no axes"), "{}", refused.err);
+    }
+    assert_eq!(
+        entries(&robot.ask("inputs", &["inputs"]))[0]["device"]["position"],
+        1
+    );
+    let (said, _) = robot.end();
+    assert_eq!(said.code, 0, "{}", said.err);
+}
+
+/// The user's page on what others read, with a reader in Python.
+fn page() -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ethercat-inputs.md");
+    std::fs::read_to_string(page).unwrap()
+}
+
+#[test]
+fn the_page_s_reader_in_python_reads_what_the_command_reads() {
+    let python = std::env::var("KADENZ_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has_it = Command::new(&python).arg("--version").output();
+    if !has_it.is_ok_and(|it| it.status.success()) {
+        return skip(
+            "the_page_s_reader_in_python_reads_what_the_command_reads",
+            "Python 3 (apt-get install python3)",
+        );
+    }
+    let page = page();
+    let script = page.split("```python").nth(1).unwrap();
+    let script = script.split("```").next().unwrap();
+    let robot = Robot::moving("python");
+    robot.is_in_op();
+    let ask = |device: &str, entry: &str| {
+        let mut reader = Command::new(&python);
+        reader.args(["-c", script, &robot.name, device, entry]);
+        let said = Said::of(reader.output().unwrap());
+        assert_eq!(said.code, 0, "{}", said.err);
+        said.out
+    };
+    let moving = ask("left knee", "0x6064");
+    let words: Vec<&str> = moving.split_whitespace().collect();
+    assert!(words[0].parse::<u64>().unwrap() > 0, "a cycle: {moving}");
+    words[1].parse::<i64>().unwrap();
+    let lamp = robot.ask("output", &["output", "EL2889", "0x7090:1", "1"]);
+    let set = lamp["cycle"].as_u64().unwrap();
+    wait_until(|| {
+        let said = ask("1", "0x7090:1");
+        let (cycle, value) = said.trim().split_once(' ').unwrap();
+        cycle.parse::<u64>().unwrap() >= set && value == "1"
+    });
+    robot.end();
+}
