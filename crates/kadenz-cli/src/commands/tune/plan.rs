@@ -40,6 +40,9 @@ pub(super) struct Plan {
 
 /// The plan of these options on this machine.
 pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
+    if let Some(bus) = &options.bus {
+        bus.check(options.rate.interval().as_duration())?;
+    }
     let shield = options.shield.clone().or_else(cpu_to_give_away);
     let asked = match options.cells.as_slice() {
         [] => Combination::PAPER.to_vec(),
