@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::{Controller as _, Moment};
 use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::notice::{Event, Subscription};
 use kadenz_ethercat::control::steward::{Roster, Steward};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::mailbox::Mail;
+use kadenz_ethercat::main_device::sdo;
 use kadenz_ethercat::motion::axis::Control;
 use kadenz_ethercat::motion::pid::Gains;
 use kadenz_ethercat::motion::{self, Cause, Conductor, Stage, Switch};
@@ -19,7 +22,8 @@ use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::wire::cia402::DriveState;
+use kadenz_ethercat::wire::cia402::{DriveState, object};
+use kadenz_ethercat::wire::coe::Address;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -36,11 +40,21 @@ struct Rig {
     roster: Arc<Roster>,
     conductor: Arc<Mutex<Conductor<'static>>>,
     switch: &'static Switch,
+    notices: Subscription,
 }
 
 impl Rig {
     /// All drives under that control, playing.
     fn playing(control: Control, with_clocks: bool) -> Self {
+        Self::prepared(control, with_clocks, |_, _| ())
+    }
+
+    /// The same; before it is commissioned, a device may be told something.
+    fn prepared(
+        control: Control,
+        with_clocks: bool,
+        prepare_one: impl FnOnce(&mut Registers<'_>, &mut SubDevice),
+    ) -> Self {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
         let mut way = Waiting {
             link: &mut link,
@@ -48,6 +62,7 @@ impl Rig {
         };
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
+        prepare_one(&mut registers, &mut devices[DRIVE]);
         let mut plan = motion::demo(&mut registers, &mut devices).unwrap();
         for axis in &mut plan.axes {
             axis.control = control;
@@ -72,7 +87,9 @@ impl Rig {
             .unwrap();
         let steward = Steward::new(devices, &layout, ferry.health())
             .with_setup(motion::as_commissioned(drives, clocks));
+        let notices = steward.notices().subscribe(10_000);
         let mut rig = Self {
+            notices,
             roster: steward.roster(),
             ferry,
             steward,
@@ -133,7 +150,7 @@ impl Rig {
 
     /// An object of the drive.
     fn object(&mut self, index: u16, sub: u8) -> Vec<u8> {
-        let address = kadenz_ethercat::wire::coe::Address::new(index, sub);
+        let address = Address::new(index, sub);
         self.roster
             .read_object(&mut self.ferry, DRIVE, address)
             .unwrap()
@@ -285,4 +302,38 @@ fn all_drives_that_lost_their_power_are_set_up_again() {
     rig.run(SECOND);
     assert!(rig.plays());
     assert!(rig.tracking().iter().all(greatest), "{:?}", rig.tracking());
+}
+
+#[test]
+fn a_drive_that_comes_back_with_other_units_moves_nobody_and_says_why() {
+    // A polarity that was set, and not stored, is gone with the power.
+    let turn = |registers: &mut Registers<'_>, device: &mut SubDevice| {
+        let (whose, mailboxes) = (device.whose(), device.mailboxes);
+        let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
+        let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
+        let polarity = Address::new(object::POLARITY, 0);
+        sdo::write(registers, &mut mail, polarity, false, &[0xC0]).unwrap();
+    };
+    let mut rig = Rig::prepared(Control::Position, false, turn);
+    rig.power_cycle(DRIVE, MS * 200);
+    rig.run(SECOND * 2);
+    rig.switch.reset();
+    rig.run(SECOND);
+    let before = rig.axes();
+    rig.run(SECOND * 2);
+    assert_eq!(rig.stage(), Stage::Enabling);
+    for ((position, _), (before, _)) in rig.axes().into_iter().zip(before) {
+        assert!((position - before).abs() < 1e-3, "{position} {before}");
+    }
+    assert!(!rig.roster.status(DRIVE).unwrap().is_well());
+    let mut told = std::iter::from_fn(|| rig.notices.try_next());
+    let is_why = |event: &Event| matches!(event, Event::Setup { why } if why.contains("polarity"));
+    assert!(told.any(|it| is_why(&it.event)), "nobody told why");
+    // As it was again, it moves with the others.
+    let polarity = Address::new(object::POLARITY, 0);
+    let roster = Arc::clone(&rig.roster);
+    roster
+        .write_object(&mut rig.ferry, DRIVE, polarity, &[0xC0])
+        .unwrap();
+    rig.until("set right", Rig::plays);
 }

@@ -209,10 +209,17 @@ fn tell_cycle(
     let Some((value, power)) = interpolation(cycle) else {
         return Ok(());
     };
-    for (sub, byte) in [(1, value), (2, power.cast_unsigned())] {
-        let address = Address::new(object::INTERPOLATION_TIME, sub);
-        let told = sdo::write(registers, mail, address, false, &[byte]);
-        optional(told.map_err(CommissionError::from))?;
+    let address = |sub| Address::new(object::INTERPOLATION_TIME, sub);
+    let before = sdo::get::<1>(registers, mail, address(1));
+    let before = optional(before.map_err(CommissionError::from))?;
+    let mut tell = |sub, byte| {
+        let told = sdo::write(registers, mail, address(sub), false, &[byte]);
+        Ok::<_, CommissionError>(optional(told.map_err(CommissionError::from))?.is_some())
+    };
+    let is_half = tell(1, value)? && !tell(2, power.cast_unsigned())?;
+    if let (true, Some([before])) = (is_half, before) {
+        // Half of it would be another time altogether.
+        tell(1, before)?;
     }
     Ok(())
 }
