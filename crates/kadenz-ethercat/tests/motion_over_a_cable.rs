@@ -1,0 +1,293 @@
+//! Axes that move over a cable, in real time: a loop, a steward and a segment in threads of their own, in a
+//! network of their own. What a busy machine cannot promise, how many cycles something takes, `motion/tests.rs`
+//! and `faults_of_drives.rs` hold in virtual time.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use kadenz_ethercat::control::cyclic::{Ended, EndedBy, Loop, RealTime};
+use kadenz_ethercat::control::health::Health;
+use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
+use kadenz_ethercat::motion::{self, Cause, Conductor, Policy, StageName, Status, Switch};
+use kadenz_ethercat::port::{self, InterfacePort};
+use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::sim::serve::{self, Server};
+use kadenz_ethercat::sim::{DeviceId, Side};
+use kadenz_ethercat::wire::cia402::object;
+use kadenz_ethercat::wire::coe::Address;
+use kadenz_rt::net::cable::Cable;
+use kadenz_rt::net::namespace::Namespace;
+
+const DEVICES: usize = 12;
+/// A drive in the middle of a leg, and its axis.
+const DRIVE: usize = 8;
+const AXIS: usize = 4;
+/// What is wrong with it.
+const TOO_HOT: u16 = 0x4310;
+/// Longer than even a very busy machine needs.
+const LONG: Duration = Duration::from_secs(60);
+
+fn skip(test: &str, missing: &str) {
+    assert!(
+        std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
+        "{test} must not be skipped: {missing}"
+    );
+    eprintln!("skipped: {test}: {missing}");
+}
+
+/// What the test has in its hands while everything runs.
+struct Rig<'r> {
+    commands: &'r Mutex<Vec<Fault>>,
+    postbox: &'r Postbox,
+    switch: &'r Switch,
+    roster: Arc<Roster>,
+    drive: DeviceId,
+}
+
+impl Rig<'_> {
+    fn inflict(&self, fault: WireFault) {
+        self.commands.lock().unwrap().push(Fault::Wire(fault));
+    }
+
+    /// The first status that is so.
+    fn until(&self, what: &str, is_so: impl Fn(&Status) -> bool) -> Status {
+        let end = Instant::now() + LONG;
+        loop {
+            let status = self.switch.status();
+            if let Some(status) = status.as_ref().filter(|it| is_so(it)) {
+                return status.clone();
+            }
+            assert!(
+                Instant::now() < end,
+                "{what}: {status:#?} {:#?}",
+                self.roster.all()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Resets, however often a machine that stood still for too long needs it, until all axes play.
+    fn until_playing(&self, what: &str) -> Status {
+        self.until(what, |it| {
+            if it.stage == StageName::Stopped {
+                self.switch.reset();
+            }
+            it.stage == StageName::Playing
+        })
+    }
+
+    /// The same until all axes move.
+    fn until_moving(&self, what: &str) {
+        let before = self.until_playing(what);
+        let end = Instant::now() + LONG;
+        loop {
+            let now = self.until_playing(what);
+            let mut both = now.axes.iter().zip(&before.axes);
+            if both.all(|(now, before)| (now.position_rad - before.position_rad).abs() > 0.02) {
+                return;
+            }
+            assert!(Instant::now() < end, "{what}: {before:#?} {now:#?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Until all are stopped and none has torque.
+    fn until_at_rest(&self, what: &str) -> Status {
+        let with_torque = [
+            "operation enabled",
+            "quick stop active",
+            "fault reaction active",
+        ];
+        self.until(what, |it| {
+            let mut axes = it.axes.iter();
+            it.stage == StageName::Stopped && axes.all(|it| !with_torque.contains(&&*it.state))
+        })
+    }
+
+    /// As a desk asks the drives.
+    fn learn_codes(&self) {
+        let mut way = Correspondent::of(self.postbox, Patience::default());
+        self.switch.learn_codes(|device| {
+            let address = Address::new(object::ERROR_CODE, 0);
+            let code = self.roster.read_object(&mut way, device, address).ok()?;
+            Some(u16::from_le_bytes(code.try_into().ok()?))
+        });
+    }
+}
+
+/// Serves the segment until it is done.
+fn serve(port: InterfacePort, commands: &Mutex<Vec<Fault>>, done: &AtomicBool) {
+    let segment = humanoid(DEVICES).build().unwrap();
+    let mut server = Server::new(port, segment, serve::Pace::AtOnce);
+    while !done.load(Ordering::Relaxed) {
+        if server.step().is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let now = server.now();
+        for fault in commands.lock().unwrap().drain(..) {
+            server.segment_mut().inflict(fault, now);
+        }
+    }
+}
+
+/// Commissions all drives and runs loop and steward, and `work` beside them; how the loop ended.
+fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&Rig<'_>)) -> Ended {
+    let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
+    let mut link = Link::new(port, 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience {
+            answer: Duration::from_millis(500),
+            tries: 20,
+        },
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut devices = find(&mut registers).unwrap();
+    assert_eq!(devices.len(), DEVICES);
+    let plan = motion::demo(&mut registers, &mut devices).unwrap();
+    let players = plan.commission(&mut registers, &mut devices).unwrap();
+    let drives = motion::setups(&mut registers, &mut devices, &players, plan.cycle).unwrap();
+    let mut cycle = prepare(&mut registers, &mut devices, None).unwrap();
+    let layout = cycle.layout().clone();
+    let health = Arc::new(Health::new());
+    let mut steward = Steward::new(devices, &layout, Arc::clone(&health))
+        .with_setup(motion::as_commissioned(drives, None));
+    let (postbox, stop, switch) = (
+        Postbox::default(),
+        AtomicBool::new(false),
+        Switch::default(),
+    );
+    // How late a busy machine is, is none of this test's.
+    let policy = Policy {
+        lost: None,
+        late: None,
+        ..plan.safety
+    };
+    let settings = plan.settings().unwrap();
+    let mut humanoid = humanoid(DEVICES).build().unwrap();
+    let rig = Rig {
+        commands,
+        postbox: &postbox,
+        switch: &switch,
+        roster: steward.roster(),
+        drive: humanoid.positions(Side::Primary)[DRIVE],
+    };
+    std::thread::scope(|scope| {
+        let looping = scope.spawn(|| {
+            let mut bus = Loop {
+                link: &mut link,
+                cycle: &mut cycle,
+                postbox: &postbox,
+                stop: &stop,
+            };
+            let mut time = RealTime::open(Duration::ZERO).unwrap();
+            let mut conductor = Conductor::new(players, policy, &switch);
+            let ended = bus.run(&settings, &mut time, &mut conductor, &mut &*health);
+            stop.store(true, Ordering::Relaxed);
+            postbox.end();
+            ended
+        });
+        scope.spawn(|| {
+            let mut way = Correspondent::of(&postbox, Patience::default());
+            steward.run(&mut way, &stop)
+        });
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&rig)));
+        if outcome.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        let ended = looping.join().unwrap();
+        if let Err(panic) = outcome {
+            resume_unwind(panic);
+        }
+        ended
+    })
+}
+
+/// Axes over a cable; then `work`, which ends them.
+fn over_a_cable(test: &str, work: impl FnOnce(&Rig<'_>) + Send) {
+    let network = match Namespace::create() {
+        Ok(network) => network,
+        Err(error) => {
+            assert!(error.is_refusal(), "{error}");
+            return skip(test, &error.to_string());
+        }
+    };
+    let with_cable = || {
+        let _cable = Cable::create("near", "far").unwrap();
+        let port = InterfacePort::open("far", port::Waiting::Blocking).unwrap();
+        let (commands, done) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve(port, &commands, &done));
+            let outcome = catch_unwind(AssertUnwindSafe(|| run_all(&commands, work)));
+            done.store(true, Ordering::Relaxed);
+            match outcome {
+                Ok(ended) => assert_eq!(ended.by, EndedBy::Controller),
+                Err(panic) => resume_unwind(panic),
+            }
+        });
+    };
+    network.run(with_cable).unwrap();
+}
+
+#[test]
+fn axes_move_are_stopped_by_a_broken_drive_and_by_hand_and_move_again_after_a_reset() {
+    over_a_cable("axes over a cable", |rig| {
+        rig.until_moving("at the start");
+
+        rig.inflict(WireFault::Fail(rig.drive, TOO_HOT));
+        let status = rig.until("a drive breaks", |it| {
+            it.stage == StageName::Stopped && it.axes[AXIS].state == "fault"
+        });
+        assert_eq!(status.axes[AXIS].device, DRIVE);
+        rig.until_at_rest("a drive is broken");
+        rig.learn_codes();
+        let status = rig.switch.status().unwrap();
+        assert_eq!(status.axes[AXIS].error_code, Some(TOO_HOT));
+
+        // It stays broken, whatever is reset.
+        rig.switch.reset();
+        let again = rig.until("it is broken still", |it| {
+            it.stops > status.stops && it.stage == StageName::Stopped
+        });
+        assert_eq!(again.axes[AXIS].state, "fault");
+
+        rig.inflict(WireFault::Fail(rig.drive, 0));
+        rig.until_moving("it is whole again");
+
+        by_hand(rig);
+        rig.until_moving("after a stop by hand");
+
+        rig.inflict(WireFault::PowerCycle(rig.drive, 200_000_000));
+        rig.until("a drive lost its power", |it| {
+            it.stage == StageName::Stopped
+        });
+        rig.until_moving("it has its power again");
+
+        rig.switch.end();
+    });
+}
+
+/// Stops all by hand: before the machine does it by a drive's watchdog, in one of a few attempts.
+fn by_hand(rig: &Rig<'_>) {
+    for _ in 0..10 {
+        rig.switch.stop_by("a hand");
+        let status = rig.until_at_rest("by hand");
+        let stopped = status.stopped.unwrap();
+        if stopped.cause == Cause::Asked {
+            assert_eq!(stopped.by.as_deref(), Some("a hand"));
+            return;
+        }
+        rig.until_playing("after something else");
+    }
+    panic!("something else stopped them each time");
+}
