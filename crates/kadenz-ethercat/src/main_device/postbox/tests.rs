@@ -45,6 +45,7 @@ fn carry(postbox: &Postbox, link: &mut Link<WirePort>, asking: &AtomicU32) {
 #[test]
 fn no_answer_is_lost_however_many_ask_at_once() {
     const ASKING: u32 = 6;
+    const TIMES: u32 = 100;
     let postbox = Postbox::default();
     let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
     let asking = AtomicU32::new(ASKING);
@@ -58,7 +59,7 @@ fn no_answer_is_lost_however_many_ask_at_once() {
             scope.spawn(|| {
                 let mut way = Correspondent::of(&postbox, patience);
                 let mut registers = Registers::by(&mut way);
-                let lost = (0..500)
+                let lost = (0..TIMES)
                     .filter(|_| registers.get::<1>(Whose::All(1), TYPE).is_err())
                     .count();
                 asking.fetch_sub(1, Ordering::Release);
@@ -68,7 +69,22 @@ fn no_answer_is_lost_however_many_ask_at_once() {
         carry(&postbox, &mut link, &asking);
     });
     assert_eq!(link.counts().lost, 0);
-    assert_eq!(link.counts().answered, u64::from(ASKING) * 500);
+    assert_eq!(link.counts().answered, u64::from(ASKING * TIMES));
+}
+
+#[test]
+fn who_looks_for_a_free_place_touches_none_whose_turn_is_the_loop_s() {
+    let postbox = Postbox::default();
+    let frame = FrameBuffer::default();
+    let ask = || postbox.ask(&frame, Patience::default());
+    while ask().is_some() {}
+    // The loop holds every question; who asked for one of them now would wait for this very thread.
+    let held = [0, 1, 2, 3].map(|it: usize| postbox.slots[it].turn(Stage::Asked).unwrap());
+    assert_eq!(ask(), None);
+    let mut answer = FrameBuffer::default();
+    assert_eq!(postbox.take(0, &mut answer), None);
+    held.iter().for_each(|it| it.to(Stage::Out));
+    assert_eq!((ask(), postbox.take(0, &mut answer)), (None, None));
 }
 
 #[test]
