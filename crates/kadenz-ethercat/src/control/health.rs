@@ -71,40 +71,7 @@ pub struct Vitals {
     /// The reference clock when it came last, ns; 0 for never.
     pub system_time_ns: u64,
     /// What became of all frames on the link.
-    pub link: Frames,
-}
-
-/// Frames by what became of them; see [`LinkCounts`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Frames {
-    /// Handed to the wire.
-    pub sent: u64,
-    /// Not taken by the wire.
-    pub refused: u64,
-    /// Back in time.
-    pub answered: u64,
-    /// Given up.
-    pub lost: u64,
-    /// Back after they were given up, or a second time.
-    pub late: u64,
-    /// Somebody else's.
-    pub foreign: u64,
-    /// Cut short or changed.
-    pub damaged: u64,
-}
-
-impl From<LinkCounts> for Frames {
-    fn from(counts: LinkCounts) -> Self {
-        Self {
-            sent: counts.sent,
-            refused: counts.refused,
-            answered: counts.answered,
-            lost: counts.lost,
-            late: counts.late,
-            foreign: counts.foreign,
-            damaged: counts.damaged,
-        }
-    }
+    pub link: LinkCounts,
 }
 
 impl Vitals {
@@ -187,7 +154,7 @@ impl Health {
             states: (latest & TOLD != 0).then_some(latest as u16),
             answered: (latest >> 16) as u16,
             system_time_ns: get(&self.system_time),
-            link: Frames {
+            link: LinkCounts {
                 sent,
                 refused,
                 answered,

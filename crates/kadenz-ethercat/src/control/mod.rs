@@ -29,3 +29,10 @@ pub mod timing;
 
 #[cfg(target_os = "linux")]
 pub mod desk;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a mutex guards, also where somebody panicked with it. Waits.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

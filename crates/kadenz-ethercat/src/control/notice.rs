@@ -17,13 +17,13 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use kadenz_rt::clock::MonotonicTime;
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{AlStatus, AlStatusCode};
+use super::lock;
 
 mod event;
 
@@ -58,16 +58,6 @@ impl std::fmt::Display for Notice {
     }
 }
 
-/// How a state is shown to people.
-fn shown(status: u16) -> String {
-    let status = AlStatus(status);
-    match status.state() {
-        Some(state) if status.error() => format!("{state} with an error"),
-        Some(state) => state.to_string(),
-        None => format!("no state (0x{:02X})", status.0),
-    }
-}
-
 /// Where notices are published.
 #[derive(Debug, Default)]
 pub struct Notices {
@@ -92,10 +82,6 @@ struct Queue {
 struct Kept {
     notices: VecDeque<Notice>,
     lost: u64,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Notices {

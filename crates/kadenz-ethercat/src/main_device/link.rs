@@ -8,6 +8,7 @@
 use std::io;
 
 use kadenz_rt::clock::MonotonicTime;
+use serde::{Deserialize, Serialize};
 
 use crate::port::Port;
 use crate::wire::{Datagrams, FrameError, LONGEST_FRAME, Mac};
@@ -16,7 +17,7 @@ use crate::wire::{Datagrams, FrameError, LONGEST_FRAME, Mac};
 pub const MOST_IN_FLIGHT: usize = 256;
 
 /// What became of frames that were no answer, and of those that had none. All since the link was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkCounts {
     /// Frames handed to the wire.
     pub sent: u64,

@@ -124,6 +124,16 @@ impl AlStatus {
     }
 }
 
+impl std::fmt::Display for AlStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.state() {
+            Some(state) if self.error() => write!(f, "{state} with an error"),
+            Some(state) => write!(f, "{state}"),
+            None => write!(f, "no state or several (0x{:02X})", self.0),
+        }
+    }
+}
+
 /// Why a SubDevice refused or left a state (ETG.1000.6, table 11; ETG.1020).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AlStatusCode(pub u16);
@@ -212,6 +222,14 @@ mod tests {
         let all =
             AlStatus(AlStatus::new(State::Op, false).0 | AlStatus::new(State::SafeOp, true).0);
         assert_eq!((all.state(), all.error()), (None, true));
+    }
+
+    #[test]
+    fn a_status_says_what_it_is() {
+        let told = |it: u16| AlStatus(it).to_string();
+        assert_eq!(told(0x08), "OP");
+        assert_eq!(told(0x14), "SAFEOP with an error");
+        assert_eq!(told(0x0C), "no state or several (0x0C)");
     }
 
     #[test]

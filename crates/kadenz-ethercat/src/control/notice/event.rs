@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AlStatusCode, shown};
+use crate::wire::{AlStatus, AlStatusCode};
 
 /// Whom a notice concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +163,7 @@ impl fmt::Display for Event {
                 write!(f, "back at position {position}{power}")
             }
             Self::State { from, to, code } => {
-                write!(f, "{} -> {}", shown(*from), shown(*to))?;
+                write!(f, "{} -> {}", AlStatus(*from), AlStatus(*to))?;
                 match code {
                     0 => Ok(()),
                     code => write!(f, ": {}", AlStatusCode(*code)),
@@ -173,7 +173,7 @@ impl fmt::Display for Event {
                 write!(
                     f,
                     "did not come to {} ({tries} tries)",
-                    shown(u16::from(*wanted))
+                    AlStatus(u16::from(*wanted))
                 )
             }
             Self::Setup { why } => write!(f, "its setup failed: {why}"),
