@@ -6,16 +6,18 @@ use super::mailbox::Numbering;
 use super::sii::{Sii, SiiError};
 use super::states::{self, StateError};
 use crate::wire::register::{
-    AL_CONTROL, DC_ACTIVATION, DC_OFFSET, DC_SYSTEM_TIME, DL_STATUS, FMMU, RX_ERRORS,
-    STATION_ADDRESS, STATION_ALIAS, SYNC_MANAGER, TYPE, features,
+    ALIAS_CONTROL, DC_ACTIVATION, DC_OFFSET, DC_SYSTEM_TIME, DL_STATUS, FMMU, LOOP_CONTROL,
+    RX_ERRORS, STATION_ADDRESS, STATION_ALIAS, SYNC_MANAGER, TYPE, features,
 };
 use crate::wire::sii::{Image, category};
-use crate::wire::{AlControl, Configured, DlStatus, Position, State};
+use crate::wire::{Configured, DlStatus, Position};
 
 /// The first station address that is given; the others follow.
 pub const FIRST_STATION: u16 = 0x1001;
 /// The longest SII that is read: 32 KiB.
 const LONGEST_SII: usize = 32 * 1024;
+/// How often loops are opened at most, while more and more SubDevices come in sight.
+const MOST_OPENINGS: u32 = 8;
 /// Words of the SII's fixed part.
 const FIXED_WORDS: u32 = 64;
 
@@ -46,7 +48,7 @@ pub enum DiscoverError {
 /// # Errors
 /// [`DiscoverError`].
 pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, DiscoverError> {
-    let count = count(registers)?;
+    let count = open_and_count(registers)?;
     reset(registers, count)?;
     for position in 0..count {
         let station = FIRST_STATION.wrapping_add(position);
@@ -74,13 +76,28 @@ pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
     }
 }
 
+/// Lets every loop close and open with its link again, as after power on: one that somebody closed and did
+/// not open, as in the middle of measuring a ring's clocks, hides who is behind it. Aliases do not count any
+/// more. What lies between in the same register, the size of a FIFO, stays. How many there are then.
+fn open_and_count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
+    let mut before = None;
+    for _ in 0..MOST_OPENINGS {
+        for register in [LOOP_CONTROL, ALIAS_CONTROL] {
+            registers.count_writing(Whose::All(0), register, &[0])?;
+        }
+        let count = count(registers)?;
+        // Whoever has just come in sight may hide others in turn.
+        if before.replace(count) == Some(count) {
+            break;
+        }
+    }
+    count(registers)
+}
+
 /// Forgets what a MainDevice before has configured.
 fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError> {
     let all = Whose::All(count);
-    registers.put_u16(all, AL_CONTROL, AlControl::acknowledge(State::Init).0)?;
-    // Those without firmware show the acknowledgement as an error, until they are asked without.
-    registers.put_u16(all, AL_CONTROL, AlControl::request(State::Init).0)?;
-    states::wait(registers, all, State::Init, states::longest(State::Init))?;
+    states::all_to_init(registers, count)?;
     // Not every controller has all of these: how many took them does not matter.
     for (register, bytes) in [
         (FMMU, 256),

@@ -30,6 +30,10 @@ pub const CONTROLLER_WRITE_PROTECTION: u16 = 0x0030;
 pub const RESET: u16 = 0x0040;
 /// Forwarding, ports, alias: u32.
 pub const DL_CONTROL: u16 = 0x0100;
+/// How the loops of the four ports are governed, u8: two bits a port, the second byte of [`DL_CONTROL`].
+pub const LOOP_CONTROL: u16 = 0x0101;
+/// Whether the alias counts, u8: the highest byte of [`DL_CONTROL`].
+pub const ALIAS_CONTROL: u16 = 0x0103;
 /// What is added to addresses that are read and written at once, u16.
 pub const READ_WRITE_OFFSET: u16 = 0x0108;
 /// Links, loops and whether anything is received: u16.
@@ -40,8 +44,11 @@ pub const AL_CONTROL: u16 = 0x0120;
 pub const AL_STATUS: u16 = 0x0130;
 /// Why a state was refused, u16.
 pub const AL_STATUS_CODE: u16 = 0x0134;
-/// How the application is wired, u8.
+/// How the application is wired, u8. The byte behind it says how the controller is set up, its lowest bit that
+/// there is no firmware: see [`PDI_EMULATES`].
 pub const PDI_CONTROL: u16 = 0x0140;
+/// Bit of [`PDI_CONTROL`], read as u16: the controller itself shows the state asked for, as there is no firmware.
+pub const PDI_EMULATES: u16 = 1 << 8;
 /// Settings of that wiring, u16.
 pub const PDI_CONFIGURATION: u16 = 0x0150;
 /// Further ones, u16.

@@ -68,6 +68,10 @@ pub(super) struct Chip {
     pub(super) settled: Option<Result<(), AlStatusCode>>,
     /// States that the application left unasked and has not been told of.
     pub(super) left: Option<(State, State)>,
+    /// The application has not looked at AL control since it was written.
+    pub(super) unread: bool,
+    /// When it will.
+    pub(super) looks_at: Time,
     /// How much of the word RES has been written to the reset register.
     pub(super) reset_word: usize,
 }
@@ -90,6 +94,8 @@ impl Chip {
             asked: None,
             settled: None,
             left: None,
+            unread: false,
+            looks_at: Time::NEVER,
             reset_word: 0,
             hardware,
             settings,
@@ -116,6 +122,7 @@ impl Chip {
         self.memory.set_u16(register::DC_FILTER, 0x0C04);
         self.sii.load(&mut self.memory);
         (self.asked, self.settled, self.left) = (None, None, None);
+        (self.unread, self.looks_at) = (false, Time::NEVER);
         self.reset_word = 0;
         self.marks = Marks {
             index: true,
@@ -155,6 +162,7 @@ impl Chip {
             .due()
             .min(self.watchdog.due())
             .min(self.sync.due())
+            .min(self.looks_at)
             .min(self.delivery_due())
     }
 

@@ -104,7 +104,9 @@ impl Controller {
         let chip = &mut self.chip;
         chip.sii.advance(&mut chip.memory, now);
         chip.deliver();
-        if chip.watchdog.due() <= now {
+        if chip.looks_at <= now {
+            self.obey_al_control();
+        } else if chip.watchdog.due() <= now {
             chip.watchdog.expire(&mut chip.memory);
             self.application.watchdog_expired(chip);
         } else if chip.sync.due() <= now {
@@ -169,7 +171,10 @@ impl Controller {
             self.chip.watchdog.feed(&mut self.chip.memory, now);
         }
         if std::mem::take(&mut self.chip.marks.al_control) {
-            self.obey_al_control();
+            match self.chip.settings.firmware_ns {
+                delay if delay > 0 && self.chip.unread => self.chip.looks_at = now.after(delay),
+                _ => self.obey_al_control(),
+            }
         }
         for number in bits(happened.outputs) {
             self.application.outputs_written(number, &mut self.chip);
@@ -262,6 +267,11 @@ impl Controller {
         chip.clock.set_drift((ppm * 1_000.0) as i64, chip.now);
         chip.sync.schedule(&chip.memory, &chip.clock, chip.now);
         self.schedule();
+    }
+
+    /// Lets its application take so long, in ns, to look at AL control from the next write on.
+    pub const fn set_reaction(&mut self, ns: u64) {
+        self.chip.settings.firmware_ns = ns;
     }
 
     /// The SII's bytes.

@@ -120,6 +120,7 @@ impl Chip {
         };
         let fmmus = usize::from(self.hardware.fmmus);
         writable(register)
+            && !self.holds(register)
             && !beyond(register::FMMU, register::FMMU_SIZE, fmmus, 16)
             && !beyond(
                 register::SYNC_MANAGER,
@@ -127,6 +128,13 @@ impl Chip {
                 self.guards.count(),
                 16,
             )
+    }
+
+    /// Where there is firmware, AL control is a mailbox of one value: it takes the next when the application
+    /// has looked at the last (Beckhoff's ESC data sheet, section II, register 0x0120).
+    fn holds(&self, register: u16) -> bool {
+        let control = register::AL_CONTROL..register::AL_CONTROL + 2;
+        self.unread && control.contains(&register)
     }
 
     /// Reading the states ends their events.
@@ -189,8 +197,9 @@ impl Chip {
             self.marks.ports = true;
             self.marks.index = true;
         }
-        if touches(register::AL_CONTROL, 2) {
+        if touches(register::AL_CONTROL, 2) && !self.unread {
             self.marks.al_control = true;
+            self.unread = !self.emulates();
         }
         if touches(register::RX_ERRORS, 12) {
             self.memory.set(register::RX_ERRORS, &[0; 12]);

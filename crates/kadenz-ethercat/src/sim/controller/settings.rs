@@ -14,6 +14,10 @@ pub struct Settings {
     /// From when it began to, how long the memory stores the word, in ns: so long it acknowledges nothing,
     /// and each command ends at once with an error, as in real devices.
     pub sii_store_ns: u64,
+    /// How long the application takes to look at AL control after it was written, in ns. Until then the
+    /// controller takes no other value there, and an error that stands goes on standing. Of no effect for a
+    /// device without firmware.
+    pub firmware_ns: u64,
 }
 
 impl Default for Settings {
@@ -24,6 +28,7 @@ impl Default for Settings {
             sii_read_ns: 50_000,
             sii_write_ns: 300_000,
             sii_store_ns: 3_000_000,
+            firmware_ns: 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Controller;
 use super::pdi::rank;
-use crate::sim::{Change, Decision, Pdi};
+use crate::sim::{Change, Decision, Pdi, Time};
 use crate::wire::{AlControl, AlStatus, AlStatusCode, State, register};
 
 /// Bit of AL control and AL status: the device's identification stands in the status code.
@@ -20,8 +20,9 @@ fn legal(from: State, to: State) -> bool {
 }
 
 impl Controller {
-    /// AL control was written.
+    /// AL control was written, and the application looks at it.
     pub(super) fn obey_al_control(&mut self) {
+        (self.chip.unread, self.chip.looks_at) = (false, Time::NEVER);
         let raw = self.chip.memory.u16(register::AL_CONTROL);
         let control = AlControl(raw);
         if self.chip.emulates() {

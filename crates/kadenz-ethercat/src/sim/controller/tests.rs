@@ -185,6 +185,29 @@ fn states_go_up_one_by_one_and_errors_are_acknowledged() {
 }
 
 #[test]
+fn al_control_takes_nothing_until_the_application_has_looked() {
+    let mut bench = Bench::new(Echo::default());
+    bench.device.chip.settings.firmware_ns = 1_000_000;
+    let write = |bench: &mut Bench, control: AlControl| {
+        bench.write(register::AL_CONTROL, &control.0.to_le_bytes())
+    };
+    let status = |bench: &mut Bench| bench.read::<1>(register::AL_STATUS).0[0];
+    assert_eq!(write(&mut bench, AlControl::request(State::Op)), 1);
+    assert_eq!(write(&mut bench, AlControl::request(State::PreOp)), 0);
+    assert_eq!(status(&mut bench), 0x01, "it has not looked");
+    bench.now = bench.now.after(1_000_000);
+    assert_eq!(status(&mut bench), 0x11, "what was written first");
+    assert_eq!(write(&mut bench, AlControl::acknowledge(State::Init)), 1);
+    assert_eq!(write(&mut bench, AlControl::request(State::PreOp)), 0);
+    assert_eq!(status(&mut bench), 0x11, "the old error stands");
+    bench.now = bench.now.after(1_000_000);
+    assert_eq!(status(&mut bench), 0x01);
+    assert_eq!(write(&mut bench, AlControl::request(State::PreOp)), 1);
+    bench.now = bench.now.after(1_000_000);
+    assert_eq!(status(&mut bench), 0x02);
+}
+
+#[test]
 fn a_change_may_take_its_time() {
     let mut bench = Bench::new(Echo {
         later: true,

@@ -1,0 +1,142 @@
+//! Firmware that takes its time to look at what it is asked.
+
+use super::*;
+use crate::main_device::bring_up::{find, prepare};
+use crate::main_device::device::SubDevice;
+use crate::main_device::discover::discover;
+use crate::main_device::exchange::{Patience, Waiting};
+use crate::main_device::link::Link;
+use crate::port::WirePort;
+use crate::sim::Side;
+use crate::sim::fault::{Fault, WireFault};
+use crate::sim::humanoid::humanoid;
+use crate::wire::DlControl;
+use crate::wire::register::{DL_CONTROL, LOOP_CONTROL};
+
+const MS: u64 = 1_000_000;
+/// A coupler, terminals with and without firmware, an IMU, a drive.
+const DEVICES: usize = 6;
+/// How long applications take to look.
+const REACTIONS: [u64; 4] = [0, MS, 20 * MS, 75 * MS];
+
+struct Bench(Link<WirePort>);
+
+impl Bench {
+    /// A segment whose applications take so long.
+    fn slow(ns: u64) -> Self {
+        let mut port = WirePort::new(humanoid(DEVICES).build().unwrap());
+        for device in port.segment_mut().positions(Side::Primary) {
+            port.segment_mut()
+                .device_mut(device)
+                .unwrap()
+                .set_reaction(ns);
+        }
+        Self(Link::new(port, 1))
+    }
+
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>) -> T) -> T {
+        let mut way = Waiting {
+            link: &mut self.0,
+            patience: Patience::default(),
+        };
+        ask(&mut Registers::by(&mut way))
+    }
+
+    fn inflict(&mut self, fault: WireFault) {
+        let port = self.0.port_mut();
+        let now = port.time();
+        port.segment_mut().inflict(Fault::Wire(fault), now);
+    }
+
+    /// All of them in PREOP.
+    fn found(&mut self) -> Vec<SubDevice> {
+        self.ask(|it| find(it).unwrap())
+    }
+
+    fn status(&mut self, whose: Whose) -> AlStatus {
+        self.ask(|it| read(it, whose).unwrap())
+    }
+}
+
+#[test]
+fn slow_firmware_comes_up_from_whatever_it_was_left_in() {
+    for ns in REACTIONS {
+        let mut bench = Bench::slow(ns);
+        for _ in 0..2 {
+            let mut devices = bench.found();
+            assert_eq!(devices.len(), DEVICES);
+            bench.ask(|it| prepare(it, &mut devices, None).unwrap());
+            let all = bench.status(Whose::All(DEVICES as u16));
+            assert_eq!(all, AlStatus::new(State::SafeOp, false), "{ns}");
+            // The next time, some have left that state, and somebody has asked something just now.
+            for device in bench.0.port_mut().segment_mut().positions(Side::Primary) {
+                let code = AlStatusCode::WATCHDOG;
+                bench.inflict(WireFault::Leave(device, State::PreOp, code));
+            }
+            let asked = AlControl::request(State::SafeOp).0.to_le_bytes();
+            let whose = devices[DEVICES - 1].whose();
+            bench.ask(|it| it.count_writing(whose, AL_CONTROL, &asked).unwrap());
+        }
+    }
+}
+
+#[test]
+fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
+    for ns in REACTIONS {
+        let mut bench = Bench::slow(ns);
+        let devices = bench.found();
+        for device in &devices {
+            let whose = device.whose();
+            // Twice: the second time the old error stands when it is asked.
+            for _ in 0..2 {
+                let refused = bench.ask(|it| reach(it, whose, State::Op));
+                match refused {
+                    Err(StateError::Refused { code, .. }) => {
+                        assert_eq!(code, AlStatusCode::INVALID_CHANGE, "{}", device.name);
+                        assert!(bench.status(whose).error());
+                    }
+                    // Without firmware nobody refuses.
+                    Ok(()) if !device.has_mailbox() => {}
+                    other => panic!("{ns}, {}: {other:?}", device.name),
+                }
+            }
+            bench.ask(|it| reach(it, whose, State::PreOp).unwrap());
+            let expected = AlStatus::new(State::PreOp, false);
+            assert_eq!(bench.status(whose), expected, "{ns}, {}", device.name);
+        }
+    }
+}
+
+#[test]
+fn an_error_that_nobody_takes_back_is_a_refusal_at_last() {
+    let mut bench = Bench::slow(0);
+    let devices = bench.found();
+    let whose = devices[DEVICES - 1].whose();
+    let op = AlControl::request(State::Op).0;
+    bench.ask(|it| it.put_u16(whose, AL_CONTROL, op).unwrap());
+    let start = bench.0.now();
+    let refused = bench.ask(|it| wait(it, whose, State::Op, longest(State::Op)));
+    assert!(matches!(refused, Err(StateError::Refused { .. })));
+    let took = Duration::from_nanos(bench.0.now().since(start) as u64);
+    assert!(took >= REACTION && took < REACTION * 2, "{took:?}");
+}
+
+#[test]
+fn loops_that_somebody_left_closed_are_opened() {
+    let mut bench = Bench::slow(0);
+    let devices = bench.ask(|it| discover(it).unwrap());
+    // The IMU hides the waist, which in turn hides the chest.
+    for position in [4, 3] {
+        let whose = devices[position].whose();
+        // Ports 1 to 3 are always closed.
+        bench.ask(|it| it.write(whose, LOOP_CONTROL, &[0xFC]).unwrap());
+    }
+    let again = bench.ask(|it| discover(it).unwrap());
+    assert_eq!(again.len(), DEVICES);
+    let control = bench.ask(|it| it.get_u32(again[3].whose(), DL_CONTROL).unwrap());
+    assert_eq!(
+        DlControl(control),
+        DlControl::POWER_ON,
+        "and nothing else changed"
+    );
+}
