@@ -1,4 +1,4 @@
-//! `kadenz ethercat dc` and `latency` on a virtual segment, as a user types them.
+//! `kadenz ethercat dc` and `latency`, and the pulses of `run`, on a virtual segment, as a user types them.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -91,4 +91,26 @@ fn latency_is_of_the_device_that_stamps_in_a_file_of_one_s_own() {
         json["loops"][0]["reaction"]["count"].as_u64() > Some(50),
         "{json}"
     );
+}
+
+#[test]
+fn devices_pulse_where_the_loop_goes_by_the_reference_clock() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let drive = |more: &[&str]| {
+        let arguments = ["run", "--sim", "12", "--cycle", "5ms", "--for", "500ms"];
+        words(&[&arguments, &["--out", text(&out)][..], more].concat())
+    };
+    let said = drive(&["--sync0"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("add --beat reference"), "{}", said.err);
+    let reference = ["--beat", "reference"];
+    let said = drive(&[&reference[..], &["--sync0=5ms"]].concat());
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("later than one cycle"), "{}", said.err);
+    let said = drive(&[&reference[..], &["--sync0=1ms", "--deadline", "10s"]].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    let pulses = "of 12 devices pulse by SYNC0";
+    assert!(said.err.contains(pulses), "{}", said.err);
+    assert_eq!(run_json(&out)["parameters"]["sync0"], "1ms");
 }

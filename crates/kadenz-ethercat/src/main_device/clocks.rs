@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod again;
 mod delays;
 mod latch;
 mod sync;
@@ -43,12 +44,11 @@ use kadenz_rt::clock::MonotonicTime;
 use super::device::SubDevice;
 use super::exchange::{ExchangeError, Registers, Whose};
 use crate::wire::register::{
-    DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_RECEIVE_TIME, DC_RECEIVE_TIME_UNIT, DC_SPEED_START,
-    DC_SYSTEM_TIME, features,
+    DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_SPEED_START, DC_SYSTEM_TIME, features,
 };
 use crate::wire::{Configured, Position};
 
-pub use sync::{Sync, SyncError, start_sync};
+pub use sync::{Sync, SyncError, pulses_by_sii, start_sync};
 pub use topology::TopologyError;
 
 /// How delays are measured.
@@ -110,6 +110,8 @@ pub struct Clocks {
     reference: Option<usize>,
     /// When the last receive times were taken, by the port's clock.
     taken: MonotonicTime,
+    /// What was started by [`Clocks::pulse`].
+    pulses: Vec<(Position, Sync)>,
 }
 
 /// Why clocks are not measured, set or aligned.
@@ -121,6 +123,18 @@ pub enum ClockError {
     /// Links and positions make no tree.
     #[error(transparent)]
     Topology(#[from] TopologyError),
+    /// It did not begin to pulse again.
+    #[error(transparent)]
+    Sync(SyncError),
+}
+
+impl From<SyncError> for ClockError {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Exchange(error) => Self::Exchange(error),
+            other => Self::Sync(other),
+        }
+    }
 }
 
 /// What system time is to be.
@@ -242,46 +256,30 @@ impl Clocks {
         Ok(())
     }
 
-    /// Sets the clock of one that has come back, by the delay that was measured, while the others go on.
-    /// Where that is the reference itself, time goes on by the first other 64-bit clock that answers, and
-    /// begins anew where none does. Nothing without a clock. Waits.
+    /// Lets SubDevices pulse, as [`start_sync`] does, and remembers what they pulse, so that
+    /// [`set_again`](Self::set_again) starts it again. Who pulsed before and is not named does not any more.
+    /// The system time of the start is the answer. Waits.
     ///
     /// # Errors
-    /// [`ClockError::Exchange`].
-    pub fn set_again(
-        &self,
+    /// [`SyncError`].
+    pub fn pulse(
+        &mut self,
         registers: &mut Registers<'_>,
-        position: Position,
-    ) -> Result<(), ClockError> {
-        let device = self.with_clock().find(|it| it.position == position);
-        let (Some(device), Some(reference)) = (device, self.reference()) else {
-            return Ok(());
-        };
-        registers.count_writing(Whose::All(0), DC_RECEIVE_TIME, &[0; 4])?;
-        let there = match device.station == reference {
-            false => system_time(registers, reference)?,
-            true => self.time_without(registers, reference)?,
-        };
-        let here = registers.get(Whose::Of(device.station), DC_RECEIVE_TIME_UNIT)?;
-        set_one(registers, device, there, u64::from_le_bytes(here))
+        wanted: Vec<(Position, Sync)>,
+        lead: Duration,
+    ) -> Result<Option<u64>, SyncError> {
+        for (position, _) in std::mem::take(&mut self.pulses) {
+            sync::stop(registers, self, position)?;
+        }
+        let start = start_sync(registers, self, &wanted, lead)?;
+        self.pulses = wanted;
+        Ok(start)
     }
 
-    /// The system time at the reference when the frame was there whose receive times stand, as another
-    /// clock has it.
-    fn time_without(
-        &self,
-        registers: &mut Registers<'_>,
-        reference: Configured,
-    ) -> Result<u64, ClockError> {
-        let others = self.with_clock().filter(|it| it.station != reference);
-        for other in others.filter(|it| it.width == Some(Width::Bits64)) {
-            match system_time(registers, other.station) {
-                Ok(time) => return Ok(time.wrapping_sub(other.delay_ns.into())),
-                Err(ExchangeError::Ended) => return Err(ExchangeError::Ended.into()),
-                Err(_) => {}
-            }
-        }
-        Ok(system_time(registers, reference)?)
+    /// What SubDevices pulse since [`pulse`](Self::pulse).
+    #[must_use]
+    pub fn pulses(&self) -> &[(Position, Sync)] {
+        &self.pulses
     }
 
     /// Lets the reference's time pass by all (FRMW of 0x0910), until every clock follows or the bounds are
@@ -336,14 +334,6 @@ impl Clocks {
         });
         all.collect()
     }
-}
-
-/// What a clock showed when the frame came whose receive times stand.
-fn system_time(registers: &mut Registers<'_>, station: Configured) -> Result<u64, ExchangeError> {
-    let whose = Whose::Of(station);
-    let offset = u64::from_le_bytes(registers.get(whose, DC_OFFSET)?);
-    let local = u64::from_le_bytes(registers.get(whose, DC_RECEIVE_TIME_UNIT)?);
-    Ok(local.wrapping_add(offset))
 }
 
 /// Bit 31 is set where the clock is behind, the others say by how much.

@@ -38,7 +38,8 @@ pub fn setups(
 }
 
 /// For [`Steward::with_setup`](crate::control::steward::Steward::with_setup): a drive on its way up gets
-/// again what it was commissioned with, and any device its clock's settings where clocks were aligned. A
+/// again what it was commissioned with, and any device its clock's settings where clocks were aligned, and
+/// its pulses where they were [started](Clocks::pulse). A
 /// drive that comes back with another mapping or other units is not taken into OP.
 #[must_use]
 pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup {
@@ -56,7 +57,7 @@ pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup
         let set = clocks.set_again(registers, clock.position);
         set.map_err(|error| match error {
             ClockError::Exchange(error) => error.into(),
-            other @ ClockError::Topology(_) => ConfigureError::Setup(other.into()),
+            other => ConfigureError::Setup(other.into()),
         })
     })
 }

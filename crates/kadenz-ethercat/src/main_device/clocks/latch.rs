@@ -194,5 +194,6 @@ fn compute(
         devices: clocks.collect(),
         reference,
         taken,
+        pulses: Vec::new(),
     })
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Clocks, Width};
+use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::{ExchangeError, Registers, Whose};
 use crate::wire::Position;
 use crate::wire::register::{
@@ -113,6 +114,41 @@ fn lcm(a: u64, b: u64) -> u64 {
         ..=10_000_000_000 => common,
         _ => a.max(b),
     }
+}
+
+/// What SubDevices ask for by their SIIs at a MainDevice's cycle: of each that has a clock and an operation
+/// mode with pulses, its first such mode, `shift_ns` later than that mode says. Those without are left out.
+#[must_use]
+pub fn pulses_by_sii(
+    devices: &[SubDevice],
+    clocks: &Clocks,
+    cycle_ns: u32,
+    shift_ns: i32,
+) -> Vec<(Position, Sync)> {
+    let has_clock = |it: &&SubDevice| {
+        let mut all = clocks.with_clock();
+        all.any(|clock| clock.station == it.station)
+    };
+    let asked = devices.iter().filter(has_clock).filter_map(|device| {
+        let image = device.image()?;
+        let mut modes = image.clock_modes();
+        let sync = modes.find_map(|it| Sync::of_mode(&it, cycle_ns))?;
+        let shift0_ns = sync.shift0_ns.saturating_add(shift_ns);
+        Some((device.position, Sync { shift0_ns, ..sync }))
+    });
+    asked.collect()
+}
+
+/// Ends the pulses of a SubDevice.
+pub(super) fn stop(
+    registers: &mut Registers<'_>,
+    clocks: &Clocks,
+    position: Position,
+) -> Result<(), SyncError> {
+    let mut all = clocks.devices.iter();
+    let device = all.find(|it| it.position == position);
+    let device = device.ok_or(SyncError::Nobody(position))?;
+    Ok(registers.write(Whose::Of(device.station), DC_ACTIVATION, &[0])?)
 }
 
 /// Lets SubDevices pulse from a time on that is a whole cycle of all, at least `lead` ahead; the system

@@ -60,7 +60,8 @@ Examples:
   kadenz ethercat run motion.toml --interface eth1 --cycle 1ms --priority 80 --shield 1 --spin 50us
   kadenz ethercat run --interface veth1 --priority 80 --load heavy --for 10min --out figure8
   kadenz ethercat run --sim 59 --cycle 250us --mode synchronous --for 10s --json
-  kadenz ethercat run --sim 59 --beat reference --for 10s       on the segment's own time")]
+  kadenz ethercat run --sim 59 --beat reference --for 10s       on the segment's own time
+  kadenz ethercat run --sim 59 --beat reference --sync0=250us --for 10s      and devices pulse by it")]
 pub(crate) struct Options {
     /// What the drives do
     #[arg(value_name = "MOTION.toml")]
@@ -96,6 +97,11 @@ pub(crate) struct Options {
     /// Whose clock gives the beat
     #[arg(long, value_name = "CLOCK", default_value = "own")]
     beat: BeatOption,
+
+    /// Let devices pulse by SYNC0 (and SYNC1), as the memory of each that has a clock asks for, so much later
+    /// than each whole cycle of the reference clock [with no span: 0s]; drives that want it for OP need it
+    #[arg(long, value_name = "SHIFT", num_args = 0..=1, require_equals = true, default_missing_value = "0s")]
+    sync0: Option<Span>,
 
     /// What else the machine has to do meanwhile: cpu, disk, processes, network, files, memory, timer, or
     /// heavy, the paper's figure 5
@@ -235,6 +241,9 @@ fn measuring(options: &Options, settings: &Settings) -> anyhow::Result<Measuring
     if let Some(spin) = options.spin {
         parameters.insert("spin_margin".to_owned(), spin.to_string().into());
     }
+    if let Some(shift) = options.sync0 {
+        parameters.insert("sync0".to_owned(), shift.to_string().into());
+    }
     if let Some(duration) = options.duration {
         parameters.insert("duration".to_owned(), duration.to_string().into());
     }
@@ -286,6 +295,15 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
     anyhow::ensure!(
         options.duration.is_none_or(|it| it.0 >= cycle),
         "`--for` is shorter than one cycle of {}",
+        Span(cycle)
+    );
+    anyhow::ensure!(
+        options.sync0.is_none() || options.beat == BeatOption::Reference,
+        "--sync0: devices pulse by the reference clock, so the loop must go by it too; add --beat reference"
+    );
+    anyhow::ensure!(
+        options.sync0.is_none_or(|it| it.0 < cycle),
+        "--sync0 is later than one cycle of {}; take less",
         Span(cycle)
     );
     let mode = match options.mode {

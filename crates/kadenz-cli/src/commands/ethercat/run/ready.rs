@@ -1,5 +1,7 @@
 //! Everybody found, configured and in SAFEOP; what they are to do is known.
 
+use std::time::Duration;
+
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::steward::Setup;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError};
@@ -82,7 +84,10 @@ pub(super) fn bring_up<P: Port>(
     let (reference, clocks) = match drive.options.beat {
         BeatOption::Own => (None, None),
         BeatOption::Reference => {
-            let (station, width, clocks) = align(&mut registers, &devices)?;
+            let (station, width, mut clocks) = align(&mut registers, &devices)?;
+            if let Some(shift) = drive.options.sync0 {
+                pulse(&mut registers, &devices, &mut clocks, (interval, shift.0))?;
+            }
             (Some((station, width)), Some(clocks))
         }
     };
@@ -119,6 +124,35 @@ fn mapping_of_all(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> V
         (motion::name(device), managers)
     };
     devices.iter_mut().map(of_one).collect()
+}
+
+/// How far ahead pulses start.
+const LEAD: Duration = Duration::from_millis(100);
+
+/// Lets devices pulse as their memories ask for.
+fn pulse(
+    registers: &mut Registers<'_>,
+    devices: &[SubDevice],
+    clocks: &mut Clocks,
+    (cycle, shift): (Duration, Duration),
+) -> anyhow::Result<()> {
+    let (cycle, shift) = (
+        u32::try_from(cycle.as_nanos())?,
+        i32::try_from(shift.as_nanos())?,
+    );
+    let wanted = clocks::pulses_by_sii(devices, clocks, cycle, shift);
+    anyhow::ensure!(
+        !wanted.is_empty(),
+        "--sync0: no device of this segment asks for pulses in its memory; leave it out"
+    );
+    let words = format!(
+        "{} of {} devices pulse by SYNC0",
+        wanted.len(),
+        devices.len()
+    );
+    clocks.pulse(registers, wanted, LEAD)?;
+    output::note(&words);
+    Ok(())
 }
 
 /// Sets all clocks and lets them follow the reference.

@@ -1,0 +1,181 @@
+//! The clock of one that has come back, set while the others go on.
+
+use std::time::Duration;
+
+use super::{ClockError, Clocks, DeviceClock, Width, set_one, start_sync};
+use crate::main_device::exchange::{ExchangeError, FrameBuffer, Registers, Whose};
+use crate::main_device::states;
+use crate::wire::register::{AL_STATUS, DC_OFFSET, DC_RECEIVE_TIME, DC_RECEIVE_TIME_UNIT};
+use crate::wire::{Address, AlStatus, Command, Configured, OverflowError, Position, Slot, State};
+
+/// How far ahead the pulses of one that came back start: while a loop runs, each of the questions that tell
+/// it takes a cycle or more.
+const LEAD: Duration = Duration::from_millis(50);
+/// How long the reference may take to be set, where it has come back too.
+const LONGEST: Duration = Duration::from_millis(500);
+/// From one look at it to the next.
+const LOOK: Duration = Duration::from_millis(1);
+/// Clocks that one frame has room to ask.
+const TOGETHER: usize = 20;
+
+/// A clock when the frame came whose receive times stand.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    status: AlStatus,
+    offset: u64,
+    local: u64,
+}
+
+impl Shown {
+    fn system(&self) -> u64 {
+        self.local.wrapping_add(self.offset)
+    }
+
+    /// Whether its time counts: before SAFEOP it may have begun anew.
+    fn counts(&self) -> bool {
+        counts(self.status)
+    }
+}
+
+fn counts(status: AlStatus) -> bool {
+    matches!(status.state(), Some(State::SafeOp | State::Op))
+}
+
+impl Clocks {
+    /// Sets the clock of one that has come back, by the delay that was measured, while the others go on; one
+    /// that [pulsed](Self::pulse) does so again, with the others. Before SAFEOP, and for many at once:
+    /// whoever is not the reference waits until that is set, up to half a second. Where it is the reference
+    /// itself, time goes on by the first other 64-bit clock in SAFEOP or OP, and begins anew where there is
+    /// none. Nothing without a clock. Waits, allocates.
+    ///
+    /// # Errors
+    /// [`ClockError::Exchange`], [`ClockError::Sync`].
+    pub fn set_again(
+        &self,
+        registers: &mut Registers<'_>,
+        position: Position,
+    ) -> Result<(), ClockError> {
+        let device = self.with_clock().find(|it| it.position == position);
+        let (Some(device), Some(reference)) = (device, self.reference()) else {
+            return Ok(());
+        };
+        let (there, here) = match device.station == reference {
+            true => self.times_without(registers, device)?,
+            false => times_with(registers, reference, device)?,
+        };
+        set_one(registers, device, there, here)?;
+        let mut pulses = self.pulses.iter();
+        if let Some(pulse) = pulses.find(|it| it.0 == position) {
+            // Starts are whole cycles of system time, so its pulses fall in with the others'.
+            start_sync(registers, self, &[*pulse], LEAD)?;
+        }
+        Ok(())
+    }
+
+    /// The system time at the reference, as another clock has it, and the reference's own time then.
+    fn times_without(
+        &self,
+        registers: &mut Registers<'_>,
+        reference: &DeviceClock,
+    ) -> Result<(u64, u64), ExchangeError> {
+        latch(registers)?;
+        let others = self
+            .with_clock()
+            .filter(|it| it.station != reference.station && it.width == Some(Width::Bits64));
+        let others: Vec<_> = others.collect();
+        for some in others.chunks(TOGETHER) {
+            let stations = some.iter().map(|it| it.station);
+            let shown = look(registers, reference.station, stations)?;
+            let own = shown[0].ok_or(silent(reference.station))?;
+            let mut told = some.iter().zip(&shown[1..]);
+            let time = told.find_map(|(other, shown)| {
+                let shown = shown.filter(Shown::counts)?;
+                Some(shown.system().wrapping_sub(other.delay_ns.into()))
+            });
+            if let Some(time) = time {
+                return Ok((time, own.local));
+            }
+        }
+        let own = look(registers, reference.station, [])?[0];
+        let own = own.ok_or(silent(reference.station))?;
+        Ok((own.system(), own.local))
+    }
+}
+
+/// The system time at the reference, and a clock's own time then.
+fn times_with(
+    registers: &mut Registers<'_>,
+    reference: Configured,
+    device: &DeviceClock,
+) -> Result<(u64, u64), ExchangeError> {
+    let end = registers.exchange().now() + LONGEST;
+    while !counts(states::read(registers, Whose::Of(reference))?) {
+        if registers.exchange().now() >= end {
+            break;
+        }
+        registers.exchange().pause(LOOK);
+    }
+    latch(registers)?;
+    let shown = look(registers, reference, [device.station])?;
+    match shown[..] {
+        [Some(there), Some(here)] => Ok((there.system(), here.local)),
+        [None, ..] => Err(silent(reference)),
+        _ => Err(silent(device.station)),
+    }
+}
+
+fn latch(registers: &mut Registers<'_>) -> Result<u16, ExchangeError> {
+    registers.count_writing(Whose::All(0), DC_RECEIVE_TIME, &[0; 4])
+}
+
+/// What clocks showed, the first one's first; `None` for one that does not answer. One frame asks all of
+/// them: somebody else may take receive times anew before the next.
+fn look(
+    registers: &mut Registers<'_>,
+    first: Configured,
+    others: impl IntoIterator<Item = Configured>,
+) -> Result<Vec<Option<Shown>>, ExchangeError> {
+    let mut frame = FrameBuffer::default();
+    let slots = frame.write(|writer| {
+        let mut slots = Vec::new();
+        for station in std::iter::once(first).chain(others) {
+            let mut push = |register, length| {
+                let address = Address::configured(station, register);
+                writer.push(Command::Fprd, 0, address, length)
+            };
+            let status = push(AL_STATUS, 2)?;
+            let offset = push(DC_OFFSET, 8)?;
+            slots.push([status, offset, push(DC_RECEIVE_TIME_UNIT, 8)?]);
+        }
+        Ok::<_, OverflowError>(slots)
+    })?;
+    registers.exchange().exchange(&mut frame)?;
+    let bytes = frame.bytes();
+    let shown = slots.into_iter().map(|[status, offset, local]| {
+        Some(Shown {
+            status: AlStatus(number(bytes, status)? as u16),
+            offset: number(bytes, offset)?,
+            local: number(bytes, local)?,
+        })
+    });
+    Ok(shown.collect())
+}
+
+/// What one SubDevice answered, up to eight bytes.
+fn number(frame: &[u8], slot: Slot) -> Option<u64> {
+    let data = frame.get(slot.range())?;
+    let mut word = [0; 8];
+    word.get_mut(..data.len())?.copy_from_slice(data);
+    (slot.working_counter(frame)? == 1).then(|| u64::from_le_bytes(word))
+}
+
+/// A clock does not answer.
+const fn silent(station: Configured) -> ExchangeError {
+    ExchangeError::WorkingCounter {
+        command: Command::Fprd,
+        register: DC_RECEIVE_TIME_UNIT,
+        whose: Whose::Of(station),
+        expected: 1,
+        got: 0,
+    }
+}
