@@ -229,26 +229,62 @@ mod tests {
         assert!(all.iter().all(|it| it.measured));
     }
 
+    /// A tree of so many SubDevices, each with about as many branches as it wants: their links.
+    fn tree(wanted: &[usize]) -> Vec<(DlStatus, u8)> {
+        // Ways on that nobody is behind yet.
+        let mut ways = 1;
+        let count_of_all = wanted.len();
+        let all = wanted.iter().enumerate().map(|(at, wanted)| {
+            let behind = count_of_all - at - 1;
+            ways -= 1;
+            let least = usize::from(ways == 0 && behind > 0);
+            let count = (*wanted).clamp(least, 3.min(behind - ways));
+            ways += count;
+            let ports = [0].into_iter().chain([3, 1, 2].into_iter().take(count));
+            let links = ports.fold(DlStatus(0x5500), |all, port| {
+                all.with_port(port, PortStatus::Open)
+            });
+            (links, 0)
+        });
+        all.collect()
+    }
+
     proptest::proptest! {
-        /// Links and times of a hostile segment are an error or give numbers, whatever they are.
+        /// Whatever times SubDevices tell of a tree that makes sense, delays are numbers, and the first has none.
         #[test]
-        fn hostile_answers_are_survived(
+        fn hostile_times_are_survived(
             all in proptest::collection::vec(
-                (proptest::prelude::any::<u16>(), 0_u8..4, proptest::prelude::any::<bool>(),
-                 proptest::array::uniform4(-2e9..2e9_f64)),
+                (0_usize..4, proptest::prelude::any::<bool>(), proptest::array::uniform4(-2e9..2e9_f64)),
                 1..60),
             processing in -1e9..1e9_f64,
         ) {
-            let links: Vec<_> = all.iter().map(|it| (DlStatus(it.0), it.1)).collect();
-            let Ok(topology) = Topology::of(&links) else {
-                return Ok(());
-            };
+            let wanted: Vec<_> = all.iter().map(|it| it.0).collect();
+            let topology = Topology::of(&tree(&wanted));
+            proptest::prop_assert!(topology.is_ok(), "{topology:?}");
+            let topology = topology.unwrap();
+            proptest::prop_assert_eq!(topology.back, None);
             let passages: Vec<_> = all
                 .iter()
-                .map(|it| Passage { clock: it.2, times: it.3 })
+                .map(|it| Passage { clock: it.1, times: it.2 })
                 .collect();
             let arrivals = Delays::of(&topology, &passages, processing);
+            proptest::prop_assert_eq!(arrivals.len(), all.len());
             proptest::prop_assert!(arrivals.iter().all(|it| it.ns.is_finite()));
+            proptest::prop_assert_eq!(arrivals[0].ns, 0.0);
+        }
+
+        /// Links that make no sense are an error or a tree, with hostile times too.
+        #[test]
+        fn hostile_links_are_survived(
+            all in proptest::collection::vec((proptest::prelude::any::<u16>(), 0_u8..4), 1..5),
+            times in proptest::array::uniform4(-2e9..2e9_f64),
+        ) {
+            let links: Vec<_> = all.iter().map(|it| (DlStatus(it.0), it.1)).collect();
+            if let Ok(topology) = Topology::of(&links) {
+                let passages = vec![Passage { clock: true, times }; all.len()];
+                let arrivals = Delays::of(&topology, &passages, 0.0);
+                proptest::prop_assert!(arrivals.iter().all(|it| it.ns.is_finite()));
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Clocks against the virtual segment, whose true delays and times are known.
 
+mod hostile;
 mod pulses;
 
 use std::time::Duration;
