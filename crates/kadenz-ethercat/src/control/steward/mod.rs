@@ -48,6 +48,7 @@
 //! ```
 
 mod batch;
+mod crew;
 mod identity;
 mod place;
 mod presence;
@@ -73,12 +74,17 @@ use crate::main_device::exchange::{Exchange, ExchangeError, Registers};
 use crate::main_device::layout::{Layout, Share};
 use crate::wire::State;
 use crate::wire::sii::Identity;
+use crew::Crew;
 use survey::Row;
 
 /// The longest pause before a device that refused is tried again.
 pub const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// How often the loop's word is looked at when all is well.
 const GLANCE: Duration = Duration::from_millis(5);
+/// How long set-ups go on before all are looked at again: where nothing else changes, and where others are on
+/// their way too.
+const CREW_CALM: Duration = Duration::from_millis(40);
+const CREW_MOVING: Duration = Duration::from_millis(10);
 /// The longest pause between two looks when all is not well but nothing changes.
 const LONGEST_CALM: Duration = Duration::from_millis(20);
 
@@ -104,9 +110,10 @@ impl Default for Settings {
 }
 
 /// What a user does with a device in PREOP, before its process data is set up: objects that it needs, a
-/// clock's settings.
+/// clock's settings. Many of them run side by side, each on a thread of its own whose questions the steward
+/// carries; one must end when a question has no answer.
 pub type Setup =
-    Box<dyn FnMut(&mut SubDevice, &mut Registers<'_>) -> Result<(), ConfigureError> + Send>;
+    Box<dyn Fn(&mut SubDevice, &mut Registers<'_>) -> Result<(), ConfigureError> + Send + Sync>;
 
 /// A device as the steward watches it.
 #[derive(Debug)]
@@ -130,8 +137,14 @@ struct Watched {
     configured: bool,
     /// From which state to which it was asked to go, and until when it may take.
     pending: Option<(State, State, MonotonicTime)>,
+    /// Whether it has mailboxes, and so firmware behind them.
+    has_firmware: bool,
     /// Its error was acknowledged just now, and stands.
     acknowledged: bool,
+    /// Until when that error may stand, as its firmware has not looked yet.
+    grace: Option<MonotonicTime>,
+    /// Its set-up in PREOP is done.
+    set_up: bool,
     troubles: u32,
     not_before: MonotonicTime,
     /// Since when it is as it should be.
@@ -146,7 +159,7 @@ pub struct Steward {
     notices: Arc<Notices>,
     health: Arc<Health>,
     settings: Settings,
-    setup: Option<Setup>,
+    crew: Crew,
     watched: Vec<Watched>,
     strangers: Vec<presence::Stranger>,
     /// Stations by position, as seen last.
@@ -184,13 +197,15 @@ impl Steward {
     pub fn new(devices: Vec<SubDevice>, layout: &Layout, health: Arc<Health>) -> Self {
         let watched = devices.iter().zip(&layout.shares).enumerate();
         let watched = watched.map(|(number, (device, share))| Watched::of(number, device, share));
+        let watched = watched.collect();
+        let roster = Arc::new(Roster::new(devices));
         Self {
-            watched: watched.collect(),
-            roster: Arc::new(Roster::new(devices)),
+            watched,
+            crew: Crew::new(Arc::clone(&roster), None),
+            roster,
             notices: Arc::new(Notices::new()),
             health,
             settings: Settings::default(),
-            setup: None,
             strangers: Vec::new(),
             before: None,
             wire: true,
@@ -212,8 +227,8 @@ impl Steward {
     /// The same with something to be done whenever a device is in PREOP on its way up.
     #[must_use]
     pub fn with_setup(self, setup: Setup) -> Self {
-        let setup = Some(setup);
-        Self { setup, ..self }
+        let crew = Crew::new(Arc::clone(&self.roster), Some(setup));
+        Self { crew, ..self }
     }
 
     /// The devices, for others.
@@ -255,10 +270,11 @@ impl Steward {
     pub fn step(&mut self, exchange: &mut dyn Exchange) -> Result<Duration, Ended> {
         let now = exchange.now();
         self.tell_frames(now);
-        if now < self.look && self.is_well() {
+        if now < self.look && self.is_well() && self.crew.is_idle() {
             return Ok(GLANCE);
         }
         let looked = self.look(exchange);
+        let looked = looked.and_then(|it| self.serve_crew(exchange, it));
         let now = exchange.now();
         self.look = now + self.settings.look_every;
         match looked {
@@ -273,6 +289,23 @@ impl Steward {
                 Ok(self.pause(Looked::Calm))
             }
         }
+    }
+
+    /// Lets set-ups go on for a while; how long depends on what else may be to do.
+    fn serve_crew(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        looked: Looked,
+    ) -> Result<Looked, ExchangeError> {
+        if !self.crew.is_busy() {
+            return Ok(looked);
+        }
+        let most = match looked {
+            Looked::Calm => CREW_CALM,
+            Looked::Unsure | Looked::Moving => CREW_MOVING,
+        };
+        self.crew.serve(exchange, (CREW_MOVING, most))?;
+        Ok(Looked::Moving)
     }
 
     fn pause(&mut self, looked: Looked) -> Duration {
@@ -361,6 +394,7 @@ impl Watched {
             alias: device.alias,
             share: share.clone(),
             has_coe: device.has_coe(),
+            has_firmware: device.has_mailbox(),
             first: device.position.0,
             position: None,
             told: false,
@@ -370,6 +404,8 @@ impl Watched {
             configured: nothing || !device.process_data.fmmus.is_empty(),
             pending: None,
             acknowledged: false,
+            grace: None,
+            set_up: false,
             troubles: 0,
             not_before: MonotonicTime::from_ns(0),
             well: None,

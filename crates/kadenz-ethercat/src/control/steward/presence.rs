@@ -83,6 +83,7 @@ impl Steward {
     }
 
     pub(super) fn lose(&mut self, device: usize, now: MonotonicTime) {
+        self.crew.cancel(device);
         let watched = &mut self.watched[device];
         let was_there = watched.position.take().is_some();
         // Whoever was never seen may have been configured by somebody else meanwhile.
@@ -90,6 +91,8 @@ impl Steward {
         watched.seen = None;
         watched.row = None;
         watched.pending = None;
+        watched.grace = None;
+        watched.set_up = false;
         watched.well = None;
         watched.counters = None;
         let tells = was_there || !watched.told;
@@ -396,6 +399,7 @@ impl Steward {
         let watched = &mut self.watched[device];
         let before = watched.row.replace(row);
         watched.acknowledged &= row.status.error();
+        watched.grace = watched.grace.filter(|_| row.status.error());
         let from = std::mem::replace(&mut watched.status, row.status.0);
         let left = |it: &(State, State, MonotonicTime)| row.status.0 != u16::from(it.0.number());
         if watched.pending.as_ref().is_some_and(left) {

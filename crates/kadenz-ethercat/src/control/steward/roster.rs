@@ -1,10 +1,11 @@
 //! The devices that were configured, and how each is: what the steward, the desk and others share.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, TryLockError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::control::lock;
 use crate::main_device::device::SubDevice;
 use crate::main_device::dictionary::{self, DictionaryError, Entry};
 use crate::main_device::exchange::{Exchange, Registers};
@@ -60,6 +61,8 @@ struct Member {
     device: Mutex<SubDevice>,
     status: Mutex<DeviceStatus>,
     wanted: AtomicU8,
+    /// The steward sets it up just now, and has its mailbox.
+    set_up: AtomicBool,
 }
 
 /// All devices. Not for a real-time path: it locks.
@@ -84,16 +87,15 @@ pub enum ObjectError {
     /// No such device.
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
+    /// The steward has it.
+    #[error("device {0} is being set up just now; ask again in a second")]
+    SetUp(usize),
     /// It refused, or did not answer.
     #[error(transparent)]
     Sdo(#[from] SdoError),
     /// It does not tell what its objects are, or did not answer.
     #[error(transparent)]
     Dictionary(#[from] DictionaryError),
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Roster {
@@ -122,6 +124,7 @@ impl Roster {
                 device: Mutex::new(device),
                 status: Mutex::new(status),
                 wanted: AtomicU8::new(State::Op.number()),
+                set_up: AtomicBool::new(false),
             }
         });
         Self {
@@ -210,8 +213,32 @@ impl Roster {
         work: impl FnOnce(&mut SubDevice) -> R,
     ) -> Option<R> {
         let member = self.members.get(device)?;
-        let mut device = member.device.try_lock().ok()?;
+        let mut device = match member.device.try_lock() {
+            Ok(device) => device,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
         Some(work(&mut device))
+    }
+
+    /// Notes whether the steward sets a device up, which may take seconds.
+    pub(super) fn set_up(&self, device: usize, is: bool) {
+        if let Some(member) = self.members.get(device) {
+            member.set_up.store(is, Ordering::Relaxed);
+        }
+    }
+
+    /// As [`with`](Self::with), for its objects: refused at once while the steward sets the device up, whose
+    /// questions may be those of the very thread that asks.
+    fn with_objects<R>(
+        &self,
+        device: usize,
+        work: impl FnOnce(&mut SubDevice) -> Result<R, ObjectError>,
+    ) -> Result<R, ObjectError> {
+        if self.member(device)?.set_up.load(Ordering::Relaxed) {
+            return Err(ObjectError::SetUp(device));
+        }
+        self.with(device, work)?
     }
 
     pub(super) fn note(&self, device: usize, note: impl FnOnce(&mut DeviceStatus)) {
@@ -230,13 +257,13 @@ impl Roster {
         device: usize,
         address: Address,
     ) -> Result<Entry, ObjectError> {
-        self.with(device, |it| {
+        self.with_objects(device, |it| {
             let (whose, mailboxes) = (it.whose(), it.mailboxes);
             let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
             let mut mail = mail.map_err(SdoError::from)?;
             let entry = dictionary::entry(&mut Registers::by(exchange), &mut mail, address);
-            Ok::<_, ObjectError>(entry?)
-        })?
+            Ok(entry?)
+        })
     }
 
     /// The unit of an entry; `None` where the device tells none. Waits for the device.
@@ -249,13 +276,13 @@ impl Roster {
         device: usize,
         address: Address,
     ) -> Result<Option<Unit>, ObjectError> {
-        self.with(device, |it| {
+        self.with_objects(device, |it| {
             let (whose, mailboxes) = (it.whose(), it.mailboxes);
             let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
             let mut mail = mail.map_err(SdoError::from)?;
             let unit = dictionary::unit(&mut Registers::by(exchange), &mut mail, address);
-            Ok::<_, ObjectError>(unit?)
-        })?
+            Ok(unit?)
+        })
     }
 
     /// Reads an object. Waits for the device.
@@ -268,13 +295,13 @@ impl Roster {
         device: usize,
         address: Address,
     ) -> Result<Vec<u8>, ObjectError> {
-        let read = self.with(device, |it| {
+        self.with_objects(device, |it| {
             let (whose, mailboxes) = (it.whose(), it.mailboxes);
             let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
             let mut mail = mail.map_err(SdoError::from)?;
-            sdo::read(&mut Registers::by(exchange), &mut mail, address, false)
-        })?;
-        Ok(read?)
+            let registers = &mut Registers::by(exchange);
+            Ok(sdo::read(registers, &mut mail, address, false)?)
+        })
     }
 
     /// Writes an object. Waits for the device.
@@ -288,18 +315,12 @@ impl Roster {
         address: Address,
         value: &[u8],
     ) -> Result<(), ObjectError> {
-        let written = self.with(device, |it| {
+        self.with_objects(device, |it| {
             let (whose, mailboxes) = (it.whose(), it.mailboxes);
             let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
             let mut mail = mail.map_err(SdoError::from)?;
-            sdo::write(
-                &mut Registers::by(exchange),
-                &mut mail,
-                address,
-                false,
-                value,
-            )
-        })?;
-        Ok(written?)
+            let registers = &mut Registers::by(exchange);
+            Ok(sdo::write(registers, &mut mail, address, false, value)?)
+        })
     }
 }

@@ -4,23 +4,26 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::batch::Batch;
+use super::batch::{Batch, Number};
+use super::crew::Progress;
 use super::{Event, LONGEST_PAUSE, Looked, Steward, Watched};
-use crate::main_device::configure;
+use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{Exchange, ExchangeError, Registers};
+use crate::main_device::exchange::{Exchange, ExchangeError, Whose};
 use crate::main_device::mailbox::Numbering;
 use crate::main_device::states::longest;
 use crate::wire::register::{
     AL_CONTROL, FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE,
 };
 use crate::wire::sync_manager::Control;
-use crate::wire::{AlControl, Fmmu, State, SyncManager};
+use crate::wire::{AlControl, Configured, Fmmu, State, SyncManager};
 
 /// How long a device must be as it should before its troubles are forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
 /// The pause after the second trouble; each further one doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// How long an error that was acknowledged may stand, where there is firmware that has to look first.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// What is to be done with a device now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +58,10 @@ impl Watched {
             return Task::Wait;
         }
         if row.status.error() {
-            return Task::Acknowledge(state);
+            return match self.grace {
+                Some(until) if now < until => Task::Wait,
+                _ => Task::Acknowledge(state),
+            };
         }
         if let Some((_, to, until)) = self.pending {
             return if now < until {
@@ -92,7 +98,12 @@ impl Steward {
         let mut batch = Batch::default();
         let mut asked = Vec::new();
         for device in 0..self.watched.len() {
-            match self.watched[device].task(self.wanted(device), now) {
+            let task = self.watched[device].task(self.wanted(device), now);
+            if task != Task::Ask(State::PreOp, State::SafeOp) {
+                self.crew.cancel(device);
+                self.watched[device].set_up = false;
+            }
+            match task {
                 Task::Nothing => self.forget_troubles(device, now),
                 // It has its time; looking all the while would take others' questions theirs.
                 Task::Wait => {}
@@ -101,17 +112,19 @@ impl Steward {
                     let from = batch.next();
                     // One without firmware shows the acknowledgement itself as an error, until it is
                     // asked for its state without one.
-                    let again = std::mem::replace(&mut self.watched[device].acknowledged, true);
-                    self.watched[device].acknowledged &= !again;
-                    let control = match again {
+                    let watched = &mut self.watched[device];
+                    let again = std::mem::replace(&mut watched.acknowledged, true);
+                    watched.acknowledged &= !again || watched.has_firmware;
+                    let control = match again && !watched.has_firmware {
                         true => AlControl::request(state),
                         false => AlControl::acknowledge(state),
                     };
                     self.write(&mut batch, device, &control);
                     asked.push((device, state, state, from, batch.next()));
                 }
+                Task::Ask(State::PreOp, State::SafeOp) if !self.is_set_up(device, now) => {}
                 Task::Ask(from, to) => {
-                    if let Some(first) = self.prepare(exchange, &mut batch, device, from, to)? {
+                    if let Some(first) = self.prepare(&mut batch, device, (from, to), now) {
                         asked.push((device, from, to, first, batch.next()));
                     }
                 }
@@ -153,6 +166,7 @@ impl Steward {
         let watched = &mut self.watched[device];
         if !did || from == to {
             watched.trouble(now);
+            watched.grace = (did && watched.has_firmware).then(|| now + GRACE);
             let (wanted, tries) = (to.number(), watched.troubles);
             if tries >= 8 && tries.is_power_of_two() {
                 self.tell(device, now, Event::Stuck { wanted, tries });
@@ -169,26 +183,43 @@ impl Steward {
     }
 
     fn write(&self, batch: &mut Batch, device: usize, control: &AlControl) {
-        // Of no effect for a device that is not there: the working counter tells.
-        let _ = self.roster.with(device, |it| {
-            batch.together();
-            batch.write(it.whose(), AL_CONTROL, &control.0.to_le_bytes());
-        });
+        batch.together();
+        batch.write(self.whose(device), AL_CONTROL, &control.0.to_le_bytes());
+    }
+
+    fn whose(&self, device: usize) -> Whose {
+        Whose::Of(Configured(self.watched[device].who.station))
+    }
+
+    /// Whether a device in PREOP has got what its user wants it to have; begins that where it has not begun.
+    fn is_set_up(&mut self, device: usize, now: MonotonicTime) -> bool {
+        if !self.watched[device].set_up {
+            match self.crew.progress(device) {
+                Progress::Done => self.watched[device].set_up = true,
+                Progress::UnderWay => {}
+                Progress::Failed(error) => self.note_failed(device, &error, now),
+            }
+        }
+        self.watched[device].set_up
+    }
+
+    fn note_failed(&mut self, device: usize, error: &ConfigureError, now: MonotonicTime) {
+        self.watched[device].trouble(now);
+        let why = error.to_string();
+        self.tell(device, now, Event::Setup { why });
     }
 
     /// Writes all that a change of state needs, and asks for it: the number of the first question that
-    /// must be answered. `None` where it could not be prepared.
+    /// must be answered. `None` where it could not be prepared, or somebody else has the device just now.
     fn prepare(
         &mut self,
-        exchange: &mut dyn Exchange,
         batch: &mut Batch,
         device: usize,
-        from: State,
-        to: State,
-    ) -> Result<Option<super::batch::Number>, ExchangeError> {
+        (from, to): (State, State),
+        now: MonotonicTime,
+    ) -> Option<Number> {
         let share = self.watched[device].share.clone();
-        let setup = self.setup.as_mut();
-        let prepared = self.roster.with(device, |it| match (from, to) {
+        let prepared = self.roster.try_with(device, |it| match (from, to) {
             (State::Init, State::PreOp) => {
                 batch.together();
                 clear(batch, it);
@@ -197,9 +228,6 @@ impl Steward {
                 Ok(first)
             }
             (State::PreOp, State::SafeOp) => {
-                if let Some(setup) = setup {
-                    setup(it, &mut Registers::by(exchange))?;
-                }
                 let fmmus = configure::mapping(it, &share)?;
                 batch.together();
                 let first = batch.next();
@@ -212,25 +240,16 @@ impl Steward {
                 Ok(batch.next())
             }
         });
-        match prepared {
-            Ok(Ok(first)) => {
+        match prepared? {
+            Ok(first) => {
                 let control = AlControl::request(to).0.to_le_bytes();
-                let _ = self
-                    .roster
-                    .with(device, |it| batch.write(it.whose(), AL_CONTROL, &control));
-                Ok(Some(first))
+                batch.write(self.whose(device), AL_CONTROL, &control);
+                Some(first)
             }
-            Ok(Err(configure::ConfigureError::Exchange(ExchangeError::Ended))) => {
-                Err(ExchangeError::Ended)
+            Err(error) => {
+                self.note_failed(device, &error, now);
+                None
             }
-            Ok(Err(error)) => {
-                let now = exchange.now();
-                self.watched[device].trouble(now);
-                let why = error.to_string();
-                self.tell(device, now, Event::Setup { why });
-                Ok(None)
-            }
-            Err(_) => Ok(None),
         }
     }
 }

@@ -1,0 +1,369 @@
+//! Set-ups of many devices side by side.
+//!
+//! A set-up asks its device question after question, and waits for each answer. Each runs on a thread of its
+//! own that does nothing but compute: its questions are the steward's to send. The steward waits until
+//! everyone has asked, pauses or is done, sends what they ask in as few frames as hold it, whoever waits
+//! longest first, and gives the answers back. So what happens does not depend on when which thread runs, time
+//! may be virtual, and a device that does not answer holds up nobody else.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::{Roster, Setup};
+use crate::main_device::configure::ConfigureError;
+use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Registers};
+use crate::wire::{
+    DATAGRAM_OVERHEAD, Datagrams, DatagramsMut, FrameError, FrameWriter, OverflowError,
+};
+
+/// Set-ups at once; further ones wait until one of these is done.
+const MOST: usize = 64;
+/// Bytes of a set-up's stack, of which memory that is locked takes all.
+const STACK: usize = 512 * 1024;
+
+/// What became of a set-up; `None` where somebody else had the device.
+type Ended = Option<Result<(), ConfigureError>>;
+
+/// What a set-up says.
+enum Word {
+    Asks(Box<FrameBuffer>),
+    Pauses(Duration),
+    Done(Ended),
+}
+
+/// What it is told: what time it is, and the answer where it asked.
+struct Reply {
+    now: MonotonicTime,
+    answer: Option<Box<FrameBuffer>>,
+}
+
+/// What a set-up is at.
+enum Stage {
+    /// It computes: its next word is waited for.
+    Computes,
+    /// Its question waits to be sent.
+    Asks(Box<FrameBuffer>),
+    /// Until that time.
+    Pauses(MonotonicTime),
+    Done(Ended),
+}
+
+struct Job {
+    replies: SyncSender<Reply>,
+    words: Receiver<Word>,
+    thread: JoinHandle<()>,
+    stage: Stage,
+}
+
+/// How far a device's set-up is.
+#[derive(Debug)]
+pub(super) enum Progress {
+    Done,
+    UnderWay,
+    Failed(ConfigureError),
+}
+
+/// All set-ups that are under way.
+pub(super) struct Crew {
+    roster: Arc<Roster>,
+    setup: Option<Arc<Setup>>,
+    jobs: BTreeMap<usize, Job>,
+    /// Whose questions wait, the one that waits longest first.
+    waiting: VecDeque<usize>,
+}
+
+impl Crew {
+    /// Nobody is set up yet; without a set-up every device is done at once.
+    pub(super) fn new(roster: Arc<Roster>, setup: Option<Setup>) -> Self {
+        Self {
+            roster,
+            setup: setup.map(Arc::new),
+            jobs: BTreeMap::new(),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Whether no set-up is under way, or waits to be looked at.
+    pub(super) fn is_idle(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// Whether some set-up is not done.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.jobs.values().all(Job::is_done)
+    }
+
+    /// How far a device is; begins its set-up where that has not begun. Told once that it is done.
+    pub(super) fn progress(&mut self, device: usize) -> Progress {
+        let Some(setup) = &self.setup else {
+            return Progress::Done;
+        };
+        match self.jobs.get(&device).map(|it| &it.stage) {
+            Some(Stage::Done(_)) => {}
+            Some(_) => return Progress::UnderWay,
+            None if self.jobs.len() >= MOST => return Progress::UnderWay,
+            None => {
+                return match Job::begin(device, Arc::clone(&self.roster), Arc::clone(setup)) {
+                    Ok(job) => {
+                        self.roster.set_up(device, true);
+                        self.jobs.insert(device, job);
+                        Progress::UnderWay
+                    }
+                    Err(error) => Progress::Failed(ConfigureError::Setup(error.into())),
+                };
+            }
+        }
+        match self.jobs.remove(&device).map(Job::end) {
+            Some(Some(Ok(()))) => Progress::Done,
+            Some(Some(Err(error))) => Progress::Failed(error),
+            // Somebody else had the device: it begins anew.
+            Some(None) | None => Progress::UnderWay,
+        }
+    }
+
+    /// Ends a device's set-up, where there is one: whatever it asks from now on has no answer.
+    pub(super) fn cancel(&mut self, device: usize) {
+        if let Some(job) = self.jobs.remove(&device) {
+            self.waiting.retain(|it| *it != device);
+            job.end();
+            self.roster.set_up(device, false);
+        }
+    }
+
+    /// Carries questions and answers until all are done, for `most` at the longest, and no longer than
+    /// `least` where one is done already.
+    ///
+    /// # Errors
+    /// [`ExchangeError`] when nothing came back. What was asked still waits then.
+    pub(super) fn serve(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        (least, most): (Duration, Duration),
+    ) -> Result<(), ExchangeError> {
+        let start = exchange.now();
+        loop {
+            let now = exchange.now();
+            self.wake(now);
+            self.hear(now);
+            let until = match self.jobs.values().any(Job::is_done) {
+                true => start + least,
+                false => start + most,
+            };
+            if !self.is_busy() || now >= until {
+                return Ok(());
+            }
+            if self.waiting.is_empty() {
+                let pauses = self.jobs.values().filter_map(Job::pauses_until);
+                let next = pauses.min().map_or(until, |it| it.min(until));
+                exchange.pause(next.remaining(now));
+            } else {
+                self.carry(exchange)?;
+            }
+        }
+    }
+
+    /// Ends the pauses that are over.
+    fn wake(&mut self, now: MonotonicTime) {
+        for job in self.jobs.values_mut() {
+            if job.pauses_until().is_some_and(|it| it <= now) {
+                job.reply(now, None);
+            }
+        }
+    }
+
+    /// Waits for the next word of everyone who computes.
+    fn hear(&mut self, now: MonotonicTime) {
+        for (device, job) in &mut self.jobs {
+            if !matches!(job.stage, Stage::Computes) {
+                continue;
+            }
+            job.stage = match job.words.recv() {
+                Ok(Word::Asks(question)) => {
+                    self.waiting.push_back(*device);
+                    Stage::Asks(question)
+                }
+                Ok(Word::Pauses(span)) => Stage::Pauses(now + span),
+                Ok(Word::Done(result)) => Stage::Done(result),
+                Err(_) => Stage::Done(Some(Err(ConfigureError::Setup(
+                    "it panicked, which is an error of the program".into(),
+                )))),
+            };
+            if matches!(job.stage, Stage::Done(_)) {
+                self.roster.set_up(*device, false);
+            }
+        }
+    }
+
+    /// Sends one frame of questions, and hands out the answers.
+    fn carry(&mut self, exchange: &mut dyn Exchange) -> Result<(), ExchangeError> {
+        let mut frame = FrameBuffer::default();
+        let aboard = frame.write(|writer| self.load(writer))?;
+        exchange.exchange(&mut frame)?;
+        self.unload(&frame, &aboard, exchange.now())
+    }
+
+    /// Puts in what fits; whose questions these are.
+    fn load(&self, writer: &mut FrameWriter<'_>) -> Result<Vec<usize>, OverflowError> {
+        let mut aboard = Vec::new();
+        for device in &self.waiting {
+            let Some(Stage::Asks(question)) = self.jobs.get(device).map(|it| &it.stage) else {
+                continue;
+            };
+            let datagrams = || {
+                let all = Datagrams::of(question.bytes()).into_iter().flatten();
+                all.filter_map(Result::ok)
+            };
+            let need: usize = datagrams()
+                .map(|it| it.data.len() + DATAGRAM_OVERHEAD)
+                .sum();
+            if need > writer.room() + DATAGRAM_OVERHEAD {
+                continue;
+            }
+            for it in datagrams() {
+                let slot = writer.push(it.command, 0, it.address, it.data.len())?;
+                writer.data(slot).copy_from_slice(it.data);
+            }
+            aboard.push(*device);
+        }
+        Ok(aboard)
+    }
+
+    fn unload(
+        &mut self,
+        frame: &FrameBuffer,
+        aboard: &[usize],
+        now: MonotonicTime,
+    ) -> Result<(), ExchangeError> {
+        let mut answers = Datagrams::of(frame.bytes())?;
+        for device in aboard {
+            let Some(job) = self.jobs.get_mut(device) else {
+                continue;
+            };
+            let Stage::Asks(question) = &job.stage else {
+                continue;
+            };
+            let mut answered = question.clone();
+            for asked in DatagramsMut::of(answered.bytes_mut())? {
+                let mut asked = asked?;
+                let answer = answers.next().ok_or(FrameError::Overrun)??;
+                if answer.data.len() != asked.data.len() {
+                    return Err(FrameError::Overrun.into());
+                }
+                asked.data.copy_from_slice(answer.data);
+                asked.count(answer.working_counter);
+            }
+            self.waiting.retain(|it| it != device);
+            job.reply(now, Some(answered));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        while let Some(device) = self.jobs.keys().next().copied() {
+            self.cancel(device);
+        }
+    }
+}
+
+impl Job {
+    fn begin(device: usize, roster: Arc<Roster>, setup: Arc<Setup>) -> io::Result<Self> {
+        let (says, words) = sync_channel(1);
+        let (replies, told) = sync_channel(1);
+        let work = move || {
+            let mut way = Way {
+                says,
+                told,
+                // The first reply tells; until then no time has passed.
+                now: MonotonicTime::from_ns(0),
+            };
+            way.pause(Duration::ZERO);
+            let result = roster.try_with(device, |it| (*setup)(it, &mut Registers::by(&mut way)));
+            // Where nobody listens any more, it is not missed.
+            let _ = way.says.send(Word::Done(result));
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("set-up {device}"))
+            .stack_size(STACK)
+            .spawn(work)?;
+        Ok(Self {
+            replies,
+            words,
+            thread,
+            stage: Stage::Computes,
+        })
+    }
+
+    const fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Done(_))
+    }
+
+    const fn pauses_until(&self) -> Option<MonotonicTime> {
+        match self.stage {
+            Stage::Pauses(until) => Some(until),
+            _ => None,
+        }
+    }
+
+    fn reply(&mut self, now: MonotonicTime, answer: Option<Box<FrameBuffer>>) {
+        // That it is gone shows when it is heard.
+        let _ = self.replies.send(Reply { now, answer });
+        self.stage = Stage::Computes;
+    }
+
+    /// Waits for its end. One that is not done gets no more answers.
+    fn end(self) -> Ended {
+        drop((self.replies, self.words));
+        // If it panicked, that was heard.
+        let _ = self.thread.join();
+        match self.stage {
+            Stage::Done(result) => result,
+            _ => None,
+        }
+    }
+}
+
+/// A set-up's way to the segment.
+struct Way {
+    says: SyncSender<Word>,
+    told: Receiver<Reply>,
+    now: MonotonicTime,
+}
+
+impl Way {
+    /// Says a word and waits for the reply; `None` when nobody listens any more.
+    fn say(&mut self, word: Word) -> Option<Reply> {
+        self.says.send(word).ok()?;
+        let reply = self.told.recv().ok()?;
+        self.now = reply.now;
+        Some(reply)
+    }
+}
+
+impl Exchange for Way {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        let question = Word::Asks(Box::new(frame.clone()));
+        let reply = self.say(question).ok_or(ExchangeError::Ended)?;
+        let answer = reply.answer.ok_or(ExchangeError::Ended)?;
+        frame.replace(answer.bytes());
+        Ok(())
+    }
+
+    fn pause(&mut self, span: Duration) {
+        if self.say(Word::Pauses(span)).is_none() {
+            // Who waits for a time comes to it all the same.
+            self.now = self.now + span;
+        }
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.now
+    }
+}

@@ -1,0 +1,464 @@
+//! How long it takes until devices are back that have to be set up, in virtual time; what one of them does
+//! not do holds up no other.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::notice::{Event, Subscription};
+use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::motion::{self, axis};
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::file::Kind;
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::sim::{
+    Application, Cable, Change, Decision, DeviceId, End, Pdi, Segment, Settings, Side, Signal, Time,
+};
+use kadenz_ethercat::wire::coe::Address;
+use kadenz_ethercat::wire::register::{DC_ACTIVATION, DC_SYNC0_CYCLE};
+use kadenz_ethercat::wire::{AlStatus, AlStatusCode, State};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const CYCLE_NS: u32 = 1_000_000;
+/// How much later than a whole cycle devices pulse.
+const SHIFT_NS: i32 = 250_000;
+/// Drives of the whole humanoid.
+const DRIVES: usize = 50;
+/// A drive in the middle of a leg.
+const DRIVE: usize = 8;
+
+/// How a device's firmware is out of the ordinary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Good,
+    /// It reads its mailbox and answers nothing, from the second time on that it has power.
+    Mute,
+    /// It goes to OP only where SYNC0 pulses.
+    NeedsSync,
+}
+
+struct Firmware {
+    inner: Box<dyn Application>,
+    way: Way,
+    power_ons: u32,
+    /// When SYNC0 came last, by the segment's time and by its own.
+    pulse: Option<(Time, u64)>,
+}
+
+impl Application for Firmware {
+    fn power_on(&mut self, pdi: &mut dyn Pdi) {
+        self.power_ons += 1;
+        self.pulse = None;
+        self.inner.power_on(pdi);
+    }
+
+    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+        let pulses = self
+            .pulse
+            .is_some_and(|it| pdi.now().since(it.0) < 2_000_000);
+        if change.to == State::Op && self.way == Way::NeedsSync && !pulses {
+            return Decision::Refuse(AlStatusCode::NO_SYNC);
+        }
+        self.inner.change(change, pdi)
+    }
+
+    fn changed(&mut self, from: State, to: State, pdi: &mut dyn Pdi) {
+        self.inner.changed(from, to, pdi);
+    }
+
+    fn mailbox(&mut self, message: &[u8], pdi: &mut dyn Pdi) {
+        if self.way != Way::Mute || self.power_ons < 2 {
+            self.inner.mailbox(message, pdi);
+        }
+    }
+
+    fn outputs_written(&mut self, sync_manager: u8, pdi: &mut dyn Pdi) {
+        self.inner.outputs_written(sync_manager, pdi);
+    }
+
+    fn inputs_read(&mut self, sync_manager: u8, pdi: &mut dyn Pdi) {
+        self.inner.inputs_read(sync_manager, pdi);
+    }
+
+    fn sync(&mut self, signal: Signal, pdi: &mut dyn Pdi) {
+        self.pulse = Some((pdi.now(), pdi.system_time()));
+        self.inner.sync(signal, pdi);
+    }
+
+    fn watchdog_expired(&mut self, pdi: &mut dyn Pdi) {
+        self.inner.watchdog_expired(pdi);
+    }
+
+    fn next_run(&self) -> Time {
+        self.inner.next_run()
+    }
+
+    fn run(&mut self, pdi: &mut dyn Pdi) {
+        self.inner.run(pdi);
+    }
+
+    fn fail(&mut self, code: u16, pdi: &mut dyn Pdi) {
+        self.inner.fail(code, pdi);
+    }
+}
+
+/// A humanoid, whose drives may be out of the ordinary.
+fn segment(devices: usize, way: impl Fn(usize) -> Way) -> Segment {
+    let mut segment = Segment::new(59);
+    for (number, placed) in humanoid(devices).devices.iter().enumerate() {
+        let mut model = placed.model().unwrap();
+        if matches!(placed.kind, Kind::Drive(_)) {
+            model.application = Box::new(Firmware {
+                inner: model.application,
+                way: way(number),
+                power_ons: 0,
+                pulse: None,
+            });
+        }
+        let settings = Settings {
+            drift_ppm: placed.drift_ppm,
+            ..Settings::default()
+        };
+        let device = segment.add(model, settings).unwrap();
+        let before = match placed.parent {
+            None => End::Main(Side::Primary),
+            Some(parent) => End::Device(DeviceId(parent.device as u16), parent.port),
+        };
+        let cable = Cable {
+            delay_ns: placed.delay_ns,
+            jitter_ns: placed.jitter_ns,
+        };
+        segment
+            .connect(before, End::Device(device, 0), cable)
+            .unwrap();
+    }
+    segment
+}
+
+/// A loop, its steward and a segment whose drives were commissioned, all in one thread.
+struct Rig {
+    ferry: Ferry<WirePort>,
+    steward: Steward,
+    roster: Arc<Roster>,
+    notices: Subscription,
+}
+
+impl Rig {
+    /// In SAFEOP; the pulses start where they are wanted.
+    fn new(segment: Segment, control: axis::Control, pulses: bool) -> Self {
+        let mut link = Link::new(WirePort::new(segment), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut devices = find(&mut registers).unwrap();
+        let mut plan = motion::demo(&mut registers, &mut devices).unwrap();
+        for axis in &mut plan.axes {
+            axis.control = control;
+        }
+        let players = plan.commission(&mut registers, &mut devices).unwrap();
+        let drives = motion::setups(&mut registers, &mut devices, &players, plan.cycle).unwrap();
+        let clocks = pulses.then(|| pulsing(&mut registers, &devices));
+        let reference = clocks.as_ref().and_then(Clocks::reference);
+        let cycle = prepare(&mut registers, &mut devices, reference).unwrap();
+        let layout = cycle.layout().clone();
+        let ferry = Ferry::new(link, cycle, MS);
+        let steward = Steward::new(devices, &layout, ferry.health())
+            .with_setup(motion::as_commissioned(drives, clocks));
+        Self {
+            ferry,
+            roster: steward.roster(),
+            notices: steward.notices().subscribe(10_000),
+            steward,
+        }
+    }
+
+    fn is_well(&self) -> bool {
+        self.roster.is_well() && self.ferry.health().vitals().is_whole
+    }
+
+    /// Whether all are where they should be, but perhaps one.
+    fn others_are_well(&self, but: usize) -> bool {
+        let all = self.roster.all();
+        all.iter().all(|it| it.device == but || it.is_well())
+    }
+
+    fn run(&mut self, span: Duration) {
+        let end = self.ferry.now() + span;
+        while self.ferry.now() < end {
+            let pause = self.steward.step(&mut self.ferry).unwrap();
+            self.ferry.pause(pause);
+        }
+    }
+
+    /// How long that took.
+    fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration {
+        let start = self.ferry.now();
+        loop {
+            let pause = self.steward.step(&mut self.ferry).unwrap();
+            self.ferry.pause(pause);
+            let took = Duration::from_nanos(self.ferry.now().since(start) as u64);
+            if is_so(self) {
+                return took;
+            }
+            let ill = || {
+                let all = self.roster.all();
+                all.into_iter()
+                    .filter(|it| !it.is_well())
+                    .collect::<Vec<_>>()
+            };
+            assert!(took < SECOND * 10, "{what}: {:#?}", ill());
+        }
+    }
+
+    fn segment(&mut self) -> &mut Segment {
+        self.ferry.link_mut().port_mut().segment_mut()
+    }
+
+    fn device(&mut self, position: usize) -> DeviceId {
+        self.segment().positions(Side::Primary)[position]
+    }
+
+    fn inflict(&mut self, fault: WireFault) {
+        let now = self.ferry.link_mut().port_mut().time();
+        self.segment().inflict(Fault::Wire(fault), now);
+    }
+
+    /// These lose their power, all at once and for so long.
+    fn power_cycle(&mut self, positions: impl IntoIterator<Item = usize>, off: Duration) {
+        let all = self.segment().positions(Side::Primary);
+        for position in positions {
+            self.inflict(WireFault::PowerCycle(all[position], off.as_nanos() as u64));
+        }
+        self.run(off);
+    }
+
+    /// How far a device's clock is from that of the first one, in ns.
+    fn apart(&mut self, position: usize) -> u64 {
+        let (first, other) = (self.device(0), self.device(position));
+        let port = self.ferry.link_mut().port_mut();
+        let now = port.time();
+        let time = |it| port.segment().device(it).unwrap().system_time(now);
+        time(first).abs_diff(time(other))
+    }
+
+    /// SYNC0 of a device: its registers 0x0981 and 0x09A0, and how much later than a whole cycle of system
+    /// time it came last.
+    fn pulse(&mut self, position: usize) -> (u8, u32, u64) {
+        let id = self.device(position);
+        let device = self.segment().device_mut(id).unwrap();
+        let (mut active, mut cycle) = ([0], [0; 4]);
+        device.peek(DC_ACTIVATION, &mut active);
+        device.peek(DC_SYNC0_CYCLE, &mut cycle);
+        let any: &mut dyn Any = device.application_mut();
+        let pulse = any.downcast_mut::<Firmware>().unwrap().pulse;
+        let later = pulse.unwrap().1 % u64::from(CYCLE_NS);
+        (active[0], u32::from_le_bytes(cycle), later)
+    }
+}
+
+fn pulsing(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
+    let mut clocks = clocks::measure(registers, devices, &clocks::Settings::default()).unwrap();
+    clocks.set(registers, Epoch::Own).unwrap();
+    clocks
+        .align(registers, &Bounds::default(), &mut |_| {})
+        .unwrap();
+    let wanted = clocks::pulses_by_sii(devices, &clocks, CYCLE_NS, SHIFT_NS);
+    assert!(!wanted.is_empty());
+    clocks.pulse(registers, wanted, MS * 100).unwrap();
+    clocks
+}
+
+/// The PDO that a drive is assigned for a control; that for velocity is not the one that it begins with.
+fn pdo(control: axis::Control) -> [u8; 2] {
+    match control {
+        axis::Control::Velocity => 0x1601_u16.to_le_bytes(),
+        _ => 0x1600_u16.to_le_bytes(),
+    }
+}
+
+#[test]
+fn all_of_59_that_lost_their_power_at_once_are_set_up_and_in_op_within_a_second() {
+    for (control, pulses) in [
+        (axis::Control::Position, false),
+        (axis::Control::Velocity, false),
+        (axis::Control::Velocity, true),
+    ] {
+        let what = format!("{control:?}, pulses: {pulses}");
+        let mut rig = Rig::new(segment(59, |_| Way::Good), control, pulses);
+        rig.until("at the start", Rig::is_well);
+        rig.run(MS * 50);
+        rig.power_cycle([DRIVE], MS * 200);
+        let took = rig.until("one of them", Rig::is_well);
+        println!("59 devices, {what}: {took:?} for a drive");
+        assert!(took <= SECOND, "{what}: {took:?}");
+        rig.run(MS * 50);
+        rig.power_cycle(0..59, MS * 200);
+        assert!(!rig.roster.is_well());
+        let took = rig.until("all of them", Rig::is_well);
+        println!("59 devices, {what}: {took:?} for all at once");
+        assert!(took <= SECOND, "{what}: {took:?}");
+        let roster = Arc::clone(&rig.roster);
+        let all = roster.all();
+        let drives: Vec<_> = all.iter().filter(|it| it.name == "KZ-Drive").collect();
+        assert_eq!(drives.len(), DRIVES);
+        for drive in drives {
+            let list = Address::new(0x1C12, 1);
+            let assigned = roster.read_object(&mut rig.ferry, drive.device, list);
+            assert_eq!(assigned.unwrap(), pdo(control));
+        }
+    }
+}
+
+#[test]
+fn a_mute_mailbox_holds_up_nobody_else() {
+    let mute = DeviceId(8);
+    let way = |number| match number == usize::from(mute.0) {
+        true => Way::Mute,
+        false => Way::Good,
+    };
+    let mut rig = Rig::new(segment(59, way), axis::Control::Velocity, false);
+    rig.until("at the start", Rig::is_well);
+    let order = rig.segment().positions(Side::Primary);
+    let mute = order.iter().position(|it| *it == mute).unwrap();
+    rig.run(MS * 50);
+    while rig.notices.try_next().is_some() {}
+    rig.power_cycle(0..59, MS * 200);
+    let took = rig.until("the others", |it| it.others_are_well(mute));
+    println!("58 devices beside a mute one: {took:?}");
+    assert!(took <= SECOND, "{took:?}");
+    rig.run(SECOND * 4);
+    assert!(rig.others_are_well(mute) && !rig.roster.is_well());
+    let told: Vec<_> = std::iter::from_fn(|| rig.notices.try_next()).collect();
+    let mut failed = told
+        .iter()
+        .filter(|it| matches!(it.event, Event::Setup { .. }));
+    let of = |it: &kadenz_ethercat::control::notice::Notice| it.device.as_ref().unwrap().device;
+    assert!(failed.clone().count() > 0 && failed.all(|it| of(it) == mute));
+}
+
+#[test]
+fn a_device_that_somebody_else_asks_just_now_holds_up_nobody_else() {
+    let mut rig = Rig::new(segment(20, |_| Way::Good), axis::Control::Velocity, false);
+    rig.until("at the start", Rig::is_well);
+    let roster = Arc::clone(&rig.roster);
+    roster
+        .with(DRIVE, |_| {
+            rig.power_cycle(0..20, MS * 200);
+            let took = rig.until("the others", |it| it.others_are_well(DRIVE));
+            assert!(took <= SECOND, "{took:?}");
+            rig.run(MS * 100);
+            assert!(!rig.roster.status(DRIVE).unwrap().is_well());
+        })
+        .unwrap();
+    let took = rig.until("and that one", Rig::is_well);
+    assert!(took <= SECOND, "{took:?}");
+}
+
+#[test]
+fn who_asks_for_objects_during_a_set_up_is_told_so_and_the_set_up_goes_on() {
+    let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Velocity, false);
+    rig.until("at the start", Rig::is_well);
+    rig.power_cycle([DRIVE], MS * 200);
+    let (roster, mode) = (Arc::clone(&rig.roster), Address::new(0x6060, 0));
+    let mut refused = 0;
+    let start = rig.ferry.now();
+    while !rig.is_well() {
+        let pause = rig.steward.step(&mut rig.ferry).unwrap();
+        rig.ferry.pause(pause);
+        if let Err(error) = roster.read_object(&mut rig.ferry, DRIVE, mode) {
+            refused += u32::from(error.to_string().contains("being set up"));
+        }
+        assert!(rig.ferry.now().since(start) < 60_000_000_000);
+    }
+    assert!(refused > 0);
+    assert_eq!(
+        roster.read_object(&mut rig.ferry, DRIVE, mode).unwrap(),
+        [9]
+    );
+}
+
+#[test]
+fn a_device_that_goes_during_its_set_up_is_set_up_when_it_is_back() {
+    let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Velocity, false);
+    rig.until("at the start", Rig::is_well);
+    rig.power_cycle([DRIVE], MS * 200);
+    for _ in 0..3 {
+        let in_pre_op = AlStatus::new(State::PreOp, false).0;
+        rig.until("in PREOP", |it| {
+            it.roster.status(DRIVE).unwrap().status == in_pre_op
+        });
+        rig.run(MS * 30);
+        rig.power_cycle([DRIVE], MS * 50);
+    }
+    let took = rig.until("at last", Rig::is_well);
+    assert!(took <= SECOND, "{took:?}");
+}
+
+#[test]
+fn firmware_that_takes_its_time_is_brought_back_too() {
+    for reaction in [MS, MS * 20, MS * 75] {
+        let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Position, false);
+        for id in rig.segment().positions(Side::Primary) {
+            let device = rig.segment().device_mut(id).unwrap();
+            device.set_reaction(reaction.as_nanos() as u64);
+        }
+        rig.until("at the start", Rig::is_well);
+        let id = rig.device(DRIVE);
+        rig.inflict(WireFault::Leave(id, State::SafeOp, AlStatusCode::WATCHDOG));
+        rig.run(MS * 10);
+        let took = rig.until("left OP", Rig::is_well);
+        assert!(took <= SECOND, "{reaction:?}: {took:?}");
+        rig.power_cycle([DRIVE], MS * 200);
+        let took = rig.until("power cycle", Rig::is_well);
+        assert!(took <= SECOND, "{reaction:?}: {took:?}");
+    }
+}
+
+#[test]
+fn drives_that_need_sync0_come_to_op_only_with_it_and_again_after_they_lost_power() {
+    let all = || segment(12, |_| Way::NeedsSync);
+    let mut rig = Rig::new(all(), axis::Control::Position, false);
+    rig.run(SECOND * 2);
+    assert!(!rig.roster.status(DRIVE).unwrap().is_well());
+    let is_refusal =
+        |it: &Event| matches!(it, Event::State { code, .. } if *code == AlStatusCode::NO_SYNC.0);
+    let mut told = std::iter::from_fn(|| rig.notices.try_next());
+    assert!(told.any(|it| is_refusal(&it.event)));
+
+    let mut rig = Rig::new(all(), axis::Control::Position, true);
+    rig.until("at the start", Rig::is_well);
+    rig.run(MS * 300);
+    let before = rig.pulse(DRIVE);
+    assert_eq!((before.0, before.1), (3, CYCLE_NS));
+    assert!(before.2.abs_diff(SHIFT_NS as u64) < 1_000, "{before:?}");
+    rig.power_cycle([DRIVE], MS * 200);
+    let took = rig.until("power cycle", Rig::is_well);
+    assert!(took <= SECOND, "{took:?}");
+    rig.run(MS * 300);
+    let after = rig.pulse(DRIVE);
+    assert_eq!((after.0, after.1), (3, CYCLE_NS));
+    assert!(after.2.abs_diff(SHIFT_NS as u64) < 1_000, "{after:?}");
+    // All at once, the reference among them, which has to be set before the others.
+    rig.power_cycle(0..12, MS * 200);
+    let took = rig.until("all of them", Rig::is_well);
+    assert!(took <= SECOND, "{took:?}");
+    rig.run(MS * 300);
+    for drive in [5, DRIVE, 10] {
+        let (active, cycle, later) = rig.pulse(drive);
+        assert_eq!((active, cycle), (3, CYCLE_NS));
+        assert!(later.abs_diff(SHIFT_NS as u64) < 1_000, "{drive}: {later}");
+        let apart = rig.apart(drive);
+        assert!(apart < 1_000, "{drive}: {apart} ns from the reference");
+    }
+}
