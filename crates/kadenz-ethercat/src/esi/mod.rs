@@ -3,9 +3,12 @@
 
 mod device;
 mod dictionary;
+mod start_up;
 mod xml;
 
 use crate::sim::model::Description;
+
+pub use start_up::{InitCommand, StartUp, Transition};
 
 /// Most devices that are read of one file; vendors' own have some hundreds.
 pub const MOST_DEVICES: usize = 4096;
@@ -42,10 +45,17 @@ pub enum EsiError {
     TooMany,
     /// The objects of a device have more bytes of values than any device has memory.
     #[error(
-        "line {line}: the device's objects have more than 1 MiB of values up to here; name fewer"
+        "line {line}: the device's objects have more than 1 MiB of values up to here, or more than 4096 are \
+         to be written; name fewer"
     )]
     TooMuch {
         /// Which object.
+        line: u32,
+    },
+    /// A value that is to be written is no bytes.
+    #[error("line {line}: it is no value; write up to 4096 bytes as pairs of hexadecimal digits")]
+    Bytes {
+        /// Where.
         line: u32,
     },
 }
@@ -70,6 +80,8 @@ pub enum EsiError {
 pub struct Esi {
     /// The devices in their order.
     pub devices: Vec<Description>,
+    /// What is asked of a MainDevice for each of them.
+    start_ups: Vec<StartUp>,
 }
 
 impl Esi {
@@ -93,14 +105,23 @@ impl Esi {
         let descriptions = xml::child(root, "Descriptions");
         let devices = descriptions.and_then(|it| xml::child(it, "Devices"));
         let devices = devices.map(|it| xml::children(it, "Device"));
-        let mut all = Vec::new();
+        let (mut all, mut start_ups) = (Vec::new(), Vec::new());
         for node in devices.into_iter().flatten() {
             if all.len() == MOST_DEVICES {
                 return Err(EsiError::TooMany);
             }
             all.push(device::read(node, vendor)?);
+            start_ups.push(start_up::read(node)?);
         }
-        Ok(Self { devices: all })
+        Ok(Self {
+            devices: all,
+            start_ups,
+        })
+    }
+
+    /// Each device, with what is asked of a MainDevice for it.
+    pub fn with_start_up(&self) -> impl Iterator<Item = (&Description, &StartUp)> {
+        self.devices.iter().zip(&self.start_ups)
     }
 
     /// The device of that product code: of that revision, or else the last one described.

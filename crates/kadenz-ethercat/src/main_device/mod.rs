@@ -10,6 +10,7 @@ pub mod device;
 pub mod dictionary;
 pub mod discover;
 pub mod exchange;
+pub mod from_esi;
 pub mod layout;
 pub mod link;
 pub mod mailbox;

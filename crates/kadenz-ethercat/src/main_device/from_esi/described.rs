@@ -1,0 +1,341 @@
+//! What a file says of one device.
+
+use super::super::clocks::Sync;
+use super::super::device::{Piece, ProcessData, SubDevice};
+use super::super::layout::Demand;
+use super::super::mapping::{MappedEntry, MappedManager, MappedPdo};
+use crate::esi::{InitCommand, StartUp, Transition};
+use crate::sim::model::{Clock, Description, Pdo};
+use crate::wire::SyncManager;
+use crate::wire::coe::{Address, DataType};
+use crate::wire::sii::{
+    Direction, Identity, Mailboxes, Protocols, SyncManagerDefault, SyncManagerUse, coe_details,
+};
+use crate::wire::sync_manager::Control;
+
+/// What a controller has registers for (ETG.1000.4, table 58).
+const MOST_SYNC_MANAGERS: usize = 16;
+/// Most PDOs of a SyncManager: their number is a byte.
+const MOST_PDOS: usize = 255;
+
+/// A device as its ESI file describes it.
+#[derive(Debug, Clone)]
+pub struct Described {
+    identity: Identity,
+    name: String,
+    mailboxes: Mailboxes,
+    protocols: Protocols,
+    coe: u8,
+    sync_managers: Vec<SyncManagerDefault>,
+    pdos: Vec<Pdo>,
+    start_up: StartUp,
+    clocks: Vec<Clock>,
+    carried: Vec<Carried>,
+}
+
+/// What a SyncManager of process data carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Carried {
+    pub(super) number: u8,
+    pub(super) direction: Direction,
+    /// Places of its PDOs among all.
+    pub(super) pdos: Vec<usize>,
+}
+
+/// Why PDOs cannot be carried together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SelectionError {
+    /// There is none of that index.
+    #[error("the device has no PDO 0x{0:04X}")]
+    NoPdo(u16),
+    /// One that cannot be left out is missing.
+    #[error("PDO 0x{0:04X} cannot be left out; name it too")]
+    Mandatory(u16),
+    /// Only one of both can be carried.
+    #[error("PDOs 0x{0:04X} and 0x{1:04X} exclude each other; take one of them")]
+    Excluded(u16, u16),
+    /// Nothing carries it.
+    #[error("no SyncManager of the device carries PDO 0x{0:04X}")]
+    NoSyncManager(u16),
+}
+
+/// Bit 0 of a PDO's flags: it cannot be left out.
+const fn is_mandatory(pdo: &Pdo) -> bool {
+    pdo.flags & 1 != 0
+}
+
+impl Described {
+    pub(super) fn of(device: &Description, start_up: &StartUp) -> Self {
+        let mut described = Self {
+            identity: device.fixed.identity,
+            name: device.name.clone(),
+            mailboxes: device.fixed.mailboxes,
+            protocols: device.fixed.protocols,
+            coe: device.general.coe,
+            sync_managers: device.sync_managers.clone(),
+            pdos: device.pdos.clone(),
+            start_up: start_up.clone(),
+            clocks: device.clocks.clone(),
+            carried: Vec::new(),
+        };
+        described.sync_managers.truncate(MOST_SYNC_MANAGERS);
+        let carried = described.by_default();
+        described.carried = described.carrying(&carried);
+        described
+    }
+
+    /// Vendor, product and revision.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The device's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Values that are to be written in a change of state, in the file's order.
+    pub fn commands(&self, transition: Transition) -> impl Iterator<Item = &InitCommand> {
+        let all = self.start_up.commands.iter();
+        all.filter(move |it| it.transitions.contains(&transition))
+    }
+
+    /// The PDOs that are carried, in the order of their SyncManagers.
+    pub fn pdos(&self) -> impl Iterator<Item = &Pdo> {
+        let places = self.carried.iter().flat_map(|it| &it.pdos);
+        places.map(|place| &self.pdos[*place])
+    }
+
+    /// The same with these PDOs in place of those that the file carries by default, as its rules allow:
+    /// which cannot be left out, and which exclude each other.
+    ///
+    /// # Errors
+    /// [`SelectionError`].
+    pub fn with_pdos(mut self, indexes: &[u16]) -> Result<Self, SelectionError> {
+        let mut places = Vec::new();
+        for index in indexes {
+            let place = self.pdos.iter().position(|it| it.index == *index);
+            places.push(place.ok_or(SelectionError::NoPdo(*index))?);
+        }
+        let mut all = self.pdos.iter();
+        if let Some(left_out) = all.find(|it| is_mandatory(it) && !indexes.contains(&it.index)) {
+            return Err(SelectionError::Mandatory(left_out.index));
+        }
+        let both = |it: &&(u16, u16)| indexes.contains(&it.0) && indexes.contains(&it.1);
+        if let Some((one, other)) = self.start_up.excludes.iter().find(both) {
+            return Err(SelectionError::Excluded(*one, *other));
+        }
+        let carried = self.carrying(&places);
+        for place in places {
+            if !carried.iter().any(|it| it.pdos.contains(&place)) {
+                return Err(SelectionError::NoSyncManager(self.pdos[place].index));
+            }
+        }
+        self.carried = carried;
+        Ok(self)
+    }
+
+    /// PDOs that a SyncManager carries by default, and those that cannot be left out; of two that exclude
+    /// each other the one that cannot be left out, else the first.
+    fn by_default(&self) -> Vec<usize> {
+        let mut taken: Vec<usize> = Vec::new();
+        for mandatory in [true, false] {
+            for (place, pdo) in self.pdos.iter().enumerate() {
+                let wanted = mandatory || pdo.sync_manager.is_some();
+                if is_mandatory(pdo) != mandatory || !wanted {
+                    continue;
+                }
+                let collides = |other: &&usize| self.exclude(pdo.index, self.pdos[**other].index);
+                if mandatory || taken.iter().find(collides).is_none() {
+                    taken.push(place);
+                }
+            }
+        }
+        taken.sort_unstable();
+        taken
+    }
+
+    fn exclude(&self, one: u16, other: u16) -> bool {
+        let pairs = &self.start_up.excludes;
+        pairs.contains(&(one, other)) || pairs.contains(&(other, one))
+    }
+
+    /// Which SyncManager carries which of these PDOs: its own, or else the first of its direction.
+    fn carrying(&self, places: &[usize]) -> Vec<Carried> {
+        let mut carried: Vec<Carried> = self.process_managers().collect();
+        for place in places {
+            let pdo = &self.pdos[*place];
+            let mut fitting = carried
+                .iter_mut()
+                .filter(|it| it.direction == pdo.direction);
+            let manager = match pdo.sync_manager {
+                Some(number) => fitting.find(|it| it.number == number),
+                None => fitting.next(),
+            };
+            if let Some(manager) = manager.filter(|it| it.pdos.len() < MOST_PDOS) {
+                manager.pdos.push(*place);
+            }
+        }
+        carried
+    }
+
+    fn process_managers(&self) -> impl Iterator<Item = Carried> {
+        let numbered = (0_u8..).zip(&self.sync_managers);
+        numbered.filter_map(|(number, it)| {
+            let direction = match it.usage {
+                SyncManagerUse::Outputs => Direction::Outputs,
+                SyncManagerUse::Inputs => Direction::Inputs,
+                _ => return None,
+            };
+            Some(Carried {
+                number,
+                direction,
+                pdos: Vec::new(),
+            })
+        })
+    }
+
+    pub(super) fn carried(&self) -> &[Carried] {
+        &self.carried
+    }
+
+    pub(super) fn pdo(&self, place: usize) -> &Pdo {
+        &self.pdos[place]
+    }
+
+    pub(super) const fn assigns(&self) -> bool {
+        self.coe & coe_details::PDO_ASSIGN != 0
+    }
+
+    /// Whether what is in a PDO can be changed.
+    pub(super) fn maps(&self, pdo: &Pdo) -> bool {
+        let is_virtual = self.start_up.virtual_pdos.contains(&pdo.index);
+        self.coe & coe_details::PDO_CONFIG != 0 && !pdo.is_fixed() && !is_virtual
+    }
+
+    /// Lets a device that was found have the mailboxes that the file says, before it is brought to PREOP.
+    pub fn prepare(&self, device: &mut SubDevice) {
+        let areas = self.mailboxes;
+        if areas.receive.size > 0 && areas.send.size > 0 {
+            device.mailboxes = areas;
+            device.protocols = self.protocols;
+        }
+    }
+
+    /// Where the file wants SyncManagers that a device has, and what it wants where the device told nothing.
+    pub(super) fn correct(&self, data: &mut ProcessData) {
+        if data.demand() == Demand::default() {
+            *data = self.process_data();
+        }
+        for piece in data.outputs.iter_mut().chain(&mut data.inputs) {
+            let default = self.sync_managers.get(usize::from(piece.number));
+            if let Some(default) = default.filter(|it| it.control != 0) {
+                let length = piece.manager.length;
+                let control = Control(default.control);
+                piece.manager = SyncManager::new(default.area.start, length, control);
+            }
+        }
+    }
+
+    /// The process data as the file has it.
+    #[must_use]
+    pub fn process_data(&self) -> ProcessData {
+        let mut data = ProcessData::default();
+        for carried in &self.carried {
+            let bits: usize = carried.pdos.iter().map(|it| self.pdos[*it].bits()).sum();
+            let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
+            if length == 0 {
+                continue;
+            }
+            let default = self.sync_managers[usize::from(carried.number)];
+            let (pieces, usual) = match carried.direction {
+                Direction::Outputs => (&mut data.outputs, Control::OUTPUTS),
+                Direction::Inputs => (&mut data.inputs, Control::INPUTS),
+            };
+            let control = match default.control {
+                0 => usual,
+                own => Control(own),
+            };
+            pieces.push(Piece {
+                number: carried.number,
+                manager: SyncManager::new(default.area.start, length, control),
+            });
+        }
+        data
+    }
+
+    /// What the device is to pulse at a MainDevice's cycle, by the first of its operation modes that does;
+    /// `None` for one without.
+    #[must_use]
+    pub fn pulse(&self, cycle_ns: u32) -> Option<Sync> {
+        let mut modes = self.clocks.iter();
+        modes.find_map(|it| Sync::of_mode(&it.mode, cycle_ns))
+    }
+
+    /// The same by the mode of that name; `None` also where there is none.
+    #[must_use]
+    pub fn pulse_of(&self, mode: &str, cycle_ns: u32) -> Option<Sync> {
+        let mut modes = self.clocks.iter().filter(|it| it.name == mode);
+        Sync::of_mode(&modes.next()?.mode, cycle_ns)
+    }
+
+    /// The names of the device's operation modes.
+    pub fn modes(&self) -> impl Iterator<Item = &str> {
+        self.clocks.iter().map(|it| it.name.as_str())
+    }
+
+    /// Gives PDOs and entries the names and types of the file. Where nothing is known of what is mapped,
+    /// as of a device that tells neither by CoE nor by its SII, that is what the file says.
+    pub fn name_entries(&self, managers: &mut Vec<MappedManager>) {
+        if managers.is_empty() {
+            *managers = self.mapped();
+            return;
+        }
+        let pdos = managers.iter_mut().flat_map(|it| &mut it.pdos);
+        for pdo in pdos {
+            let Some(known) = self.pdos.iter().find(|it| it.index == pdo.index) else {
+                continue;
+            };
+            pdo.name.clone_from(&known.name);
+            for entry in &mut pdo.entries {
+                let its = |address: Address| {
+                    let mut all = known.entries.iter();
+                    all.find(|it| (it.index, it.sub) == (address.index, address.sub))
+                };
+                let Some(known) = entry.address.and_then(its) else {
+                    continue;
+                };
+                if !known.name.is_empty() {
+                    entry.name.clone_from(&known.name);
+                }
+                let told = (known.data_type != DataType(0)).then_some(known.data_type);
+                entry.data_type = told.or(entry.data_type);
+            }
+        }
+    }
+
+    fn mapped(&self) -> Vec<MappedManager> {
+        let pdo = |place: &usize| {
+            let pdo = &self.pdos[*place];
+            let entries = pdo.entries.iter().map(|it| MappedEntry {
+                address: (it.index != 0).then(|| Address::new(it.index, it.sub)),
+                bits: it.bits,
+                data_type: (it.data_type != DataType(0)).then_some(it.data_type),
+                name: it.name.clone(),
+            });
+            MappedPdo {
+                index: pdo.index,
+                name: pdo.name.clone(),
+                entries: entries.collect(),
+            }
+        };
+        let managers = self.carried.iter().map(|it| MappedManager {
+            number: it.number,
+            direction: it.direction,
+            pdos: it.pdos.iter().map(pdo).collect(),
+        });
+        managers.filter(|it| it.bits() > 0).collect()
+    }
+}

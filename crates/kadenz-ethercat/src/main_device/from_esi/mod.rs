@@ -1,0 +1,153 @@
+//! Devices configured as their vendors' ESI files say: mailboxes, which PDOs are carried and what is in
+//! them, objects that are written on the way up, pulses, and names.
+//!
+//! Without a file the device's own word counts, its SII and its objects, which is enough for most. A file
+//! is for those whose start-up takes objects that only the vendor knows, and whose SII tells no names.
+//!
+//! ```
+//! use kadenz_ethercat::esi::Esi;
+//! use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! use kadenz_ethercat::main_device::from_esi::{Descriptions, find};
+//! use kadenz_ethercat::main_device::link::Link;
+//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::humanoid::humanoid;
+//!
+//! let mut descriptions = Descriptions::default();
+//! descriptions.add(&Esi::read(r##"<EtherCATInfo>
+//!     <Vendor><Id>#x2</Id></Vendor>
+//!     <Descriptions><Devices><Device Physics="YK">
+//!         <Type ProductCode="#x044c2c52" RevisionNo="#x00110000">EK1100</Type>
+//!         <Name>Coupler</Name>
+//!     </Device></Devices></Descriptions>
+//! </EtherCATInfo>"##)?);
+//!
+//! let mut link = Link::new(WirePort::new(humanoid(12).build()?), 1);
+//! let mut way = Waiting { link: &mut link, patience: Patience::default() };
+//! let (devices, matched) = find(&mut Registers::by(&mut way), &descriptions)?;
+//! assert_eq!(matched.of(&devices[0]).expect("it is described").name(), "Coupler");
+//! assert!(matched.of(&devices[1]).is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod described;
+mod files;
+mod set_up;
+
+use std::sync::Arc;
+
+use super::bring_up::BringUpError;
+use super::clocks::Sync;
+use super::configure::{self, ConfigureError};
+use super::device::SubDevice;
+use super::discover;
+use super::exchange::Registers;
+use crate::wire::{Configured, Position};
+
+pub use described::{Described, SelectionError};
+pub use files::{Descriptions, DescriptionsError};
+pub use set_up::SetUpError;
+
+/// Devices of a segment that are described, each by its station address.
+#[derive(Debug, Clone, Default)]
+pub struct Matched(Vec<(Configured, Arc<Described>)>);
+
+/// Finds all SubDevices, brings them to PREOP, sets up those that are described, and learns what process
+/// data each has: [`bring_up::find`](super::bring_up::find) with ESI files. Waits, allocates.
+///
+/// # Errors
+/// [`BringUpError`]: the first SubDevice that did not come, or did not take what its file says, ends it.
+pub fn find(
+    registers: &mut Registers<'_>,
+    descriptions: &Descriptions,
+) -> Result<(Vec<SubDevice>, Matched), BringUpError> {
+    let mut devices = discover::discover(registers)?;
+    let mut matched = Matched::default();
+    for device in &mut devices {
+        let described = descriptions.find(&device.identity);
+        one(registers, device, described.as_deref()).map_err(|source| {
+            let (position, name) = (device.position.0, device.name.clone());
+            BringUpError::Configure {
+                position,
+                name,
+                source,
+            }
+        })?;
+        if let Some(described) = described {
+            matched.0.push((device.station, described));
+        }
+    }
+    Ok((devices, matched))
+}
+
+fn one(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+    described: Option<&Described>,
+) -> Result<(), ConfigureError> {
+    let Some(described) = described else {
+        configure::to_pre_op(registers, device)?;
+        return configure::learn_process_data(registers, device);
+    };
+    described.prepare(device);
+    configure::to_pre_op(registers, device)?;
+    described.set_up(registers, device)?;
+    described.learn_process_data(registers, device)
+}
+
+impl Matched {
+    /// What a device's file says of it, if it has one.
+    #[must_use]
+    pub fn of(&self, device: &SubDevice) -> Option<&Described> {
+        let mut all = self.0.iter();
+        let found = all.find(|it| it.0 == device.station)?;
+        Some(&*found.1)
+    }
+
+    /// How many devices have one.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none has.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Sets up a device in PREOP again as its file says, if it has one: what the steward is to do first with
+    /// a device that comes back, before it is told what else it was commissioned with. Waits, allocates.
+    ///
+    /// # Errors
+    /// [`ConfigureError`], for one when it no longer takes what it took.
+    pub fn set_up(
+        &self,
+        registers: &mut Registers<'_>,
+        device: &mut SubDevice,
+    ) -> Result<(), ConfigureError> {
+        match self.of(device) {
+            Some(described) => described.set_up(registers, device),
+            None => Ok(()),
+        }
+    }
+
+    /// What devices are to pulse as their files say, at a MainDevice's cycle: of each its first operation
+    /// mode with pulses, `shift_ns` later than that says. Devices without such a mode are left out.
+    #[must_use]
+    pub fn pulses(
+        &self,
+        devices: &[SubDevice],
+        cycle_ns: u32,
+        shift_ns: i32,
+    ) -> Vec<(Position, Sync)> {
+        let pulse = |device: &SubDevice| {
+            let sync = self.of(device)?.pulse(cycle_ns)?;
+            let shift0_ns = sync.shift0_ns.saturating_add(shift_ns);
+            Some((device.position, Sync { shift0_ns, ..sync }))
+        };
+        devices.iter().filter_map(pulse).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! A MainDevice that configures devices by their vendor's ESI file, against devices made from such a file.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::esi::Esi;
+use kadenz_ethercat::main_device::bring_up::{self, BringUpError, prepare};
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched, find};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::mapping;
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::model::{Description, Device, Idle};
+use kadenz_ethercat::sim::{Cable, End, Segment, Settings, Side};
+use kadenz_ethercat::wire::coe::Address;
+use kadenz_ethercat::wire::sii::{Direction, coe_details};
+
+const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
+const MS: Duration = Duration::from_millis(1);
+
+/// The file as a user wants it: by force, and the width before the status.
+fn by_force() -> String {
+    let text = GRIPPER
+        .replace(
+            r#"<RxPdo Sm="2" Fixed="1"><Index>#x1601"#,
+            r#"<RxPdo Fixed="1"><Index>#x1601"#,
+        )
+        .replace(
+            r#"<RxPdo Fixed="1"><Index>#x1602"#,
+            r#"<RxPdo Sm="2" Fixed="1"><Index>#x1602"#,
+        );
+    let status = text
+        .find("<Entry><Index>#x6000</Index><SubIndex>1")
+        .unwrap();
+    let width = text
+        .find("<Entry><Index>#x6000</Index><SubIndex>2")
+        .unwrap();
+    let end = text[width..].find("</TxPdo>").unwrap() + width;
+    let (before, behind) = (&text[..status], &text[end..]);
+    [before, &text[width..end], &text[status..width], behind].concat()
+}
+
+/// Devices of the gripper's file, one behind the other.
+fn segment(devices: usize, change: impl Fn(&mut Description)) -> Segment {
+    let mut description = Esi::read(GRIPPER).unwrap().devices.remove(0);
+    change(&mut description);
+    let mut segment = Segment::new(1);
+    let mut before = End::Main(Side::Primary);
+    for _ in 0..devices {
+        let model = Device::new(description.clone(), Idle).model().unwrap();
+        let device = segment.add(model, Settings::default()).unwrap();
+        let cable = Cable {
+            delay_ns: 500,
+            jitter_ns: 0,
+        };
+        segment
+            .connect(before, End::Device(device, 0), cable)
+            .unwrap();
+        before = End::Device(device, 1);
+    }
+    segment
+}
+
+fn described(text: &str) -> Descriptions {
+    let mut descriptions = Descriptions::default();
+    descriptions.add(&Esi::read(text).unwrap());
+    descriptions
+}
+
+fn with<R>(link: &mut Link<WirePort>, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
+    let mut way = Waiting {
+        link,
+        patience: Patience::default(),
+    };
+    work(&mut Registers::by(&mut way))
+}
+
+type Found = (Vec<SubDevice>, Matched);
+
+fn found(segment: Segment, text: &str) -> (Link<WirePort>, Result<Found, BringUpError>) {
+    let mut link = Link::new(WirePort::new(segment), 1);
+    let found = with(&mut link, |it| find(it, &described(text)));
+    (link, found)
+}
+
+/// Reads of a device with all that was set up.
+struct Rig {
+    ferry: Ferry<WirePort>,
+    steward: Steward,
+    roster: Arc<Roster>,
+}
+
+impl Rig {
+    fn of(segment: Segment, text: &str) -> Self {
+        let (mut link, found) = found(segment, text);
+        let (mut devices, matched) = found.unwrap();
+        let cycle = with(&mut link, |it| prepare(it, &mut devices, None).unwrap());
+        let layout = cycle.layout().clone();
+        let ferry = Ferry::new(link, cycle, MS);
+        let again = move |device: &mut SubDevice, registers: &mut Registers<'_>| {
+            matched.set_up(registers, device)
+        };
+        let steward = Steward::new(devices, &layout, ferry.health()).with_setup(Box::new(again));
+        let mut rig = Self {
+            roster: steward.roster(),
+            ferry,
+            steward,
+        };
+        rig.until_well();
+        rig
+    }
+
+    fn until_well(&mut self) {
+        let end = self.ferry.now() + MS * 5_000;
+        while !(self.roster.is_well() && self.ferry.health().vitals().is_whole) {
+            assert!(self.ferry.now() < end, "{:#?}", self.roster.all());
+            self.run(MS);
+        }
+    }
+
+    fn run(&mut self, span: Duration) {
+        let end = self.ferry.now() + span;
+        while self.ferry.now() < end {
+            let pause = self.steward.step(&mut self.ferry).unwrap();
+            self.ferry.pause(pause);
+        }
+    }
+
+    fn object(&mut self, device: usize, index: u16, sub: u8) -> Vec<u8> {
+        let address = Address::new(index, sub);
+        let read = self.roster.read_object(&mut self.ferry, device, address);
+        read.unwrap()
+    }
+
+    /// What the file of [`by_force`] asks for.
+    fn judge(&mut self, device: usize) {
+        assert_eq!(self.object(device, 0x1C12, 0), [2]);
+        assert_eq!(self.object(device, 0x1C12, 2), 0x1602_u16.to_le_bytes());
+        let width_first = 0x6000_0220_u32.to_le_bytes();
+        assert_eq!(self.object(device, 0x1A00, 1), width_first);
+        assert_eq!(self.object(device, 0x8000, 1), 2003_u16.to_le_bytes());
+        assert_eq!(self.object(device, 0x8000, 2), 100_000_u32.to_le_bytes());
+        assert_eq!(self.object(device, 0x8010, 2), 0x22_u16.to_le_bytes());
+        // Nothing is written on the way to OP.
+        assert_eq!(self.object(device, 0x8000, 3), [0]);
+    }
+}
+
+#[test]
+fn devices_get_the_pdos_and_the_values_of_the_file_and_again_after_they_lost_their_power() {
+    let mut rig = Rig::of(segment(3, |_| ()), &by_force());
+    for device in 0..3 {
+        rig.judge(device);
+    }
+    let port = rig.ferry.link_mut().port_mut();
+    let now = port.time();
+    let middle = port.segment_mut().positions(Side::Primary)[1];
+    let fault = Fault::Wire(WireFault::PowerCycle(middle, 50_000_000));
+    port.segment_mut().inflict(fault, now);
+    rig.run(MS * 100);
+    rig.until_well();
+    rig.judge(1);
+}
+
+#[test]
+fn what_is_mapped_is_told_with_the_names_of_the_file() {
+    let text = by_force().replace("Target force", "Newtons");
+    // Its own memory has no names.
+    let (mut link, found) = found(segment(1, |it| it.pdos_in_sii = false), &text);
+    let (mut devices, matched) = found.unwrap();
+    let mut managers = with(&mut link, |it| mapping::read(it, &mut devices[0]).unwrap());
+    matched.of(&devices[0]).unwrap().name_entries(&mut managers);
+    assert_eq!(managers[0].direction, Direction::Outputs);
+    assert_eq!(managers[0].pdos[1].entries[0].name, "Newtons");
+    assert_eq!(managers[1].pdos[0].entries[0].name, "Width");
+}
+
+#[test]
+fn a_device_that_tells_nothing_of_its_process_data_has_what_the_file_says() {
+    let untold = |it: &mut Description| {
+        (it.coe, it.pdos_in_sii) = (None, false);
+        it.sync_managers.drain(..2);
+        it.fixed.mailboxes = Default::default();
+        it.fixed.protocols = Default::default();
+    };
+    let text = GRIPPER
+        .replace("MBoxOut", "Unused")
+        .replace("MBoxIn", "Unused");
+    let mut link = Link::new(WirePort::new(segment(1, untold)), 1);
+    let alone = with(&mut link, |it| bring_up::find(it).unwrap());
+    assert_eq!(alone[0].process_data.demand().outputs, 0);
+    let (devices, _) = with(&mut link, |it| find(it, &described(&text)).unwrap());
+    let demand = devices[0].process_data.demand();
+    assert_eq!((demand.outputs, demand.inputs), (6, 6));
+}
+
+#[test]
+fn who_refuses_what_the_file_asks_for_is_told_with_the_object() {
+    let text = GRIPPER.replace(
+        "<Index>#x8000</Index><SubIndex>1<",
+        "<Index>#x8000</Index><SubIndex>9<",
+    );
+    let (_, refused) = found(segment(1, |_| ()), &text);
+    let said = refused.map(|_| ()).unwrap_err().to_string();
+    for part in [
+        "SubDevice 0",
+        "0x8000:09 (Kind of grip)",
+        "sub-index",
+        "revision",
+    ] {
+        assert!(said.to_lowercase().contains(&part.to_lowercase()), "{said}");
+    }
+}
+
+#[test]
+fn a_device_whose_pdos_are_as_the_file_wants_them_is_asked_and_not_told() {
+    let fixed = |it: &mut Description| {
+        // Lists and mappings may not be written.
+        it.general.coe &= !(coe_details::PDO_ASSIGN | coe_details::PDO_CONFIG);
+        it.pdos.iter_mut().for_each(|pdo| pdo.flags |= 0x10);
+    };
+    let (_, found) = found(segment(1, fixed), GRIPPER);
+    let (devices, _) = found.unwrap();
+    let demand = devices[0].process_data.demand();
+    assert_eq!((demand.outputs, demand.inputs), (6, 6));
+}
