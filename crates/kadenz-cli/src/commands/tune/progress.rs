@@ -50,6 +50,15 @@ impl Progress {
         }
     }
 
+    /// A round failed and is tried again.
+    pub(super) fn repeats(&self, visit: &Visit, error: &std::io::Error) {
+        let words = format!("{} is measured again: {error}", visit.cell);
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::note(&words)),
+            None => output::note(&words),
+        }
+    }
+
     pub(super) fn taken(&mut self, visit: &Visit, done: usize, run: &Run) {
         let Some(begun) = self.begun else { return };
         if self.before == 0 {

@@ -19,6 +19,9 @@ use crate::commands::beside;
 use crate::commands::child::{self, Notes, Running};
 use crate::options::Span;
 
+/// How often a round is tried: one of many that a busy machine spoils must not end an hour's measurement.
+const TRIES: u32 = 3;
+
 /// Measures each round in a process of its own, so that no cell inherits anything of another.
 pub(super) struct ChildRounds<'a> {
     options: &'a Options,
@@ -107,10 +110,33 @@ impl<'a> ChildRounds<'a> {
         words
     }
 
+    /// One try of a round.
+    fn once(&mut self, command: &[String]) -> io::Result<()> {
+        let mut round =
+            child::start(command, Stdio::null(), Notes::Kept).map_err(io::Error::other)?;
+        let words = round.words().to_owned();
+        let status = round.wait(self.stop)?;
+        let said = round.finish()?;
+        // A missed deadline, exit code 1, is what is measured here.
+        match status.code() {
+            Some(0 | 1) => Ok(()),
+            _ if self.stop.requested() => Ok(()),
+            _ => Err(beside::failed(&words, &said.stderr)),
+        }
+    }
+
     /// An error that says what the load said, if it runs no more.
     fn load_still_runs(&mut self) -> io::Result<()> {
         self.load = self.load.take().map(beside::still_runs).transpose()?;
         Ok(())
+    }
+}
+
+/// Takes away what a round left that failed.
+fn remove(out: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(out) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -133,19 +159,22 @@ impl Rounds for ChildRounds<'_> {
     fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()> {
         self.progress.begins(visit);
         let command = self.command(visit.cell, out);
-        let mut round =
-            child::start(&command, Stdio::null(), Notes::Kept).map_err(io::Error::other)?;
-        let words = round.words().to_owned();
-        let status = round.wait(self.stop)?;
-        let said = round.finish()?;
-        // A missed deadline, exit code 1, is what is measured here.
-        if !matches!(status.code(), Some(0 | 1)) && !self.stop.requested() {
-            return Err(beside::failed(&words, &said.stderr));
+        for left in (0..TRIES).rev() {
+            match self.once(&command) {
+                Err(error) if left > 0 && !self.stop.requested() => {
+                    self.progress.repeats(visit, &error);
+                    remove(out)?;
+                }
+                done => {
+                    done?;
+                    break;
+                }
+            }
         }
-        if self.stop.requested() {
-            return Ok(());
+        match self.stop.requested() {
+            true => Ok(()),
+            false => self.load_still_runs(),
         }
-        self.load_still_runs()
     }
 
     fn unload(&mut self) -> io::Result<Value> {

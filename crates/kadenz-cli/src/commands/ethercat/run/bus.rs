@@ -10,7 +10,7 @@ use kadenz_ethercat::control::steward::Steward;
 use kadenz_ethercat::control::timing::Snapshot;
 use kadenz_ethercat::main_device::postbox::Correspondent;
 use kadenz_ethercat::motion;
-use kadenz_ethercat::port::{self, PairPort, Port};
+use kadenz_ethercat::port::{self, PairPort, Port, WirePort};
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::serve::{Pace, Server};
 use kadenz_lab::crew::{self, CrewError, Member, Station};
@@ -118,7 +118,9 @@ impl Drive<'_> {
     #[cfg(target_os = "linux")]
     fn on_interface(self, interface: &str, motion: Motion) -> anyhow::Result<Driven> {
         let port = port::InterfacePort::open(interface, port::Waiting::Blocking)?;
-        self.over(port, interface, motion)
+        let desk = Desk::open(self.options.name.as_deref())?;
+        let ready = ready::bring_up(port, interface, self, motion)?;
+        self.over(ready, &desk, interface)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -128,29 +130,30 @@ impl Drive<'_> {
         )
     }
 
-    /// A thread of this program is the segment.
+    /// A thread of this program is the segment. It begins with the loop: until then time is the segment's own, as
+    /// a busy machine may hold a second thread back for longer than anybody waits for an answer.
     fn on_virtual(self, plan: &Plan, name: &str, motion: Motion) -> anyhow::Result<Driven> {
-        let segment = plan.build()?;
+        let desk = Desk::open(self.options.name.as_deref())?;
+        let wire = WirePort::new(plan.build()?);
         let (near, far) = port::pair();
-        let server = Server::new(far, segment, Pace::AtOnce);
+        let (ready, wire) = ready::bring_up(wire, name, self, motion)?.over(near);
+        let server = Server::new(far, wire.into_segment(), Pace::AtOnce);
         beside(server, self.measuring.tuning.policy, || {
-            self.over(near, name, motion)
+            self.over(ready, &desk, name)
         })
     }
 
     fn over<P: Port + Send + 'static>(
         self,
-        port: P,
+        ready: Ready<P>,
+        desk: &Desk,
         name: &str,
-        motion: Motion,
     ) -> anyhow::Result<Driven> {
-        let desk = Desk::open(self.options.name.as_deref())?;
-        let ready = ready::bring_up(port, name, self, motion)?;
         let devices = ready.devices.len();
         let layout = ready.cycle.layout().clone();
         let axes: Vec<_> = ready.players.iter().map(|it| it.axis().device()).collect();
         let readers = self.options.readers;
-        let board = Board::open(readers, &desk, &layout, &ready.mapped, &axes)?;
+        let board = Board::open(readers, desk, &layout, &ready.mapped, &axes)?;
         let (run, recorders, phase) = self.begin(&ready, name)?;
         let load = self
             .options
@@ -175,7 +178,7 @@ impl Drive<'_> {
             warm_up: self.options.warm_up.0,
         };
         let member = self.member(orders, &shared);
-        let worked = self.work(&ongoing, member, (steward, &desk), live, &shared);
+        let worked = self.work(&ongoing, member, (steward, desk), live, &shared);
         let loaded = load.map(load::end).transpose()?;
         let snapshot = shared.timing.snapshot();
         let ended = shared

@@ -47,6 +47,23 @@ pub(super) struct Ready<P> {
     pub(super) mapped: Vec<Mapped>,
 }
 
+impl<P: Port> Ready<P> {
+    /// The same over another port to the same segment; and the port it was over.
+    pub(super) fn over<Q: Port>(self, port: Q) -> (Ready<Q>, P) {
+        let ready = Ready {
+            link: Link::new(port, segment::who()),
+            devices: self.devices,
+            cycle: self.cycle,
+            players: self.players,
+            policy: self.policy,
+            setup: self.setup,
+            phase: self.phase,
+            mapped: self.mapped,
+        };
+        (ready, self.link.into_port())
+    }
+}
+
 /// A device's name, and what its SyncManagers carry.
 pub(super) type Mapped = (String, Vec<MappedManager>);
 
