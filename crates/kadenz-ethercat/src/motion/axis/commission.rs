@@ -5,11 +5,12 @@ use std::time::Duration;
 use super::mapping::{self, Mapping};
 use super::units::{Stated, Units};
 use super::{Axis, Control, Fields};
+use crate::main_device::assignment::entries;
 use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::Registers;
 use crate::main_device::mailbox::Mail;
-use crate::main_device::sdo::{self, SdoError};
+use crate::main_device::sdo::{self, SdoError, optional};
 use crate::wire::cia402::object;
 use crate::wire::coe::Address;
 use crate::wire::coe::object::assignment;
@@ -175,10 +176,10 @@ fn assign(
     let list = assignment(manager);
     let mut mail = mapping::mail(device)?;
     for pdo in PDOS {
-        let Some(entries) = optional(mapping::entries(registers, &mut mail, pdo))? else {
+        let Some(entries) = optional(entries(registers, &mut mail, pdo))? else {
             continue;
         };
-        let has = |index| entries.iter().any(|it| it.0.index == index);
+        let has = |index| entries.iter().any(|it| it.address.index == index);
         if has(object::CONTROLWORD) && has(target) {
             // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
             for (sub, value) in [(0, vec![0]), (1, pdo.to_le_bytes().to_vec()), (0, vec![1])] {
@@ -188,15 +189,6 @@ fn assign(
         }
     }
     Err(CommissionError::NotMapped(target))
-}
-
-/// What a device refuses is absent.
-pub(super) fn optional<T>(read: Result<T, CommissionError>) -> Result<Option<T>, CommissionError> {
-    match read {
-        Ok(value) => Ok(Some(value)),
-        Err(CommissionError::Sdo(error)) if error.abort().is_some() => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Tells the drive how far apart targets come, so that it goes evenly from one to the next. A drive that
@@ -210,11 +202,10 @@ fn tell_cycle(
         return Ok(());
     };
     let address = |sub| Address::new(object::INTERPOLATION_TIME, sub);
-    let before = sdo::get::<1>(registers, mail, address(1));
-    let before = optional(before.map_err(CommissionError::from))?;
+    let before = optional(sdo::get::<1>(registers, mail, address(1)))?;
     let mut tell = |sub, byte| {
         let told = sdo::write(registers, mail, address(sub), false, &[byte]);
-        Ok::<_, CommissionError>(optional(told.map_err(CommissionError::from))?.is_some())
+        Ok::<_, SdoError>(optional(told)?.is_some())
     };
     let is_half = tell(1, value)? && !tell(2, power.cast_unsigned())?;
     if let (true, Some([before])) = (is_half, before) {

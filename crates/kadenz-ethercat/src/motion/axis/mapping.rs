@@ -95,16 +95,6 @@ pub(super) fn lists(
     Ok(all)
 }
 
-/// Objects and bits of a PDO.
-pub(super) fn entries(
-    registers: &mut Registers<'_>,
-    mail: &mut Mail<'_>,
-    pdo: u16,
-) -> Result<Vec<(Address, u8)>, CommissionError> {
-    let all = assignment::entries(registers, mail, pdo)?;
-    Ok(all.iter().map(|it| (it.address, it.bits)).collect())
-}
-
 /// Where an object lies; `None` where it is not mapped.
 pub(super) fn field(all: &[Mapped], index: u16) -> Result<Option<Field>, CommissionError> {
     let Some(found) = all.iter().find(|it| it.address.index == index) else {

@@ -2,11 +2,11 @@
 
 use std::f64::consts::TAU;
 
-use super::commission::{CommissionError, optional};
+use super::commission::CommissionError;
 use super::{Control, Scale};
 use crate::main_device::exchange::Registers;
 use crate::main_device::mailbox::Mail;
-use crate::main_device::sdo;
+use crate::main_device::sdo::{self, SdoError};
 use crate::wire::cia402::{Polarity, object};
 use crate::wire::coe::Address;
 
@@ -53,11 +53,11 @@ impl Units {
     /// Asks a drive in PREOP or higher. Waits.
     ///
     /// # Errors
-    /// [`CommissionError::Sdo`]: it does not answer.
+    /// [`SdoError`]: it does not answer.
     pub(super) fn read(
         registers: &mut Registers<'_>,
         mail: &mut Mail<'_>,
-    ) -> Result<Self, CommissionError> {
+    ) -> Result<Self, SdoError> {
         let mut ask = Asking { registers, mail };
         Ok(Self {
             encoder: ask.pair(object::ENCODER_RESOLUTION)?,
@@ -76,7 +76,7 @@ impl Units {
         &self,
         registers: &mut Registers<'_>,
         mail: &mut Mail<'_>,
-    ) -> Result<Self, CommissionError> {
+    ) -> Result<Self, SdoError> {
         let mut ask = Asking { registers, mail };
         let mut again = *self;
         for (index, pair) in [
@@ -287,15 +287,15 @@ struct Asking<'a, 'r, 'm> {
 }
 
 impl Asking<'_, '_, '_> {
-    fn number(&mut self, index: u16, sub: u8) -> Result<Option<u32>, CommissionError> {
+    fn number(&mut self, index: u16, sub: u8) -> Result<Option<u32>, SdoError> {
         // A shorter number is filled up with zeros.
         let read = sdo::get::<4>(self.registers, self.mail, Address::new(index, sub));
-        let read = optional(read.map_err(CommissionError::from))?;
+        let read = sdo::optional(read)?;
         Ok(read.map(u32::from_le_bytes))
     }
 
     /// Sub-indices 1 and 2; 1 for the second where there is only the first.
-    fn pair(&mut self, index: u16) -> Result<Option<[u32; 2]>, CommissionError> {
+    fn pair(&mut self, index: u16) -> Result<Option<[u32; 2]>, SdoError> {
         let Some(first) = self.number(index, 1)? else {
             return Ok(None);
         };
