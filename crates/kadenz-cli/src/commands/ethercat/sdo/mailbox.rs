@@ -50,14 +50,7 @@ pub(super) fn with_mailbox<R>(
         device: ToldDevice::of(device),
         whose: whose(device),
     };
-    let (address, mailboxes) = (device.whose(), device.mailboxes);
-    let mut mail = Mail::of(
-        address,
-        mailboxes,
-        &mut device.counter,
-        &mut device.emergencies,
-    )
-    .with_context(|| asked.whose.clone())?;
+    let mut mail = device.mail().with_context(|| asked.whose.clone())?;
     let done = segment.ask(|registers| work(registers, &mut mail));
     let done = done.with_context(|| asked.whose.clone())?;
     for emergency in &device.emergencies {
