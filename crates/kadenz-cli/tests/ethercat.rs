@@ -268,6 +268,56 @@ fn process_data_is_where_it_is_said_to_be() {
 }
 
 #[test]
+fn devices_are_configured_as_their_vendors_file_says() {
+    const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("gripper.xml"), GRIPPER).unwrap();
+    let segment = "[[device]]\nname = \"a\"\nesi = \"gripper.xml\"\nproduct = 18\n";
+    std::fs::write(path("one.toml"), segment).unwrap();
+    // A user's copy carries the force too, and names it otherwise.
+    let vendors = path("vendors");
+    std::fs::create_dir(&vendors).unwrap();
+    let mine = GRIPPER
+        .replace(r#"<TxPdo Fixed="1">"#, r#"<TxPdo Sm="3" Fixed="1">"#)
+        .replace(
+            r#"<Name>Force</Name><DataType>"#,
+            r#"<Name>Newtons</Name><DataType>"#,
+        );
+    std::fs::write(vendors.join("mine.xml"), mine).unwrap();
+    std::fs::write(vendors.join("other.xml"), "<svg/>").unwrap();
+    let sim = path("one.toml");
+    let pdo = [
+        "pdo",
+        "--sim",
+        text(&sim),
+        "--esi",
+        text(&vendors),
+        "--watch",
+        "2",
+    ];
+    let json = told("pdo", &pdo);
+    let entries = json["entries"].as_array().unwrap();
+    assert_eq!(json["inputs"], 8);
+    assert_eq!(entries.last().unwrap()["name"], "Newtons");
+    assert_eq!(json["cycles"][1]["working_counter"], 3);
+    let said = words(&pdo);
+    for part in [
+        "1 of 1 devices",
+        "other.xml",
+        "on the way to OP are not written",
+    ] {
+        assert!(said.err.contains(part), "{}", said.err);
+    }
+    for (esi, part) in [("one.toml", "it is no XML"), ("none", "none")] {
+        let file = path(esi);
+        let said = words(&["pdo", "--sim", text(&sim), "--esi", text(&file)]);
+        assert_eq!(said.code, 2);
+        assert!(said.err.contains(part), "{}", said.err);
+    }
+}
+
+#[test]
 fn the_memory_of_a_device_is_shown_and_saved() {
     let folder = folder();
     let file = folder.path().join("knee.bin");

@@ -6,6 +6,7 @@ mod asked;
 mod axes;
 mod dc;
 mod device;
+mod esi;
 #[cfg(target_os = "linux")]
 mod inputs;
 mod latency;

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kadenz_ethercat::main_device::configure;
+use kadenz_ethercat::main_device::configure::{self, ConfigureError};
 use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Exchange as _, Registers, Waiting};
+use kadenz_ethercat::main_device::from_esi::Matched;
 use kadenz_ethercat::main_device::layout::{Demand, Layout, room};
 use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::main_device::states::{self, StateError};
@@ -27,7 +28,7 @@ const BEFORE_OP: u32 = 5;
 /// Brings a device to PREOP, whatever state it is in; whether that changed anything.
 pub(super) fn to_pre_op(registers: &mut Registers<'_>, met: &mut Surveyed) -> anyhow::Result<bool> {
     let device = &met.device;
-    let to = |it: Result<(), configure::ConfigureError>| it.with_context(|| whose(device));
+    let to = |it: Result<(), ConfigureError>| it.with_context(|| whose(device));
     match met.status.state() {
         Some(State::PreOp) if !met.status.error() => return Ok(false),
         Some(State::PreOp | State::SafeOp | State::Op) => {
@@ -49,11 +50,12 @@ pub(super) fn to_safe_op(
     registers: &mut Registers<'_>,
     met: &mut [Surveyed],
     chosen: &[usize],
+    matched: &Matched,
 ) -> anyhow::Result<Cycle> {
     for place in chosen {
         to_pre_op(registers, &mut met[*place])?;
         let device = &mut met[*place].device;
-        configure::learn_process_data(registers, device).with_context(|| whose(device))?;
+        learn(registers, device, matched).with_context(|| whose(device))?;
     }
     let layout = layout(met, chosen)?;
     for place in chosen {
@@ -62,6 +64,18 @@ pub(super) fn to_safe_op(
         configured.with_context(|| whose(device))?;
     }
     Ok(Cycle::new(layout, None)?)
+}
+
+/// Sets up a device in PREOP as its ESI file says, where it has one, and learns its process data.
+pub(super) fn learn(
+    registers: &mut Registers<'_>,
+    device: &mut SubDevice,
+    matched: &Matched,
+) -> Result<(), ConfigureError> {
+    matched.set_up(registers, device)?;
+    configure::learn_process_data(registers, device)?;
+    matched.correct(device);
+    Ok(())
 }
 
 /// Where the process data of the chosen lies; the others have none.

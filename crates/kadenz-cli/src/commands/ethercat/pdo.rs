@@ -1,7 +1,9 @@
 //! `kadenz ethercat pdo`.
 
+use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::configure;
+use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::from_esi::Matched;
 use kadenz_ethercat::main_device::layout::{Layout, Share};
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::main_device::placed;
@@ -12,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::device::{ToldDevice, Which, called, whose};
+use super::esi::EsiOption;
 use super::operate;
 use super::segment::{Segment, SegmentOptions};
 use super::value::{ValueType, bits_at};
@@ -23,7 +26,8 @@ use crate::output::{self, Outcome};
 ///
 /// A row for each entry that is mapped: its SyncManager, PDO and object, its address in the segment's
 /// logical memory, and byte and bit in the image of all outputs or all inputs, as Kadenz lays them out.
-/// Devices that are in INIT are brought to PREOP to be asked.
+/// Devices that are in INIT are brought to PREOP to be asked, and with `--esi` those that a file describes,
+/// to be set up as it says.
 ///
 /// With `--watch N` all are brought to OP, and N cycles of 1 ms are exchanged, with outputs of 0; a line
 /// for each entry of each cycle.
@@ -33,10 +37,14 @@ Examples:
   kadenz ethercat pdo --interface eth1                            every device's
   kadenz ethercat pdo --sim 59 --device 'torso imu'
   kadenz ethercat pdo --sim 59 --device 3 --watch 10              ten cycles of an IMU's values
+  kadenz ethercat pdo --interface eth1 --esi vendors/             as the vendors' ESI files say
   kadenz ethercat pdo --sim 59 --watch 1 --json | jq .cycles")]
 pub(crate) struct Options {
     #[command(flatten)]
     segment: SegmentOptions,
+
+    #[command(flatten)]
+    esi: EsiOption,
 
     /// Whose: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
@@ -102,26 +110,20 @@ struct ToldCycle {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let descriptions = options.esi.read()?;
     let mut segment = Segment::open(&options.segment)?;
     let mut met = segment.survey()?;
     let chosen = options.device.among(&met)?;
-    let is_asleep = |it: &Surveyed| it.status.state() == Some(State::Init);
-    if options.watch.is_some() || met.iter().any(is_asleep) {
+    if options.watch.is_some() || !descriptions.is_empty() || met.iter().any(is_asleep) {
         segment.ensure_alone()?;
     }
     met = segment.adopt()?;
+    let matched = descriptions.matching(met.iter().map(|it| &it.device));
+    options.esi.tell(met.iter().map(|it| &it.device), &matched);
     let mapped = segment.ask(|registers| -> anyhow::Result<Vec<Vec<MappedManager>>> {
         let mut mapped = Vec::with_capacity(met.len());
         for met in &mut met {
-            if is_asleep(met) {
-                operate::to_pre_op(registers, met)?;
-            }
-            let read = mapping::read(registers, &mut met.device)
-                .and_then(|it| {
-                    configure::learn_process_data(registers, &mut met.device).map(|()| it)
-                })
-                .map_err(|error| anyhow::Error::new(error).context(whose(&met.device)))?;
-            mapped.push(read);
+            mapped.push(ask(registers, met, &matched)?);
         }
         Ok(mapped)
     })?;
@@ -147,7 +149,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             &mut segment,
             &mut met,
             &entries,
-            cycles,
+            (cycles, &matched),
             options.json.then_some(&mut told),
         )?;
     }
@@ -155,6 +157,32 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::json(&told)?;
     }
     Ok(Outcome::Kept)
+}
+
+fn is_asleep(met: &Surveyed) -> bool {
+    met.status.state() == Some(State::Init)
+}
+
+/// What is in the process data of a device. One that an ESI file describes is set up for that in PREOP.
+fn ask(
+    registers: &mut Registers<'_>,
+    met: &mut Surveyed,
+    matched: &Matched,
+) -> anyhow::Result<Vec<MappedManager>> {
+    let is_described = matched.of(&met.device).is_some();
+    if is_asleep(met) {
+        matched.prepare(&mut met.device);
+    }
+    if is_asleep(met) || is_described {
+        operate::to_pre_op(registers, met)?;
+    }
+    let mut managers = operate::learn(registers, &mut met.device, matched)
+        .and_then(|()| mapping::read(registers, &mut met.device))
+        .with_context(|| whose(&met.device))?;
+    if let Some(described) = matched.of(&met.device) {
+        described.name_entries(&mut managers);
+    }
+    Ok(managers)
 }
 
 /// The entries of a device.
@@ -250,12 +278,12 @@ fn watch(
     segment: &mut Segment,
     met: &mut [Surveyed],
     entries: &[Placed],
-    cycles: u32,
+    (cycles, matched): (u32, &Matched),
     mut told: Option<&mut Told>,
 ) -> anyhow::Result<()> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let all: Vec<usize> = (0..met.len()).collect();
-    let mut cycle = segment.ask(|registers| operate::to_safe_op(registers, met, &all))?;
+    let mut cycle = segment.ask(|registers| operate::to_safe_op(registers, met, &all, matched))?;
     let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
     operate::to_op(segment, &mut cycle, &devices)?;
     for number in 1..=cycles {

@@ -4,6 +4,7 @@
 mod running;
 
 use clap::{Args, ValueEnum};
+use kadenz_ethercat::main_device::from_esi::Matched;
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::register::AL_STATUS_CODE;
@@ -179,7 +180,9 @@ fn bring(
             Ok(())
         }),
         Wanted::SafeOp => {
-            segment.ask(|registers| operate::to_safe_op(registers, met, chosen))?;
+            segment.ask(|registers| {
+                operate::to_safe_op(registers, met, chosen, &Matched::default())
+            })?;
             Ok(())
         }
         Wanted::Op => keep_in_op(segment, met, chosen, duration),
@@ -192,7 +195,8 @@ fn keep_in_op(
     chosen: &[usize],
     duration: Option<Span>,
 ) -> anyhow::Result<()> {
-    let mut cycle = segment.ask(|registers| operate::to_safe_op(registers, met, chosen))?;
+    let mut cycle = segment
+        .ask(|registers| operate::to_safe_op(registers, met, chosen, &Matched::default()))?;
     let devices: Vec<_> = chosen.iter().map(|place| &met[*place].device).collect();
     operate::to_op(segment, &mut cycle, &devices)?;
     let Some(duration) = duration else {

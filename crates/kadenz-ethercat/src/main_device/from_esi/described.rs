@@ -215,8 +215,8 @@ impl Described {
         self.coe & coe_details::PDO_CONFIG != 0 && !pdo.is_fixed() && !is_virtual
     }
 
-    /// Lets a device that was found have the mailboxes that the file says, before it is brought to PREOP.
-    pub fn prepare(&self, device: &mut SubDevice) {
+    /// Lets a device have the mailboxes that the file says.
+    pub(super) fn prepare(&self, device: &mut SubDevice) {
         let areas = self.mailboxes;
         if areas.receive.size > 0 && areas.send.size > 0 {
             device.mailboxes = areas;
@@ -224,7 +224,7 @@ impl Described {
         }
     }
 
-    /// Where the file wants SyncManagers that a device has, and what it wants where the device told nothing.
+    /// Puts SyncManagers where the file wants them; all is the file's where the device told nothing.
     pub(super) fn correct(&self, data: &mut ProcessData) {
         if data.demand() == Demand::default() {
             *data = self.process_data();

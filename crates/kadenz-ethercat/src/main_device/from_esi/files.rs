@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Described;
+use super::super::device::SubDevice;
+use super::{Described, Matched};
 use crate::esi::{Esi, EsiError};
 use crate::text_file;
 use crate::wire::sii::Identity;
@@ -101,6 +102,16 @@ impl Descriptions {
     #[must_use]
     pub fn passed_over(&self) -> &[DescriptionsError] {
         &self.passed_over
+    }
+
+    /// Which of these devices are described, and how.
+    #[must_use]
+    pub fn matching<'d>(&self, devices: impl IntoIterator<Item = &'d SubDevice>) -> Matched {
+        let matched = devices.into_iter().filter_map(|device| {
+            let described = self.find(&device.identity)?;
+            Some((device.station, described))
+        });
+        Matched(matched.collect())
     }
 
     /// What is said of a device: of its revision, or else of the last one before it, since a device of a

@@ -61,10 +61,9 @@ pub fn find(
     descriptions: &Descriptions,
 ) -> Result<(Vec<SubDevice>, Matched), BringUpError> {
     let mut devices = discover::discover(registers)?;
-    let mut matched = Matched::default();
+    let matched = descriptions.matching(&devices);
     for device in &mut devices {
-        let described = descriptions.find(&device.identity);
-        one(registers, device, described.as_deref()).map_err(|source| {
+        one(registers, device, &matched).map_err(|source| {
             let (position, name) = (device.position.0, device.name.clone());
             BringUpError::Configure {
                 position,
@@ -72,9 +71,6 @@ pub fn find(
                 source,
             }
         })?;
-        if let Some(described) = described {
-            matched.0.push((device.station, described));
-        }
     }
     Ok((devices, matched))
 }
@@ -82,16 +78,14 @@ pub fn find(
 fn one(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
-    described: Option<&Described>,
+    matched: &Matched,
 ) -> Result<(), ConfigureError> {
-    let Some(described) = described else {
-        configure::to_pre_op(registers, device)?;
-        return configure::learn_process_data(registers, device);
-    };
-    described.prepare(device);
+    matched.prepare(device);
     configure::to_pre_op(registers, device)?;
-    described.set_up(registers, device)?;
-    described.learn_process_data(registers, device)
+    matched.set_up(registers, device)?;
+    configure::learn_process_data(registers, device)?;
+    matched.correct(device);
+    Ok(())
 }
 
 impl Matched {
@@ -115,7 +109,22 @@ impl Matched {
         self.0.is_empty()
     }
 
-    /// Sets up a device in PREOP again as its file says, if it has one: what the steward is to do first with
+    /// Lets a device have the mailboxes that its file says, before it is brought to PREOP.
+    pub fn prepare(&self, device: &mut SubDevice) {
+        if let Some(described) = self.of(device) {
+            described.prepare(device);
+        }
+    }
+
+    /// Puts right what was [learnt](configure::learn_process_data) of a device's process data: SyncManagers
+    /// are where its file says, and where the device told nothing, its process data is what its file says.
+    pub fn correct(&self, device: &mut SubDevice) {
+        if let Some(described) = self.of(device) {
+            described.correct(&mut device.process_data);
+        }
+    }
+
+    /// Sets up a device in PREOP as its file says, if it has one: also what the steward is to do first with
     /// a device that comes back, before it is told what else it was commissioned with. Waits, allocates.
     ///
     /// # Errors

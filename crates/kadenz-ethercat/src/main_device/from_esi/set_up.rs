@@ -1,6 +1,7 @@
 //! What a file wants a device to be told in PREOP.
 
-use super::super::configure::{self, ConfigureError};
+use super::super::assignment::{self, Entry};
+use super::super::configure::ConfigureError;
 use super::super::device::SubDevice;
 use super::super::exchange::Registers;
 use super::super::mailbox::{Mail, MailError};
@@ -9,10 +10,7 @@ use super::Described;
 use super::described::Carried;
 use crate::esi::{InitCommand, Transition};
 use crate::sim::model::Pdo;
-use crate::wire::coe::Address;
-
-/// The object that lists the PDOs of SyncManager 0; those of the others follow (ETG.1000.6, 0x1C10).
-const ASSIGNMENT: u16 = 0x1C10;
+use crate::wire::coe::{Address, object};
 
 /// A device did not take what its file says.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +42,7 @@ impl Described {
     ///
     /// # Errors
     /// [`ConfigureError`]: the first value that the device refuses ends it.
-    pub fn set_up(
+    pub(super) fn set_up(
         &self,
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
@@ -52,9 +50,7 @@ impl Described {
         if !device.has_coe() {
             return Ok(());
         }
-        let (whose, mailboxes) = (device.whose(), device.mailboxes);
-        let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
-        let mail = Mail::of(whose, mailboxes, counter, emergencies).map_err(SdoError::from)?;
+        let mail = device.mail().map_err(SdoError::from)?;
         let mut writer = Writer { registers, mail };
         self.write_all(&mut writer).map_err(SetUpError::plainly)
     }
@@ -69,21 +65,6 @@ impl Described {
         for command in self.commands(Transition::PreOpToSafeOp) {
             writer.command(command)?;
         }
-        Ok(())
-    }
-
-    /// As [`configure::learn_process_data`], of a device that is set up so: SyncManagers are where the file
-    /// says, and a device that tells nothing of its process data has what the file says.
-    ///
-    /// # Errors
-    /// [`ConfigureError`].
-    pub fn learn_process_data(
-        &self,
-        registers: &mut Registers<'_>,
-        device: &mut SubDevice,
-    ) -> Result<(), ConfigureError> {
-        configure::learn_process_data(registers, device)?;
-        self.correct(&mut device.process_data);
         Ok(())
     }
 }
@@ -120,13 +101,15 @@ impl Writer<'_, '_, '_> {
 
     /// Lets a SyncManager carry its PDOs, where it does not, and these hold what they should.
     fn carry(&mut self, described: &Described, carried: &Carried) -> Result<(), SetUpError> {
-        let list = ASSIGNMENT + u16::from(carried.number);
+        let list = object::assignment(carried.number);
         let pdos = || carried.pdos.iter().map(|it| described.pdo(*it));
-        let wanted: Vec<u32> = pdos().map(|it| it.index.into()).collect();
-        let assigned = self.numbers::<2>(list)?;
+        let wanted: Vec<u16> = pdos().map(|it| it.index).collect();
+        let assigned = assignment::list(self.registers, &mut self.mail, carried.number);
+        let assigned = assigned.map_err(because(list))?;
         let mut others = Vec::new();
         for pdo in pdos().filter(|it| described.maps(it)) {
-            let mapped = self.numbers::<4>(pdo.index)?;
+            let mapped = assignment::entries(self.registers, &mut self.mail, pdo.index);
+            let mapped = sdo::optional(mapped).map_err(because(pdo.index))?;
             // One that cannot even be read is none to write.
             if mapped.is_some_and(|it| it != mapping(pdo)) {
                 others.push(pdo);
@@ -142,64 +125,53 @@ impl Writer<'_, '_, '_> {
             self.write(Address::new(list, 0), false, &[0], || name(list))?;
         }
         for pdo in others {
-            self.put(pdo.index, &mapping(pdo), 4)?;
+            let words = mapping(pdo).into_iter().map(|it| {
+                let [low, high] = it.address.index.to_le_bytes();
+                [it.bits, it.address.sub, low, high]
+            });
+            self.put(pdo.index, words)?;
         }
         match assigns {
-            true => self.put(list, &wanted, 2),
+            true => self.put(list, wanted.iter().map(|it| it.to_le_bytes())),
             false => Ok(()),
         }
     }
 
-    /// The numbers of N bytes in an object's entries, as many as its first entry counts; `None` for an
-    /// object that the device does not tell.
-    fn numbers<const N: usize>(&mut self, index: u16) -> Result<Option<Vec<u32>>, SetUpError> {
-        let read = self.read_numbers::<N>(index);
-        match read {
-            Ok(numbers) => Ok(Some(numbers)),
-            Err(error) if error.abort().is_some() => Ok(None),
-            Err(source) => Err(SetUpError {
-                what: name(index),
-                source,
-            }),
-        }
-    }
-
-    fn read_numbers<const N: usize>(&mut self, index: u16) -> Result<Vec<u32>, SdoError> {
-        let (registers, mail) = (&mut *self.registers, &mut self.mail);
-        let [count] = sdo::get(registers, mail, Address::new(index, 0))?;
-        let mut numbers = Vec::new();
-        for sub in 1..=count {
-            let bytes: [u8; N] = sdo::get(registers, mail, Address::new(index, sub))?;
-            let mut wide = [0; 4];
-            wide[..N].copy_from_slice(&bytes);
-            numbers.push(u32::from_le_bytes(wide));
-        }
-        Ok(numbers)
-    }
-
-    /// Writes numbers of so many bytes into an object's entries: it is made empty first, and valid last.
-    fn put(&mut self, index: u16, numbers: &[u32], bytes: usize) -> Result<(), SetUpError> {
-        let count = u8::try_from(numbers.len()).unwrap_or(u8::MAX);
+    /// Writes an object's entries: it is made empty first, and valid last.
+    fn put<const N: usize>(
+        &mut self,
+        index: u16,
+        values: impl Iterator<Item = [u8; N]>,
+    ) -> Result<(), SetUpError> {
         self.write(Address::new(index, 0), false, &[0], || name(index))?;
-        for (sub, number) in (1..=count).zip(numbers) {
-            let value = &number.to_le_bytes()[..bytes];
-            self.write(Address::new(index, sub), false, value, || name(index))?;
+        let mut count = 0;
+        for (sub, value) in (1..=u8::MAX).zip(values) {
+            self.write(Address::new(index, sub), false, &value, || name(index))?;
+            count = sub;
         }
         self.write(Address::new(index, 0), false, &[count], || name(index))
     }
 }
 
-/// What a mapping holds: index, sub-index and bits of each entry (ETG.1000.6, 0x1600).
-fn mapping(pdo: &Pdo) -> Vec<u32> {
-    let entries = pdo.entries.iter();
-    let word =
-        entries.map(|it| u32::from(it.index) << 16 | u32::from(it.sub) << 8 | u32::from(it.bits));
-    word.collect()
+/// What a PDO is to map.
+fn mapping(pdo: &Pdo) -> Vec<Entry> {
+    let entries = pdo.entries.iter().map(|it| Entry {
+        address: Address::new(it.index, it.sub),
+        bits: it.bits,
+    });
+    entries.collect()
+}
+
+fn because(index: u16) -> impl FnOnce(SdoError) -> SetUpError {
+    move |source| SetUpError {
+        what: name(index),
+        source,
+    }
 }
 
 fn name(index: u16) -> String {
     match index {
-        ASSIGNMENT..=0x1C2F => format!("the list of PDOs 0x{index:04X}"),
+        0x1C10..=0x1C2F => format!("the list of PDOs 0x{index:04X}"),
         _ => format!("PDO 0x{index:04X}"),
     }
 }

@@ -9,6 +9,7 @@ use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Width, s
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
+use kadenz_ethercat::main_device::from_esi::{self, Matched};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::motion::{self, Player, Policy};
@@ -19,6 +20,7 @@ use kadenz_rt::clock::WallTime;
 use super::BeatOption;
 use super::bus::Drive;
 use crate::commands::ethercat::device;
+use crate::commands::ethercat::esi;
 use crate::commands::ethercat::segment::{self, PATIENCE};
 use crate::output;
 
@@ -74,6 +76,7 @@ pub(super) fn bring_up<P: Port>(
     drive: Drive<'_>,
     motion: Motion,
 ) -> anyhow::Result<Ready<P>> {
+    let descriptions = drive.options.esi.read()?;
     let mut link = Link::new(port, segment::who());
     segment::ensure_alone(&mut link, name)?;
     let mut way = Waiting {
@@ -81,7 +84,8 @@ pub(super) fn bring_up<P: Port>(
         patience: PATIENCE,
     };
     let mut registers = Registers::by(&mut way);
-    let mut devices = bring_up::find(&mut registers)?;
+    let (mut devices, matched) = from_esi::find(&mut registers, &descriptions)?;
+    drive.options.esi.tell(devices.iter(), &matched);
     let interval = drive.settings.interval.as_duration();
     let plan = match motion {
         Motion::Planned(plan) => Some(plan),
@@ -96,7 +100,7 @@ pub(super) fn bring_up<P: Port>(
         Some(plan) => plan.commission(&mut registers, &mut devices)?,
         None => Vec::new(),
     };
-    let mapped = mapping_of_all(&mut registers, &mut devices);
+    let mapped = mapping_of_all(&mut registers, &mut devices, &matched);
     let drives = motion::setups(&mut registers, &mut devices, &players, interval)?;
     let (reference, clocks) = match drive.options.beat {
         BeatOption::Own => (None, None),
@@ -109,6 +113,7 @@ pub(super) fn bring_up<P: Port>(
         }
     };
     let station = reference.map(|(station, _)| station);
+    devices.iter_mut().for_each(|it| matched.correct(it));
     let cycle = bring_up::prepare(&mut registers, &mut devices, station)
         .map_err(|error: BringUpError| anyhow::Error::new(error))?;
     let interval_ns = drive.settings.interval.as_ns_f64().round() as u64;
@@ -117,7 +122,7 @@ pub(super) fn bring_up<P: Port>(
         devices,
         cycle,
         players,
-        setup: motion::as_commissioned(drives, clocks),
+        setup: esi::before(matched, motion::as_commissioned(drives, clocks)),
         policy: plan.map(|it| it.safety).unwrap_or_default(),
         phase: reference.map(|(_, width)| PhaseSettings {
             width,
@@ -129,15 +134,22 @@ pub(super) fn bring_up<P: Port>(
 
 /// What is in everybody's process data, once it was chosen. The loop needs no names: a device that does
 /// not tell has none.
-fn mapping_of_all(registers: &mut Registers<'_>, devices: &mut [SubDevice]) -> Vec<Mapped> {
+fn mapping_of_all(
+    registers: &mut Registers<'_>,
+    devices: &mut [SubDevice],
+    matched: &Matched,
+) -> Vec<Mapped> {
     let of_one = |device: &mut SubDevice| {
-        let managers = mapping::read(registers, device).unwrap_or_else(|error| {
+        let mut managers = mapping::read(registers, device).unwrap_or_else(|error| {
             output::note(&format!(
                 "{}: what is in its process data is not known: {error}",
                 device::whose(device)
             ));
             Vec::new()
         });
+        if let Some(described) = matched.of(device) {
+            described.name_entries(&mut managers);
+        }
         (motion::name(device), managers)
     };
     devices.iter_mut().map(of_one).collect()
