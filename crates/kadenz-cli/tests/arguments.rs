@@ -92,10 +92,21 @@ fn completions_and_manual_pages() {
             "{shell}"
         );
     }
+    // What the options have, all of these have.
+    let bash = run(&["completions", "bash"]).out;
+    for word in ["--readers", "pi-mutex", "--units"] {
+        assert!(bash.contains(word), "{word}");
+    }
     assert!(run(&["man"]).out.contains(".TH kadenz"));
     let folder = folder();
     assert_eq!(run(&["man", "--out", text(folder.path())]).code, 0);
-    assert!(folder.path().join("kadenz-check.1").exists());
+    for page in [
+        "kadenz-check.1",
+        "kadenz-ethercat-inputs.1",
+        "kadenz-ethercat-stop.1",
+    ] {
+        assert!(folder.path().join(page).exists(), "{page}");
+    }
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! The loop allocates nothing after its start, whatever happens on the wire.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 use allocation_counter::measure;
+use kadenz_ethercat::control::actuators::{Actuators, Change};
 use kadenz_ethercat::control::cyclic::{
-    CycleReport, Loop, Mode, Moment, Settings, VirtualTime, operate,
+    Bulletin, CycleReport, LockedBulletin, Loop, Mode, Moment, Settings, VirtualTime, operate,
+    post_bytes,
 };
+use kadenz_ethercat::control::locked::Locked;
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
@@ -69,6 +72,58 @@ fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
         assert_eq!(counted.count_total, 0, "{counted:?}");
         assert!((800..1000).contains(&whole), "{whole}");
     }
+}
+
+#[test]
+fn posting_and_obeying_others_allocates_nothing() {
+    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut found = find(&mut registers).unwrap();
+    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let layout = cycle.layout().clone();
+    let words: Vec<_> = (0..Bulletin::words(&layout))
+        .map(|_| AtomicU64::new(0))
+        .collect();
+    let locked = Locked::new(post_bytes(&layout)).unwrap();
+    let mut observer = (
+        Bulletin::begin(&words, &layout).unwrap(),
+        LockedBulletin::begin(&locked, &layout),
+    );
+    let actuators = Actuators::default();
+    let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
+    let mut bus = Loop {
+        link: &mut link,
+        cycle: &mut cycle,
+        postbox: &postbox,
+        stop: &stop,
+    };
+    let settings = Settings {
+        cycles: Some(1000),
+        ..Settings::every(MS).unwrap()
+    };
+    let change = Change {
+        bit: 3,
+        bits: 8,
+        value: 0xA5,
+    };
+    std::thread::scope(|scope| {
+        // It waits for the first cycle there is.
+        let asks = scope.spawn(|| actuators.set(change, Duration::from_secs(60)));
+        while !asks.is_finished() {
+            let mut controller = &actuators;
+            let counted = measure(|| {
+                bus.run(&settings, &mut VirtualTime, &mut controller, &mut observer);
+            });
+            assert_eq!(counted.count_total, 0, "{counted:?}");
+        }
+        let set = asks.join().unwrap().unwrap();
+        assert!((1..=1000).contains(&set), "{set}");
+    });
+    assert_eq!(cycle.outputs()[..2], [0x28, 0x05]);
 }
 
 #[test]
