@@ -125,6 +125,18 @@ fn other_programs_read_the_sensors_of_a_running_loop() {
     assert!(entries(&both).len() > entries(&all).len());
     let imu = robot.ask("inputs", &["inputs", "--device", "torso imu", "--units"]);
     assert_eq!(entries(&imu)[0]["device"]["position"], 3);
+    let knees = robot.ask(
+        "inputs",
+        &[
+            "inputs",
+            "--device",
+            "left knee",
+            "--name",
+            "0x6064",
+            "--units",
+        ],
+    );
+    assert_eq!(entries(&knees)[0]["unit"], "inc");
     // What the drive says is what the drive is asked for.
     let knee = ["--device", "left knee"];
     let status = robot.ask(

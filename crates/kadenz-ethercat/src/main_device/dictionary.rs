@@ -11,8 +11,6 @@ use crate::wire::sii::Text;
 const LONGEST_LIST: usize = 2 * 65_536 + 2;
 /// Bytes of what may stand before an entry's name: unit, default, minimum, maximum.
 const UNIT: usize = 4;
-/// Asks for the unit, and says that it was sent (ETG.1000.6, value info).
-const WITH_UNIT: u8 = 0x08;
 
 /// Why a dictionary is not known.
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +153,7 @@ pub fn unit(
     let request = Info::EntryRequest {
         index,
         sub,
-        values: WITH_UNIT,
+        values: Unit::IN_VALUES,
     };
     ask(registers, mail, &request, |info| match info {
         Info::Entry(it) if (it.index, it.sub) == (index, sub) => {
@@ -167,13 +165,19 @@ pub fn unit(
 
 /// The unit that stands before all else, where it was sent, and is one.
 fn unit_before(values: u8, data: &[u8]) -> Option<Unit> {
-    let bytes = data.first_chunk().filter(|_| values & WITH_UNIT != 0)?;
+    let bytes = data
+        .first_chunk()
+        .filter(|_| values & Unit::IN_VALUES != 0)?;
     Some(Unit(u32::from_le_bytes(*bytes))).filter(|it| it.0 != 0)
 }
 
 /// What follows the values that stand before it.
 fn name(values: u8, bits: u16, data: &[u8]) -> &[u8] {
-    let unit = if values & WITH_UNIT != 0 { UNIT } else { 0 };
+    let unit = if values & Unit::IN_VALUES != 0 {
+        UNIT
+    } else {
+        0
+    };
     let of_its_type = (values & 0x70).count_ones() as usize;
     let before = unit + of_its_type * usize::from(bits).div_ceil(8);
     data.get(before..).unwrap_or_default()
@@ -241,8 +245,9 @@ mod tests {
             let word = entry(registers, mail, Address::new(0x6041, 0)).unwrap();
             assert_eq!((word.data_type, word.bits), (DataType::UNSIGNED16, 16));
             assert!(word.access.any(Access::READ) && !word.access.any(Access::WRITE));
-            let none = unit(registers, mail, Address::new(0x6041, 0)).unwrap();
-            assert_eq!(none, None, "the virtual drive tells no units");
+            let mut unit_of = |index| unit(registers, mail, Address::new(index, 0)).unwrap();
+            assert_eq!(unit_of(0x6041), None, "a word of bits");
+            assert_eq!(unit_of(0x6064), Some(Unit(0x00B5_0000)), "increments");
         });
     }
 

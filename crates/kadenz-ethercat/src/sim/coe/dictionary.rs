@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::pdo;
 use crate::wire::State;
-use crate::wire::coe::{Abort, Access, Address, DataType, ObjectCode};
+use crate::wire::coe::{Abort, Access, Address, DataType, ObjectCode, Unit};
 use crate::wire::sii::{Identity, SyncManagerUse};
 
 /// One value of an object.
@@ -20,6 +20,8 @@ pub struct Entry {
     pub bits: u16,
     /// Who may do what with it.
     pub access: Access,
+    /// Its unit, where it tells one.
+    pub unit: Option<Unit>,
     start: usize,
     length: usize,
 }
@@ -131,6 +133,7 @@ impl Object {
             data_type,
             bits,
             access,
+            unit: None,
             start: self.values.len(),
             length: least.max(value.len()),
         });
@@ -143,6 +146,15 @@ impl Object {
         );
         if sub > 0 && self.entries[0].sub == 0 {
             self.values[0] = sub;
+        }
+        self
+    }
+
+    /// The same, whose last entry has a unit.
+    #[must_use]
+    pub fn in_unit(mut self, unit: Unit) -> Self {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.unit = Some(unit);
         }
         self
     }

@@ -3,6 +3,7 @@
 use super::{Dictionary, Entry, Object};
 use crate::wire::coe::{
     self, Abort, Access, DataType, EntryDescription, Info, InfoError, ListType, ObjectDescription,
+    Unit,
 };
 use crate::wire::mailbox;
 
@@ -32,6 +33,8 @@ pub(super) enum Piece {
     Entry {
         index: u16,
         entry: Entry,
+        /// Its unit, if it was asked for and it has one, and its name.
+        told: Vec<u8>,
     },
     Error(Abort),
 }
@@ -53,29 +56,42 @@ impl Piece {
                 code: *code,
                 name: name.as_bytes(),
             }),
-            Self::Entry { index, entry } => Info::Entry(EntryDescription {
+            Self::Entry { index, entry, told } => Info::Entry(EntryDescription {
                 index: *index,
                 sub: entry.sub,
-                values: 0,
+                values: if told.len() > entry.name.len() {
+                    Unit::IN_VALUES
+                } else {
+                    0
+                },
                 data_type: entry.data_type,
                 bits: entry.bits,
                 access: entry.access,
-                data: entry.name.as_bytes(),
+                data: told,
             }),
             Self::Error(code) => Info::Error(InfoError(*code)),
         }
     }
 
-    /// Its name cut to what the mailbox carries.
+    /// Its name behind what else is told, cut to what the mailbox carries.
     fn within(mut self, mailbox: usize) -> Self {
         let room = mailbox.saturating_sub(OVERHEAD + 10);
         match &mut self {
             Self::Object { name, .. } => cut(name, room),
-            Self::Entry { entry, .. } => cut(entry.name.to_mut(), room),
+            Self::Entry { entry, told, .. } => {
+                cut(entry.name.to_mut(), room.saturating_sub(told.len()));
+                told.extend(entry.name.as_bytes());
+            }
             Self::List { .. } | Self::Error(_) => {}
         }
         self
     }
+}
+
+/// The bytes of an entry's unit, where it is wanted and there is one.
+fn unit(entry: &Entry, wanted: u8) -> Vec<u8> {
+    let unit = entry.unit.filter(|_| wanted & Unit::IN_VALUES != 0);
+    unit.map_or_else(Vec::new, |it| it.0.to_le_bytes().to_vec())
 }
 
 fn cut(name: &mut String, room: usize) {
@@ -97,11 +113,12 @@ impl Pieces {
         let answer = match *info {
             Info::ListRequest(list) => self.begin(dictionary, list, mailbox),
             Info::ObjectRequest(index) => describe(dictionary, index),
-            Info::EntryRequest { index, sub, .. } => dictionary
+            Info::EntryRequest { index, sub, values } => dictionary
                 .entry(coe::Address::new(index, sub))
                 .map(|entry| Piece::Entry {
                     index,
                     entry: entry.clone(),
+                    told: unit(entry, values),
                 }),
             _ => Err(Abort::COMMAND),
         };

@@ -15,6 +15,12 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Unit(pub u32);
 
+impl Unit {
+    /// The bit of an entry's value information that asks for its unit, and says that it was sent
+    /// (ETG.1000.6, get entry description).
+    pub const IN_VALUES: u8 = 0x08;
+}
+
 /// Symbols of the numbers that devices of robots use.
 const SYMBOLS: [(u8, &str); 21] = [
     (0x01, "m"),

@@ -7,7 +7,7 @@ use crate::sim::Hardware;
 use crate::sim::coe::{Dictionary, Object, Slot};
 use crate::sim::model::{Clock, Coe, Description, Pdo, PdoEntry};
 use crate::wire::cia402::{Mode, Polarity, object};
-use crate::wire::coe::{Access, Address, DataType};
+use crate::wire::coe::{Access, Address, DataType, Unit};
 use crate::wire::sii::{ClockMode, Direction, Identity};
 
 /// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has given it to nobody.
@@ -185,6 +185,25 @@ fn table(parameters: &Parameters) -> Vec<Row> {
     ]
 }
 
+/// Units of positions, velocities and times.
+const fn unit(index: u16) -> Option<Unit> {
+    match index {
+        object::POSITION_DEMAND
+        | object::POSITION
+        | object::TARGET_POSITION
+        | object::HOME_OFFSET
+        | object::POSITION_OFFSET
+        | object::FOLLOWING_ERROR
+        | object::FOLLOWING_ERROR_WINDOW => Some(Unit(0x00B5_0000)),
+        object::VELOCITY
+        | object::TARGET_VELOCITY
+        | object::VELOCITY_OFFSET
+        | object::PROFILE_VELOCITY => Some(Unit(0x00B5_0300)),
+        object::FOLLOWING_ERROR_TIMEOUT => Some(Unit(0xFD03_0000)),
+        _ => None,
+    }
+}
+
 /// What a polarity (object 0x607E) multiplies positions and velocities by. Torques it leaves alone.
 fn signs(polarity: u8) -> (f64, f64) {
     let sign = |bit| {
@@ -203,7 +222,11 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
         .map(|(index, name, data_type, access, value)| {
             let length = usize::from(data_type.bits().unwrap_or(0) / 8);
             let bytes = &value.to_le_bytes()[..length];
-            Object::variable(index, name, data_type, access, bytes)
+            let object = Object::variable(index, name, data_type, access, bytes);
+            match unit(index) {
+                Some(unit) => object.in_unit(unit),
+                None => object,
+            }
         })
         .collect();
     all.push(Object::variable(
