@@ -85,7 +85,7 @@ fn tell_deviations(device: &SubDevice, described: &Described) {
 }
 
 /// What is done with a device that comes back: what its file says, and then the rest.
-pub(super) fn before(matched: Matched, mut then: Setup) -> Setup {
+pub(super) fn before(matched: Matched, then: Setup) -> Setup {
     Box::new(move |device, registers| {
         matched.set_up(registers, device)?;
         then(device, registers)
