@@ -12,8 +12,10 @@ use std::io;
 
 use kadenz_rt::clock::MonotonicTime;
 
+use crate::sim::Side;
+
 #[cfg(target_os = "linux")]
-pub use packet::{InterfacePort, Waiting};
+pub use packet::{InterfacePort, RingPort, Waiting};
 pub use pair::{PairPort, pair};
 pub use wire::WirePort;
 
@@ -40,6 +42,27 @@ pub trait Port {
     /// # Errors
     /// When it cannot wait.
     fn wait(&mut self, until: MonotonicTime) -> io::Result<bool>;
+
+    /// Whether it has a second side, where a ring of cables comes back.
+    fn has_second(&self) -> bool {
+        false
+    }
+
+    /// As [`send`](Port::send), by a side.
+    ///
+    /// # Errors
+    /// As there, and where there is no such side.
+    fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
+        match side {
+            Side::Primary => self.send(frame),
+            Side::Redundant => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// As [`receive`](Port::receive), with the side at which it came.
+    fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
+        Some((Side::Primary, self.receive(frame)?))
+    }
 }
 
 impl<P: Port + ?Sized> Port for Box<P> {
@@ -57,5 +80,17 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
         (**self).wait(until)
+    }
+
+    fn has_second(&self) -> bool {
+        (**self).has_second()
+    }
+
+    fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
+        (**self).send_by(side, frame)
+    }
+
+    fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
+        (**self).receive_from(frame)
     }
 }

@@ -6,6 +6,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::packet::{PacketError, PacketPlan, PacketPort};
 
 use super::Port;
+use crate::sim::Side;
 use crate::wire::ETHERTYPE;
 
 /// Frames that may wait: more than a segment at 4 kHz sends while its reader is off the CPU for 20 ms.
@@ -77,5 +78,83 @@ impl Port for InterfacePort {
                 Ok(true)
             }
         }
+    }
+}
+
+/// EtherCAT frames on two network interfaces, where a ring of cables begins and ends. Needs `CAP_NET_RAW`.
+#[derive(Debug)]
+pub struct RingPort {
+    sides: [InterfacePort; 2],
+    /// Which side is looked at first, so that none starves the other.
+    turn: usize,
+}
+
+impl RingPort {
+    const SIDES: [Side; 2] = [Side::Primary, Side::Redundant];
+
+    /// Opens both interfaces. Allocates.
+    ///
+    /// # Errors
+    /// [`PacketError`]: no such interface, or no right.
+    pub fn open(first: &str, second: &str, waiting: Waiting) -> Result<Self, PacketError> {
+        let mut sides = [
+            InterfacePort::open(first, waiting)?,
+            InterfacePort::open(second, waiting)?,
+        ];
+        let [one, other] = &mut sides;
+        one.port.watch_too(&other.port);
+        Ok(Self { sides, turn: 0 })
+    }
+
+    fn has_frame(&self) -> bool {
+        self.sides.iter().any(|it| it.port.has_frame())
+    }
+}
+
+impl Port for RingPort {
+    fn now(&self) -> MonotonicTime {
+        clock::now()
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.send_by(Side::Primary, frame)
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+        self.receive_from(frame).map(|it| it.1)
+    }
+
+    fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
+        match self.sides[0].waiting {
+            // The first waits for the second too.
+            Waiting::Blocking => self.sides[0].wait(until),
+            Waiting::Spinning => {
+                while !self.has_frame() {
+                    if clock::now() >= until {
+                        return Ok(false);
+                    }
+                    std::hint::spin_loop();
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn has_second(&self) -> bool {
+        true
+    }
+
+    fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
+        self.sides[side as usize].send(frame)
+    }
+
+    fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
+        for at in [self.turn, 1 - self.turn] {
+            if let Some(length) = self.sides[at].receive(frame) {
+                self.turn = 1 - at;
+                return Some((Self::SIDES[at], length));
+            }
+        }
+        None
     }
 }

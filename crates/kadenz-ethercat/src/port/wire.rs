@@ -55,9 +55,22 @@ pub struct WirePort {
 }
 
 impl WirePort {
-    /// A port at the segment's first side. Allocates all it will need.
+    /// A port at the segment's first side; whatever cable is at the second is pulled out. Allocates all it
+    /// will need.
     #[must_use]
-    pub fn new(segment: Segment) -> Self {
+    pub fn new(mut segment: Segment) -> Self {
+        segment.unplug_second();
+        Self::at(segment, false)
+    }
+
+    /// A port at both sides of a segment that is a ring: what it sends goes out by the first, and it
+    /// hears both. Allocates all it will need.
+    #[must_use]
+    pub fn ring(segment: Segment) -> Self {
+        Self::at(segment, true)
+    }
+
+    fn at(segment: Segment, both: bool) -> Self {
         let slot = || Slot {
             at: Time::NEVER,
             side: Side::Primary,
@@ -69,59 +82,8 @@ impl WirePort {
             segment,
             slots: (0..SLOTS).map(|_| slot()).collect(),
             used: 0,
-            both: false,
+            both,
         }
-    }
-
-    /// A port at both sides of a segment that is a ring: what it sends goes out by the first, and it
-    /// hears both. Allocates all it will need.
-    #[must_use]
-    pub fn ring(segment: Segment) -> Self {
-        Self {
-            both: true,
-            ..Self::new(segment)
-        }
-    }
-
-    /// Sends by a side of the segment. See [`Port::send`].
-    ///
-    /// # Errors
-    /// When too many frames are under way, or this one is too long.
-    pub fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
-        // A frame may come back twice.
-        if self.used + 2 > SLOTS {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let mut bytes = [0; LONGEST_FRAME];
-        let Some(copy) = bytes.get_mut(..frame.len()) else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
-        copy.copy_from_slice(frame);
-        if let Passed::Returned {
-            side,
-            at,
-            length,
-            again,
-        } = self.segment.pass_from(side, copy, self.now)
-            && (self.both || side == Side::Primary)
-        {
-            let came = &copy[..length.min(frame.len())];
-            for at in [Some(at), again].into_iter().flatten() {
-                self.keep(at, side, came);
-            }
-        }
-        Ok(())
-    }
-
-    /// The next frame that has come, and at which side. See [`Port::receive`].
-    pub fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
-        let slot = self.first().filter(|it| self.slots[*it].at <= self.now)?;
-        let length = self.slots[slot].length.min(frame.len());
-        frame[..length].copy_from_slice(&self.slots[slot].bytes[..length]);
-        let side = self.slots[slot].side;
-        self.used -= 1;
-        self.slots.swap(slot, self.used);
-        Some((side, length))
     }
 
     /// The segment, for who looks.
@@ -188,6 +150,46 @@ impl Port for WirePort {
         self.now = first.min(until).max(self.now);
         self.segment.advance(self.now);
         Ok(first <= self.now)
+    }
+
+    fn has_second(&self) -> bool {
+        self.both
+    }
+
+    fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
+        // A frame may come back twice.
+        if self.used + 2 > SLOTS {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let mut bytes = [0; LONGEST_FRAME];
+        let Some(copy) = bytes.get_mut(..frame.len()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        copy.copy_from_slice(frame);
+        if let Passed::Returned {
+            side,
+            at,
+            length,
+            again,
+        } = self.segment.pass_from(side, copy, self.now)
+            && (self.both || side == Side::Primary)
+        {
+            let came = &copy[..length.min(frame.len())];
+            for at in [Some(at), again].into_iter().flatten() {
+                self.keep(at, side, came);
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
+        let slot = self.first().filter(|it| self.slots[*it].at <= self.now)?;
+        let length = self.slots[slot].length.min(frame.len());
+        frame[..length].copy_from_slice(&self.slots[slot].bytes[..length]);
+        let side = self.slots[slot].side;
+        self.used -= 1;
+        self.slots.swap(slot, self.used);
+        Some((side, length))
     }
 }
 

@@ -1,13 +1,16 @@
 //! A segment behind a port in real time: frames that come are passed and sent back.
 
+mod echo;
+
 use std::io;
 use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::{Passed, Segment, Time};
+use super::{Passed, Segment, Side, Time};
 use crate::port::Port;
 use crate::wire::LONGEST_FRAME;
+use echo::Echoes;
 
 /// How long a frame is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +35,7 @@ const LONGEST_WAY_NS: u64 = 2_000_000;
 
 struct Late {
     at: Time,
+    side: Side,
     length: usize,
     bytes: [u8; LONGEST_FRAME],
 }
@@ -45,11 +49,17 @@ pub struct Server<P> {
     start: (MonotonicTime, Time),
     late: Vec<Late>,
     unsent: u64,
+    echoes: Echoes,
+    echoed: u64,
 }
 
 impl<P: Port> Server<P> {
-    /// A segment behind a port. Its time goes on from where it is. Allocates.
-    pub fn new(port: P, segment: Segment, pace: Pace) -> Self {
+    /// A segment behind a port; where that has one side, a ring is a line. Its time goes on from where it is.
+    /// Allocates.
+    pub fn new(port: P, mut segment: Segment, pace: Pace) -> Self {
+        if !port.has_second() {
+            segment.unplug_second();
+        }
         let start = (port.now(), segment.now());
         let late = Vec::with_capacity(MOST_UNDER_WAY);
         Self {
@@ -59,6 +69,8 @@ impl<P: Port> Server<P> {
             start,
             late,
             unsent: 0,
+            echoes: Echoes::new(),
+            echoed: 0,
         }
     }
 
@@ -71,6 +83,13 @@ impl<P: Port> Server<P> {
     #[must_use]
     pub fn unsent(&self) -> u64 {
         self.unsent
+    }
+
+    /// Frames that were not passed, since a segment had passed them already: another one on the same wire, or
+    /// this one in a loop.
+    #[must_use]
+    pub fn echoed(&self) -> u64 {
+        self.echoed
     }
 
     /// What time it is on the segment.
@@ -99,10 +118,10 @@ impl<P: Port> Server<P> {
         let mut frame = [0; LONGEST_FRAME];
         // A flood keeps nobody from ending this.
         for _ in 0..MOST_AT_ONCE {
-            let Some(length) = self.port.receive(&mut frame) else {
+            let Some((side, length)) = self.port.receive_from(&mut frame) else {
                 break;
             };
-            self.pass(&mut frame[..length]);
+            self.pass(side, &mut frame[..length]);
         }
         let now = self.now();
         self.segment.advance(now);
@@ -110,11 +129,18 @@ impl<P: Port> Server<P> {
         Ok(())
     }
 
-    fn pass(&mut self, frame: &mut [u8]) {
+    fn pass(&mut self, side: Side, frame: &mut [u8]) {
         let now = self.now();
+        if self.echoes.is_one(frame, now) {
+            self.echoed += 1;
+            return;
+        }
         let Passed::Returned {
-            at, length, again, ..
-        } = self.segment.pass(frame, now)
+            side,
+            at,
+            length,
+            again,
+        } = self.segment.pass_from(side, frame, now)
         else {
             return;
         };
@@ -122,15 +148,15 @@ impl<P: Port> Server<P> {
         for at in [Some(at), again].into_iter().flatten() {
             let waits = self.pace == Pace::AsWire || at.since(now) > LONGEST_WAY_NS;
             if waits {
-                self.keep(at, frame);
+                self.keep(at, side, frame);
             } else {
-                self.send(frame);
+                self.send(side, frame, now);
             }
         }
     }
 
     /// Where there is no room the frame is lost, as in a switch.
-    fn keep(&mut self, at: Time, frame: &[u8]) {
+    fn keep(&mut self, at: Time, side: Side, frame: &[u8]) {
         if self.late.len() == MOST_UNDER_WAY {
             self.unsent += 1;
             return;
@@ -138,18 +164,24 @@ impl<P: Port> Server<P> {
         let length = frame.len();
         let mut bytes = [0; LONGEST_FRAME];
         bytes[..length].copy_from_slice(frame);
-        self.late.push(Late { at, length, bytes });
+        self.late.push(Late {
+            at,
+            side,
+            length,
+            bytes,
+        });
     }
 
     fn send_late(&mut self, now: Time) {
         while let Some(place) = first_due(&self.late, now) {
             let late = self.late.swap_remove(place);
-            self.send(&late.bytes[..late.length]);
+            self.send(late.side, &late.bytes[..late.length], now);
         }
     }
 
-    fn send(&mut self, frame: &[u8]) {
-        if self.port.send(frame).is_err() {
+    fn send(&mut self, side: Side, frame: &[u8], now: Time) {
+        self.echoes.sent(frame, now);
+        if self.port.send_by(side, frame).is_err() {
             self.unsent += 1;
         }
     }
@@ -162,49 +194,4 @@ fn first_due(late: &[Late], now: Time) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sim::humanoid::humanoid;
-
-    /// A wire on which there is always one more frame.
-    struct Flood(u32);
-
-    impl Port for Flood {
-        fn now(&self) -> MonotonicTime {
-            MonotonicTime::from_ns(u64::from(self.0))
-        }
-
-        fn send(&mut self, _: &[u8]) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
-            self.0 += 1;
-            assert!(self.0 < 100_000, "nobody could end it");
-            frame[..60].fill(0);
-            Some(60)
-        }
-
-        fn wait(&mut self, _: MonotonicTime) -> io::Result<bool> {
-            Ok(true)
-        }
-    }
-
-    #[test]
-    fn a_segment_that_has_lived_goes_on_from_there() {
-        let mut segment = humanoid(3).build().unwrap();
-        segment.advance(Time(7_000));
-        let server = Server::new(Flood(50), segment, Pace::AtOnce);
-        assert_eq!(server.now(), Time(7_000));
-    }
-
-    #[test]
-    fn a_flood_keeps_nobody_from_ending_it() {
-        let segment = humanoid(3).build().unwrap();
-        let mut server = Server::new(Flood(0), segment, Pace::AtOnce);
-        for _ in 0..3 {
-            server.step().unwrap();
-        }
-        assert_eq!(server.port.0 as usize, 3 * MOST_AT_ONCE);
-    }
-}
+mod tests;

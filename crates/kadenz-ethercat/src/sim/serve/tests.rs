@@ -1,0 +1,192 @@
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::*;
+use crate::sim::CableId;
+use crate::sim::fault::{Fault, WireFault};
+use crate::sim::humanoid::humanoid;
+use crate::wire::{Address, Command, Datagrams, FrameWriter};
+
+/// A wire on which there is always one more frame.
+struct Flood(u32);
+
+impl Port for Flood {
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::from_ns(u64::from(self.0))
+    }
+
+    fn send(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+        self.0 += 1;
+        assert!(self.0 < 100_000, "nobody could end it");
+        frame[..60].fill(0);
+        Some(60)
+    }
+
+    fn wait(&mut self, _: MonotonicTime) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+#[test]
+fn a_segment_that_has_lived_goes_on_from_there() {
+    let mut segment = humanoid(3).build().unwrap();
+    segment.advance(Time(7_000));
+    let server = Server::new(Flood(50), segment, Pace::AtOnce);
+    assert_eq!(server.now(), Time(7_000));
+}
+
+#[test]
+fn a_flood_keeps_nobody_from_ending_it() {
+    let segment = humanoid(3).build().unwrap();
+    let mut server = Server::new(Flood(0), segment, Pace::AtOnce);
+    for _ in 0..3 {
+        server.step().unwrap();
+    }
+    assert_eq!(server.port.0 as usize, 3 * MOST_AT_ONCE);
+}
+
+/// An end of a wire, in the hands of the test.
+#[derive(Clone, Default)]
+struct Hand(Rc<RefCell<Ends>>);
+
+#[derive(Default)]
+struct Ends {
+    comes: VecDeque<(Side, Vec<u8>)>,
+    went: Vec<(Side, Vec<u8>)>,
+    second: bool,
+}
+
+impl Hand {
+    fn bring(&self, side: Side, frame: &[u8]) {
+        self.0.borrow_mut().comes.push_back((side, frame.to_vec()));
+    }
+
+    fn take(&self) -> Vec<(Side, Vec<u8>)> {
+        std::mem::take(&mut self.0.borrow_mut().went)
+    }
+}
+
+impl Port for Hand {
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::from_ns(1)
+    }
+
+    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.send_by(Side::Primary, frame)
+    }
+
+    fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
+        self.receive_from(frame).map(|it| it.1)
+    }
+
+    fn wait(&mut self, _: MonotonicTime) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    fn has_second(&self) -> bool {
+        self.0.borrow().second
+    }
+
+    fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().went.push((side, frame.to_vec()));
+        Ok(())
+    }
+
+    fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
+        let (side, bytes) = self.0.borrow_mut().comes.pop_front()?;
+        frame[..bytes.len()].copy_from_slice(&bytes);
+        Some((side, bytes.len()))
+    }
+}
+
+/// Asks who is there.
+fn question(source: u8) -> [u8; 60] {
+    let mut frame = [0; 60];
+    let mut writer = FrameWriter::new(&mut frame, [source; 6]).unwrap();
+    let address = Address::broadcast(0);
+    writer.push(Command::Brd, 1, address, 1).unwrap();
+    writer.finish();
+    frame
+}
+
+fn counted(frame: &[u8]) -> u16 {
+    let datagram = Datagrams::of(frame).unwrap().next().unwrap();
+    datagram.unwrap().working_counter
+}
+
+#[test]
+fn two_segments_on_one_wire_do_not_answer_each_other_for_ever() {
+    // One address is a card's; the other bears the mark of what came back from the beginning.
+    for source in [0x10, 0x52] {
+        let hands = [Hand::default(), Hand::default()];
+        let mut servers = hands.each_ref().map(|hand| {
+            let segment = humanoid(3).build().unwrap();
+            Server::new(hand.clone(), segment, Pace::AtOnce)
+        });
+        for hand in &hands {
+            hand.bring(Side::Primary, &question(source));
+        }
+        let mut answers = 0;
+        for _ in 0..100 {
+            for (at, server) in servers.iter_mut().enumerate() {
+                server.step().unwrap();
+                for (side, frame) in hands[at].take() {
+                    answers += 1;
+                    hands[1 - at].bring(side, &frame);
+                }
+            }
+        }
+        assert_eq!(answers, 2, "{source:02x}");
+        assert!(servers.iter().all(|it| it.echoed() == 1));
+    }
+}
+
+fn ring(second: bool) -> (Hand, Server<Hand>) {
+    let hand = Hand::default();
+    hand.0.borrow_mut().second = second;
+    let mut plan = humanoid(5);
+    assert!(plan.close_ring());
+    let server = Server::new(hand.clone(), plan.build().unwrap(), Pace::AtOnce);
+    (hand, server)
+}
+
+#[test]
+fn a_ring_is_answered_at_its_other_end_and_at_both_where_it_is_cut() {
+    let (hand, mut server) = ring(true);
+    let ask = |server: &mut Server<Hand>| {
+        for (source, side) in [(0x10, Side::Primary), (0x04, Side::Redundant)] {
+            hand.bring(side, &question(source));
+        }
+        server.step().unwrap();
+        let answers = hand.take().into_iter();
+        let mut answers: Vec<_> = answers
+            .map(|(side, it)| (side as u8, counted(&it)))
+            .collect();
+        answers.sort_unstable();
+        answers
+    };
+    // Round, and round the other way, where nobody is met from in front.
+    assert_eq!(ask(&mut server), [(0, 0), (1, 5)]);
+    let now = server.now();
+    let cut = Fault::Wire(WireFault::Cut(CableId(3)));
+    server.segment_mut().inflict(cut, now);
+    let [(0, near), (1, far)] = ask(&mut server)[..] else {
+        panic!("each side hears its own");
+    };
+    assert!(near > 0 && far > 0 && near + far == 5, "{near} {far}");
+}
+
+#[test]
+fn at_one_interface_a_ring_is_a_line() {
+    let (hand, mut server) = ring(false);
+    hand.bring(Side::Primary, &question(0x10));
+    server.step().unwrap();
+    let answers = hand.take();
+    assert_eq!(answers.len(), 1);
+    assert_eq!((answers[0].0, counted(&answers[0].1)), (Side::Primary, 5));
+}
