@@ -1,20 +1,27 @@
 //! A segment as a TOML file: which devices, where, how good, and what goes wrong when.
 //!
-//! Reading gives a [`Plan`], in which everything exists; [`Plan::build`] makes the segment of it.
+//! Reading gives a [`Plan`], in which everything exists; [`Plan::build`] makes the segment of it, and
+//! [`Plan::to_toml`] the file.
 
 mod build;
 mod check;
+mod fault;
+mod kinds;
+mod print;
 mod text;
 
 use std::path::{Component, Path};
 
-use super::Model;
+use super::fault::Planned;
 use super::model::drive::{Drive, Parameters};
 use super::model::{Description, Device, Idle, sensor, stamp, terminal};
+use super::{Model, PortKind};
 use crate::text_file;
-use crate::wire::sii::SiiError;
+use crate::wire::sii::{SiiError, checksum, word};
 
+pub use crate::text_file::FileError;
 pub use build::BuildError;
+pub use print::PrintError;
 
 /// Most devices of a file, and of a humanoid.
 pub const MOST_DEVICES: usize = 200;
@@ -41,7 +48,18 @@ pub enum Kind {
     /// A device that stamps events and commands; a file gives it the defaults.
     Stamp(stamp::Settings),
     /// What an ESI file describes; it holds its outputs.
-    Described(Box<Description>),
+    Described(Box<Described>),
+}
+
+/// A device of an ESI file.
+#[derive(Debug, Clone)]
+pub struct Described {
+    /// The file, as the segment's file names it.
+    pub file: String,
+    /// The revision that was asked for; `None` for the last one described.
+    pub revision: Option<u32>,
+    /// What stands there.
+    pub description: Description,
 }
 
 impl Kind {
@@ -49,6 +67,44 @@ impl Kind {
     pub const NAMES: [&'static str; 9] = [
         "ek1100", "ek1914", "el2828", "el2889", "el3004", "drive", "imu", "force", "stamp",
     ];
+
+    /// Its name in a file; `None` for what an ESI file describes.
+    #[must_use]
+    pub const fn name(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Ek1100 => "ek1100",
+            Self::Ek1914 => "ek1914",
+            Self::El2828 => "el2828",
+            Self::El2889 => "el2889",
+            Self::El3004 => "el3004",
+            Self::Drive(_) => "drive",
+            Self::Imu => "imu",
+            Self::Force => "force",
+            Self::Stamp(_) => "stamp",
+            Self::Described(_) => return None,
+        })
+    }
+
+    /// Whether the model is Kadenz's own: no vendor numbers them, so the place in the file does.
+    const fn is_own(&self) -> bool {
+        matches!(
+            self,
+            Self::Drive(_) | Self::Imu | Self::Force | Self::Stamp(_)
+        )
+    }
+}
+
+/// How a device's EEPROM is out of the ordinary. The default is a good one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Eeprom {
+    /// Bytes that there are; behind them nothing acknowledges. `None` for all, 0 for no EEPROM.
+    pub length: Option<u32>,
+    /// Bytes that one read gives, 4 or 8; `None` for what the controller does.
+    pub read: Option<u8>,
+    /// How long a read takes, in ns.
+    pub busy_ns: Option<u64>,
+    /// Bytes that are others than the device's maker wrote, by their addresses.
+    pub spoiled: Vec<(u32, u8)>,
 }
 
 /// Where a device is plugged in.
@@ -69,7 +125,7 @@ pub struct Placed {
     pub kind: Kind,
     /// Where it is plugged in; `None` for the first, at the MainDevice.
     pub parent: Option<Parent>,
-    /// Its serial number, for models of Kadenz's own.
+    /// Its serial number.
     pub serial: u32,
     /// Alias of its station.
     pub alias: u16,
@@ -83,6 +139,8 @@ pub struct Placed {
     pub drift_ppm: f64,
     /// Seed of its noise.
     pub seed: u64,
+    /// What is odd about its EEPROM.
+    pub eeprom: Eeprom,
 }
 
 impl Placed {
@@ -100,18 +158,34 @@ impl Placed {
             jitter_ns: 0,
             drift_ppm: 0.0,
             seed: 0,
+            eeprom: Eeprom::default(),
         }
+    }
+
+    /// What a device at that place of a plan has unless it says otherwise: its serial number and seed.
+    #[must_use]
+    pub(super) fn numbered(mut self, place: usize, seed: u64) -> Self {
+        let number = place as u32 + 1;
+        self.serial = if self.kind.is_own() { number } else { 0 };
+        self.seed = seed ^ u64::from(number) << 32;
+        self
     }
 
     /// Which of the ports 1 to 3 something can be plugged into.
     #[must_use]
-    pub fn free_ports(&self) -> &'static [u8] {
-        match (&self.kind, self.ports) {
+    pub fn free_ports(&self) -> Vec<u8> {
+        let there: &[u8] = match (&self.kind, self.ports) {
+            (Kind::Described(it), _) => {
+                let ports = it.description.hardware.ports;
+                let is_there = |port: &u8| ports[usize::from(*port)] != PortKind::Absent;
+                return (1..4).filter(is_there).collect();
+            }
             (Kind::Ek1100 | Kind::Ek1914, _) => &[1, 2],
             (_, 3) if self.branches() => &[1, 2],
             (_, 4..) if self.branches() => &[1, 2, 3],
             _ => &[1],
-        }
+        };
+        there.to_vec()
     }
 
     /// Whether it can have more than two ports.
@@ -126,86 +200,82 @@ impl Placed {
     /// [`SiiError`] where its description does not fit into its memory.
     pub fn model(&self) -> Result<Model, SiiError> {
         let mut model = match &self.kind {
-            Kind::Ek1100 => terminal::ek1100().model(),
-            Kind::Ek1914 => terminal::ek1914().model(),
-            Kind::El2828 => terminal::el2828().model(),
-            Kind::El2889 => terminal::el2889().model(),
-            Kind::El3004 => terminal::el3004().model(),
+            Kind::Ek1100 => self.as_described(terminal::ek1100().description()),
+            Kind::Ek1914 => self.as_described(terminal::ek1914().description()),
+            Kind::El2828 => self.as_described(terminal::el2828().description()),
+            Kind::El2889 => self.as_described(terminal::el2889().description()),
+            Kind::El3004 => self.as_described(terminal::el3004().description()),
+            Kind::Described(it) => self.as_described(&it.description),
             Kind::Drive(it) => Drive::device(&self.name, self.serial, **it).model(),
             Kind::Imu => sensor::imu(&self.name, self.serial, self.seed).model(),
             Kind::Force => sensor::force(&self.name, self.serial, self.seed).model(),
             Kind::Stamp(it) => stamp::stamp(&self.name, self.serial, *it).model(),
-            Kind::Described(it) => Device::new((**it).clone(), Idle).model(),
         }?;
-        let alias = self.alias.to_le_bytes();
-        model.sii[8..10].copy_from_slice(&alias);
-        if let Some(first) = model.sii.first_chunk() {
-            model.sii[14] = crate::wire::sii::checksum(first);
-        }
         if self.ports > 2 && self.branches() {
-            let cable = super::PortKind::Cable;
+            let cable = PortKind::Cable;
             let last = if self.ports > 3 {
                 cable
             } else {
-                super::PortKind::Absent
+                PortKind::Absent
             };
             model.hardware = model.hardware.with_ports([cable, cable, cable, last]);
         }
+        self.write(&mut model);
         Ok(model)
+    }
+
+    /// A device that does nothing of its own, with its serial number.
+    fn as_described(&self, description: &Description) -> Result<Model, SiiError> {
+        let mut description = description.clone();
+        description.fixed.identity.serial = self.serial;
+        Device::new(description, Idle).model()
+    }
+
+    /// Writes the alias into the EEPROM, and then what is odd about it.
+    fn write(&self, model: &mut Model) {
+        let at = |word: u16| usize::from(word) * 2;
+        let alias = at(word::ALIAS);
+        model.sii[alias..alias + 2].copy_from_slice(&self.alias.to_le_bytes());
+        if let Some(first) = model.sii.first_chunk() {
+            model.sii[at(word::CHECKSUM)] = checksum(first);
+        }
+        for (at, byte) in &self.eeprom.spoiled {
+            if let Some(spoiled) = model.sii.get_mut(*at as usize) {
+                *spoiled = *byte;
+            }
+        }
+        if let Some(length) = self.eeprom.length {
+            model.sii.truncate(length as usize);
+        }
+        if let Some(read) = self.eeprom.read {
+            model.hardware.sii_read = read;
+        }
     }
 }
 
-/// When a fault strikes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum When {
-    /// Once, so many ms after the start.
-    AtMs(u64),
-    /// Again and again, so many ms apart.
-    EveryMs(u64),
-    /// With the frame of that number, from 1.
-    Frame(u64),
-    /// With each frame, by that probability.
-    Chance(f64),
+/// The cable that makes a ring of a segment: from a device back to the MainDevice's second interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ring {
+    /// The device, by its place in [`Plan::devices`].
+    pub device: usize,
+    /// Its port, 1 to 3.
+    pub port: u8,
+    /// What a frame takes over it, each way, in ns.
+    pub delay_ns: u64,
+    /// What chance adds at most, in ns.
+    pub jitter_ns: u64,
 }
 
-/// What goes wrong. Cables are named by the device behind them, by its place in [`Plan::devices`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum What {
-    /// A frame gets lost.
-    Lose,
-    /// A frame's check sequence is wrong.
-    Corrupt,
-    /// So many ns late.
-    Delay(u64),
-    /// Twice, the second so many ns later.
-    Duplicate(u64),
-    /// Only so many bytes are left.
-    Truncate(u16),
-    /// Working counters differ by so much.
-    Skew(i16),
-    /// A cable is cut.
-    Cut(usize),
-    /// A cable is whole again.
-    Heal(usize),
-    /// A cable is cut, and whole again so many ms later.
-    Flap(usize, u64),
-    /// A device loses power.
-    PowerOff(usize),
-    /// A device gets power.
-    PowerOn(usize),
-    /// A device loses power, and has it again so many ms later.
-    PowerCycle(usize, u64),
-    /// Something inside a device fails, by that error code.
-    Fail(usize, u16),
-}
-
-/// A line of the script of faults.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Planned {
-    /// When.
-    pub when: When,
-    /// What.
-    pub what: What,
+impl Ring {
+    /// A metre of cable.
+    const fn new(device: usize, port: u8) -> Self {
+        Self {
+            device,
+            port,
+            delay_ns: 600,
+            jitter_ns: 0,
+        }
+    }
 }
 
 /// A segment as it is to be.
@@ -215,28 +285,11 @@ pub struct Plan {
     pub seed: u64,
     /// The devices, each behind the one that it is plugged into.
     pub devices: Vec<Placed>,
-    /// What goes wrong.
+    /// The cable back to the MainDevice's second interface, where it is a ring.
+    pub ring: Option<Ring>,
+    /// What goes wrong. Devices and cables are named by their places in `devices`, a cable by the device
+    /// behind it; the cable that makes a ring has the number behind the last.
     pub faults: Vec<Planned>,
-}
-
-/// What is wrong with a file, where, and what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}{at}: {cause}; {remedy}", at = self.place())]
-pub struct FileError {
-    /// The file, as it was named.
-    pub file: String,
-    /// The line, from 1; `None` where no line is to blame.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub cause: String,
-    /// What to do about it.
-    pub remedy: String,
-}
-
-impl FileError {
-    fn place(&self) -> String {
-        self.line.map_or_else(String::new, |it| format!(":{it}"))
-    }
 }
 
 impl Plan {
@@ -245,13 +298,8 @@ impl Plan {
     /// # Errors
     /// [`FileError`].
     pub fn read(path: &Path) -> Result<Self, FileError> {
+        let text = text_file::read_named(path, LONGEST)?;
         let file = path.display().to_string();
-        let text = text_file::read(path, LONGEST).map_err(|error| FileError {
-            file: file.clone(),
-            line: None,
-            cause: format!("it cannot be read: {error}"),
-            remedy: "check the path, and that you may read it".to_owned(),
-        })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&file, &text, &mut |name| {
             if !is_beside(Path::new(name)) {
@@ -288,6 +336,38 @@ impl Plan {
     ) -> Result<Self, FileError> {
         check::plan(file, text, load)
     }
+
+    /// Makes a ring of the segment, unless it is one: from the device that a frame from the first interface
+    /// comes to last, which leaves none behind, back to the MainDevice's second interface. Whether that
+    /// device has a port free for it.
+    pub fn close_ring(&mut self) -> bool {
+        if self.ring.is_none() {
+            let last = last(&self.devices);
+            let port = last.and_then(|it| self.devices[it].free_ports().first().copied());
+            self.ring = last.zip(port).map(|(device, port)| Ring::new(device, port));
+        }
+        self.ring.is_some()
+    }
+}
+
+/// The device that a frame from the MainDevice's first interface comes to last; nothing is plugged into it.
+/// `None` where there are no devices.
+fn last(devices: &[Placed]) -> Option<usize> {
+    // A frame leaves a device by port 3, then 1, then 2.
+    let order = |port: u8| [0, 2, 3, 1].get(usize::from(port)).copied();
+    let behind = |device: usize| {
+        let children = devices.iter().enumerate().filter_map(|(child, it)| {
+            let parent = it.parent.filter(|it| it.device == device)?;
+            Some((order(parent.port), child))
+        });
+        children.max().map(|(_, child)| child)
+    };
+    let mut last = (!devices.is_empty()).then_some(0)?;
+    // Children stand behind their parents, so this ends.
+    while let Some(next) = behind(last).filter(|next| *next > last) {
+        last = next;
+    }
+    Some(last)
 }
 
 /// Whether a path leads into the folder that it counts from, and no further up.

@@ -9,6 +9,8 @@ use super::model::drive::{Motor, Parameters};
 
 /// Devices of the whole humanoid.
 pub const WHOLE: usize = 59;
+/// Of all its chance.
+const SEED: u64 = 59;
 
 const LEG: [&str; 6] = [
     "hip yaw",
@@ -37,9 +39,7 @@ struct Builder {
 impl Builder {
     fn add(&mut self, name: &str, kind: Kind, parent: Option<Parent>) -> usize {
         let number = self.devices.len();
-        let mut placed = Placed::new(name, kind, parent);
-        placed.serial = number as u32 + 1;
-        placed.seed = number as u64 + 1;
+        let mut placed = Placed::new(name, kind, parent).numbered(number, SEED);
         // Quartzes differ; which is how does not matter, but it is the same each time.
         placed.drift_ppm = ((number * 37) % 41) as f64 - 20.0;
         self.devices.push(placed);
@@ -133,8 +133,9 @@ pub fn humanoid(devices: usize) -> Plan {
     }
     all.devices.truncate(wanted);
     Plan {
-        seed: 59,
+        seed: SEED,
         devices: all.devices,
+        ring: None,
         faults: Vec::new(),
     }
 }

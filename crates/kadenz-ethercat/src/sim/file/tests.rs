@@ -1,4 +1,8 @@
 use super::*;
+use crate::sim::fault::{Fault, FrameFault, When, WireFault};
+use crate::sim::{CableId, DeviceId, End, Side, Time};
+
+mod round_trip;
 
 fn parse(text: &str) -> Result<Plan, FileError> {
     Plan::parse("robot.toml", text, &mut |_| Err("not here".to_owned()))
@@ -101,27 +105,178 @@ fn a_vendors_file_lies_beside_the_segments() {
     }
 }
 
+fn with_fault(fault: &str) -> Result<Planned, FileError> {
+    parse(&format!("{RACK}\n[[fault]]\n{fault}")).map(|it| it.faults[0])
+}
+
 #[test]
 fn faults_are_checked_against_the_devices() {
-    let with = |fault: &str| parse(&format!("{RACK}\n[[fault]]\n{fault}")).map(|it| it.faults[0]);
-    let planned = with("what = \"flap\"\nevery_ms = 10000\ndevice = \"hub\"\nvalue = 300").unwrap();
-    assert_eq!(
-        (planned.when, planned.what),
-        (When::EveryMs(10_000), What::Flap(2, 300))
-    );
-    assert_eq!(
-        with("what = \"lose\"\nchance = 0.01").unwrap().what,
-        What::Lose
-    );
+    let flap = "what = \"flap\"\nevery_ms = 10000\ndevice = \"hub\"\nvalue = 300";
+    let every = When::Every {
+        first: Time(10_000_000_000),
+        period: 10_000_000_000,
+    };
+    let of_hub = Fault::Wire(WireFault::Flap(CableId(2), 300_000_000));
+    assert_eq!(with_fault(flap).unwrap(), Planned::new(every, of_hub));
+    let lose = with_fault("what = \"lose\"\nchance = 0.01").unwrap();
+    assert_eq!(lose.fault, Fault::Frame(FrameFault::Lose { after: None }));
     for wrong in [
         "what = \"lose\"",
         "what = \"lose\"\nchance = 1.5",
+        "what = \"lose\"\nframe = 0",
+        "what = \"lose\"\nat_ms = 1\nframes = 0",
+        "what = \"lose\"\nat_ms = 1\nframe = 1",
+        "what = \"lose\"\nat_ms = -1",
+        "what = \"lose\"\nat_ms = nan",
+        "what = \"lose\"\nevery_ms = 0",
+        "what = \"lose\"\nevery_ms = 1\nchance = 0.5",
+        "what = \"lose\"\nfor_ms = 1\nframes = 2",
+        "what = \"lose\"\nat_ms = 1\nvalue = 1",
+        "what = \"lose\"\nat_ms = 1\ndevice = \"hub\"",
         "what = \"cut\"\nat_ms = 1\ndevice = \"nobody\"",
-        "what = \"cut\"\nframe = 1\ndevice = \"hub\"",
+        "what = \"cut\"\nat_ms = 1\ndevice = \"ring\"",
+        "what = \"cut\"\nat_ms = 1\ndevice = \"hub\"\nvalue = 5",
+        "what = \"cut\"\nat_ms = 1\nframes = 2\ndevice = \"hub\"",
+        "what = \"cut\"\nchance = 0.1\ndevice = \"hub\"",
         "what = \"delay\"\nframe = 1",
         "what = \"truncate\"\nframe = 1\nvalue = -1",
+        "what = \"garble\"\nframe = 1\nvalue = 256",
+        "what = \"leave\"\nat_ms = 1\ndevice = \"hub\"",
+        "what = \"leave\"\nat_ms = 1\ndevice = \"hub\"\nstate = \"OP\"",
+        "what = \"drift\"\nat_ms = 1\ndevice = \"hub\"\nvalue = nan",
+        "what = \"spoil\"\nat_ms = 1\ndevice = \"hub\"\nvalue = 1",
         "what = \"vanish\"\nat_ms = 1",
     ] {
-        assert!(with(wrong).unwrap_err().line.is_some(), "{wrong}");
+        assert!(with_fault(wrong).unwrap_err().line.is_some(), "{wrong}");
     }
+}
+
+#[test]
+fn a_key_that_would_count_for_nothing_is_refused_at_its_line() {
+    let wrong = |from: &str, to: &str| parse(&RACK.replace(from, to)).unwrap_err().to_string();
+    for (to, said) in [
+        (
+            "\"el2889\"\ndrive = {}",
+            "robot.toml:10: only model = \"drive\"",
+        ),
+        (
+            "\"el2889\"\nproduct = 1",
+            "robot.toml:10: a model has no `product`",
+        ),
+        (
+            "\"el2889\"\nrevision = 1",
+            "robot.toml:10: a model has no `revision`",
+        ),
+        (
+            "\"el2889\"\neeprom = { read = 5 }",
+            "robot.toml:10: a read gives 4 or 8",
+        ),
+        (
+            "\"el2889\"\neeprom = { spoiled = [[999999, 1]] }",
+            "robot.toml:10: its EEPROM has no byte",
+        ),
+    ] {
+        let error = wrong("\"el2889\"", to);
+        assert!(error.starts_with(said), "{error}");
+    }
+    let error = wrong("drift_ppm", "port = 1\ndrift_ppm");
+    assert!(
+        error.starts_with("robot.toml:5: the first device"),
+        "{error}"
+    );
+    let error = with_fault("what = \"heal\"\ndevice = \"hub\"\nat_ms = 1\nvalue = 2").unwrap_err();
+    assert_eq!(error.line, Some(29));
+}
+
+#[test]
+fn a_ring_goes_from_the_last_device_or_from_the_one_that_is_named() {
+    let ring = |text: &str| parse(&format!("{text}{RACK}")).map(|it| it.ring);
+    assert_eq!(ring("").unwrap(), None);
+    // Frames come to the hub at the coupler's port 2 last, and to what is behind it.
+    assert_eq!(ring("[ring]\n").unwrap(), Some(Ring::new(3, 1)));
+    let named = ring("[ring]\ndevice = \"hub\"\nport = 3\njitter_ns = 9\n").unwrap();
+    let expected = Ring {
+        jitter_ns: 9,
+        ..Ring::new(2, 3)
+    };
+    assert_eq!(named, Some(expected));
+    for wrong in [
+        "device = \"nobody\"",
+        "device = \"hub\"\nport = 1",
+        "port = 2",
+    ] {
+        let error = ring(&format!("[ring]\n{wrong}\n")).unwrap_err();
+        assert!(error.line.is_some(), "{error}");
+    }
+    assert!(parse(&RACK.replace("\"foot\"", "\"ring\"")).is_err());
+    let segment = parse(&format!("[ring]\n{RACK}")).unwrap().build().unwrap();
+    let ring = segment.cable_at(End::Main(Side::Redundant));
+    assert_eq!(ring, segment.cable_at(End::Device(DeviceId(3), 1)));
+    assert_eq!(ring, Some(CableId(4)));
+}
+
+#[test]
+fn an_eeprom_may_be_odd_from_the_beginning() {
+    let with = |eeprom: &str| {
+        let text = RACK.replace("\"el2889\"", &format!("\"el2889\"\neeprom = {eeprom}"));
+        let segment = parse(&text).unwrap().build().unwrap();
+        let sii = segment.device(DeviceId(1)).unwrap().sii().to_vec();
+        (
+            sii,
+            segment.device(DeviceId(1)).unwrap().hardware().sii_read,
+        )
+    };
+    let (whole, read) = with("{}");
+    assert_eq!(read, 8);
+    let (spoiled, read) = with("{ spoiled = [[0x10, 0xEE]], read = 4 }");
+    assert_eq!((spoiled[0x10], read), (0xEE, 4));
+    assert_eq!(
+        (&spoiled[..0x10], &spoiled[0x11..]),
+        (&whole[..0x10], &whole[0x11..])
+    );
+    assert!(with("{ length = 0 }").0.is_empty());
+    let numbered = RACK.replace("\"el2889\"", "\"el2889\"\nserial = 0x01020304");
+    let model = parse(&numbered).unwrap().devices[1].model().unwrap();
+    assert_eq!(model.sii[28..32], [4, 3, 2, 1]);
+}
+
+const AXIS: &str = include_str!("../../../../../conformance/ethercat/esi/axis.xml");
+
+#[test]
+fn an_esi_file_is_read_once_and_says_which_ports_there_are() {
+    let axes: String = (0..50)
+        .map(|it| format!("[[device]]\nname = \"axis {it}\"\nesi = \"a.xml\"\nproduct = 17\n"))
+        .collect();
+    let mut reads = 0;
+    let plan = Plan::parse("robot.toml", &axes, &mut |_| {
+        reads += 1;
+        Ok(AXIS.to_owned())
+    });
+    assert_eq!(plan.unwrap().devices.len(), 50);
+    assert_eq!(reads, 1);
+
+    let with = |physics: &str, text: &str| {
+        let xml = AXIS.replace("\"YY\"", &format!("\"{physics}\""));
+        Plan::parse("robot.toml", text, &mut |_| Ok(xml.clone()))
+    };
+    let first = "[[device]]\nname = \"a\"\nesi = \"a.xml\"\nproduct = 17\n";
+    assert_eq!(with("Y YY", first).unwrap().devices[0].free_ports(), [2, 3]);
+    let said = with(" YY", first).unwrap_err().to_string();
+    assert!(
+        said.contains("no port 0") && said.starts_with("robot.toml:3"),
+        "{said}"
+    );
+    let second = format!("{first}[[device]]\nname = \"b\"\nmodel = \"imu\"\n");
+    assert!(
+        with("Y", &second)
+            .unwrap_err()
+            .to_string()
+            .contains("no such port free")
+    );
+    let behind = with("Y  Y", &second).unwrap();
+    assert_eq!(
+        behind.devices[1].parent,
+        Some(Parent { device: 0, port: 3 })
+    );
+    assert_eq!(behind.build().unwrap().len(), 2);
 }

@@ -8,10 +8,21 @@ use toml::Spanned;
 pub(super) struct File {
     #[serde(default)]
     pub(super) seed: u64,
+    pub(super) ring: Option<Spanned<Ring>>,
     #[serde(default)]
     pub(super) device: Vec<Spanned<Device>>,
     #[serde(default)]
     pub(super) fault: Vec<Spanned<Fault>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ring {
+    pub(super) device: Option<Spanned<String>>,
+    pub(super) port: Option<Spanned<u8>>,
+    pub(super) delay_ns: Option<u64>,
+    #[serde(default)]
+    pub(super) jitter_ns: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -21,7 +32,7 @@ pub(super) struct Device {
     pub(super) model: Option<Spanned<String>>,
     pub(super) esi: Option<Spanned<String>>,
     pub(super) product: Option<Spanned<u32>>,
-    pub(super) revision: Option<u32>,
+    pub(super) revision: Option<Spanned<u32>>,
     pub(super) parent: Option<Spanned<String>>,
     pub(super) port: Option<Spanned<u8>>,
     pub(super) ports: Option<Spanned<u8>>,
@@ -32,7 +43,19 @@ pub(super) struct Device {
     #[serde(default)]
     pub(super) jitter_ns: u64,
     pub(super) drift_ppm: Option<Spanned<f64>>,
+    pub(super) seed: Option<u64>,
+    pub(super) eeprom: Option<Spanned<Eeprom>>,
     pub(super) drive: Option<Spanned<Drive>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Eeprom {
+    pub(super) length: Option<u32>,
+    pub(super) read: Option<u8>,
+    pub(super) busy_us: Option<u64>,
+    #[serde(default)]
+    pub(super) spoiled: Vec<(u32, u8)>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,15 +75,59 @@ pub(super) struct Drive {
     pub(super) following_error: Option<f64>,
 }
 
+/// A number with or without a point.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Number {
+    Whole(i64),
+    Real(f64),
+}
+
+impl Number {
+    /// A whole one that fits.
+    pub(super) fn whole<T: TryFrom<i64>>(self) -> Option<T> {
+        match self {
+            Self::Whole(it) => T::try_from(it).ok(),
+            Self::Real(_) => None,
+        }
+    }
+
+    pub(super) fn real(self) -> f64 {
+        match self {
+            Self::Whole(it) => it as f64,
+            Self::Real(it) => it,
+        }
+    }
+
+    /// Of milliseconds, in ns; `None` for what is no span.
+    pub(super) fn ms(self) -> Option<u64> {
+        match self {
+            Self::Whole(it) => u64::try_from(it).ok()?.checked_mul(1_000_000),
+            Self::Real(it) => {
+                let ns = (it * 1e6).round();
+                (0.0..LONGEST_NS).contains(&ns).then_some(ns as u64)
+            }
+        }
+    }
+}
+
+/// Up to here, 26 days, ns are exact in a number with a point.
+const LONGEST_NS: f64 = (1_u64 << 51) as f64;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fault {
     pub(super) what: Spanned<String>,
-    pub(super) at_ms: Option<u64>,
-    pub(super) every_ms: Option<u64>,
-    pub(super) frame: Option<u64>,
-    pub(super) chance: Option<f64>,
+    pub(super) at_ms: Option<Spanned<Number>>,
+    pub(super) every_ms: Option<Spanned<Number>>,
+    pub(super) frame: Option<Spanned<u64>>,
+    pub(super) frames: Option<Spanned<u64>>,
+    pub(super) for_ms: Option<Spanned<Number>>,
+    pub(super) chance: Option<Spanned<f64>>,
     pub(super) device: Option<Spanned<String>>,
+    pub(super) after: Option<Spanned<Number>>,
+    pub(super) state: Option<Spanned<String>>,
+    pub(super) address: Option<Spanned<Number>>,
     /// What the fault needs besides: ns, ms, bytes, a difference, an error code.
-    pub(super) value: Option<i64>,
+    pub(super) value: Option<Spanned<Number>>,
 }
