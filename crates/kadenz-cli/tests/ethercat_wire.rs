@@ -4,73 +4,9 @@
 
 mod common;
 use common::*;
-
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStderr, Stdio};
-
-use kadenz_rt::net::namespace::Namespace;
-use serde_json::Value;
-
-/// A segment that runs, until it is ended.
-struct Sim {
-    child: Child,
-    notes: BufReader<ChildStderr>,
-}
-
-impl Sim {
-    /// On `far`, with a cable to `near`, where the masters go.
-    fn start(more: &[&str]) -> Self {
-        let arguments = ["ethercat", "sim", "--interface", "far", "--cable", "near"];
-        let mut child = kadenz(&[&arguments, more].concat())
-            .args(["--json", "--until-stdin-closes"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let notes = BufReader::new(child.stderr.take().unwrap());
-        let mut sim = Self { child, notes };
-        let first = sim.next_note();
-        assert!(first.contains("on far, its other end is near"), "{first}");
-        sim
-    }
-
-    fn next_note(&mut self) -> String {
-        let mut line = String::new();
-        self.notes.read_line(&mut line).unwrap();
-        line
-    }
-
-    /// Says a line; what it answers.
-    fn say(&mut self, line: &str) -> String {
-        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
-        self.next_note()
-    }
-
-    /// Ends it; what it counted.
-    fn end(mut self) -> Value {
-        drop(self.child.stdin.take());
-        std::io::copy(&mut self.notes, &mut std::io::sink()).unwrap();
-        let json = Said::of(self.child.wait_with_output().unwrap()).json();
-        assert_described("ethercat", "sim", &json);
-        json
-    }
-}
-
-/// Runs in a network of its own, or says why not.
-fn in_a_network(test: &str, work: impl FnOnce() + Send) {
-    match Namespace::create() {
-        Ok(network) => network.run(work).unwrap(),
-        Err(error) => {
-            assert!(error.is_refusal(), "{error}");
-            skip(test, &error.to_string());
-        }
-    }
-}
-
-fn near(arguments: &[&str]) -> Said {
-    run(&[&["ethercat"], arguments, &["--interface", "near"]].concat())
-}
+#[path = "common/on_a_cable.rs"]
+mod on_a_cable;
+use on_a_cable::*;
 
 #[test]
 fn every_command_works_over_a_cable() {

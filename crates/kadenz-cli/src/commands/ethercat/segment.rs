@@ -142,7 +142,13 @@ impl Segment {
         let (port, name) = match options.place()? {
             Place::Interface(interface) => (interface_port(interface)?, interface.to_owned()),
             Place::Virtual(sim) => {
-                let port = WirePort::new(sim.plan()?.build()?);
+                let plan = sim.plan()?;
+                let segment = plan.build()?;
+                // What goes round comes back at the other end, and is heard there.
+                let port = match plan.ring {
+                    Some(_) => WirePort::ring(segment),
+                    None => WirePort::new(segment),
+                };
                 (Box::new(port) as Box<dyn Port>, sim.to_string())
             }
         };

@@ -1,6 +1,7 @@
 //! What a line on standard input lets go wrong.
 
-use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
+use kadenz_ethercat::sim::Time;
+use kadenz_ethercat::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use kadenz_ethercat::wire::{AlStatusCode, State};
 
 use super::names::Names;
@@ -14,20 +15,94 @@ pub(super) enum Command {
     Counts,
     /// Takes everything off the plan.
     Clear,
-    Strike(Moment, Fault),
+    Strike(Order),
 }
 
-/// When it strikes.
+/// A fault, and when it strikes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Moment {
-    /// At once; frames: so many of the next.
-    Now(u64),
-    /// Once, so much later.
+pub(super) struct Order {
+    pub(super) fault: Fault,
+    pub(super) start: Start,
+    /// So many frames in a row.
+    pub(super) frames: u64,
+    /// All frames for so long.
+    pub(super) lasts: Option<Span>,
+    /// Each frame, by that probability.
+    pub(super) chance: Option<f64>,
+}
+
+/// From when on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Start {
+    Now,
+    /// So much later.
     In(Span),
+    /// So much after the segment's beginning.
+    At(Span),
+    /// So many frames later.
+    After(u64),
     /// Again and again.
     Every(Span),
-    /// Each frame, by that probability.
-    Chance(f64),
+}
+
+impl Order {
+    /// What is to be planned at that time, when so many frames have passed; `None` for what strikes now.
+    pub(super) fn planned(self, now: Time, passed: u64) -> Option<Planned> {
+        let frame = |first: u64| match self.frames {
+            1 => When::Frame(first),
+            more => When::Frames(first, first.saturating_add(more)),
+        };
+        let from = match self.start {
+            Start::In(span) => now.after(span.as_ns()),
+            Start::At(span) => Time(span.as_ns()),
+            Start::Now | Start::After(_) | Start::Every(_) => now,
+        };
+        let next = passed.saturating_add(1);
+        let when = match (self.start, self.lasts, self.chance) {
+            (Start::Now, None, Some(probability)) => When::Chance(probability),
+            (_, None, None) => match self.start {
+                Start::Now if self.frames == 1 => return None,
+                Start::Now => frame(next),
+                Start::After(frames) => frame(next.saturating_add(frames)),
+                Start::In(_) | Start::At(_) => When::At(from),
+                Start::Every(span) => When::Every {
+                    first: now.after(span.as_ns()),
+                    period: span.as_ns(),
+                },
+            },
+            (_, lasts, chance) => When::During {
+                from,
+                until: lasts.map_or(Time::NEVER, |it| from.after(it.as_ns())),
+                probability: chance.unwrap_or(1.0),
+            },
+        };
+        Some(Planned {
+            when,
+            fault: self.fault,
+            frames: match when {
+                When::At(_) | When::Every { .. } => self.frames,
+                _ => 1,
+            },
+        })
+    }
+
+    /// Whether it can be.
+    fn check(self) -> Result<Self, String> {
+        let spread = self.lasts.is_some() || self.chance.is_some();
+        if matches!(self.fault, Fault::Wire(_)) && (spread || self.frames > 1) {
+            return Err(
+                "`next`, `for` and `chance` are for frames; take `in`, `at`, `after` or `every`"
+                    .to_owned(),
+            );
+        }
+        if spread && (self.frames > 1 || matches!(self.start, Start::After(_) | Start::Every(_))) {
+            return Err(
+                "`for` and `chance` stand alone, or behind `in` or `at`; take `next` with the others"
+                    .to_owned(),
+            );
+        }
+        Ok(self)
+    }
 }
 
 /// Longest line that is read, in bytes.
@@ -42,14 +117,19 @@ frames:   lose [N] [after K]      the next N (1) get lost, behind K devices
           delay SPAN              the next is late
           duplicate SPAN          the next comes again
           skew DIFFERENCE         its working counters are wrong by so much
-cables:   cut DEVICE, heal DEVICE the cable before a device
+cables:   cut DEVICE, heal DEVICE the cable before a device, or `ring`
           flap DEVICE SPAN        cut, and whole again
 devices:  power DEVICE off|on     or: power DEVICE cycle SPAN
           leave DEVICE STATE [CODE]   it leaves its state: INIT, PREOP, SAFEOP
           fail DEVICE CODE        something inside fails (a drive: CiA 402 error code); 0 mends it
           drift DEVICE PPM        its clock runs faster
-before any: in SPAN ...    every SPAN ...    chance PROBABILITY ... (frames)
-others:   devices, counts, clear (takes back in, every, chance), help
+          spoil DEVICE ADDRESS BYTE   a byte of its EEPROM is another
+when:     in SPAN ...    at SPAN ... (since the start)    after N ... (frames)    every SPAN ...
+          next N ... (frames in a row)    for SPAN ... (all frames)    chance PROBABILITY ... (frames)
+          for example: in 5s for 2s chance 0.1 lose    every 10s next 3 delay 5ms
+others:   devices, counts, help
+          clear                   takes back all that is planned; what has struck stays, and a flap or
+                                  power cycle still ends: heal and power on mend the rest
 DEVICE is a position from 0 or a name ('left knee'); SPAN has a unit: 300ms; numbers also 0x...";
 
 /// Understands a line; `None` for an empty one or a comment.
@@ -64,13 +144,7 @@ pub(super) fn parse(line: &str, names: &Names) -> Result<Option<Command>, String
         "devices" => Command::Devices,
         "counts" => Command::Counts,
         "clear" => Command::Clear,
-        "in" => words.fault_at(|it| it.span().map(Moment::In), names)?,
-        "every" => words.fault_at(Words::every, names)?,
-        "chance" => words.fault_at(Words::chance, names)?,
-        what => {
-            let (times, fault) = words.fault(what, names)?;
-            Command::Strike(Moment::Now(times), fault)
-        }
+        _ => Command::Strike(words.order(first, names)?),
     };
     match words.next() {
         None => Ok(Some(command)),
@@ -117,21 +191,26 @@ impl<'w> Words<'w> {
         self.need("a span such as 300ms")?.parse()
     }
 
-    fn every(&mut self) -> Result<Moment, String> {
+    fn every(&mut self) -> Result<Start, String> {
         let span = self.span()?;
         match span.as_ns() {
             0 => Err("what strikes every 0 s never ends; write a longer span".to_owned()),
-            _ => Ok(Moment::Every(span)),
+            _ => Ok(Start::Every(span)),
         }
     }
 
-    fn chance(&mut self) -> Result<Moment, String> {
+    fn chance(&mut self) -> Result<f64, String> {
         let word = self.need("a probability from 0 to 1")?;
         let chance = word.parse::<f64>().ok();
         let chance = chance.filter(|it| (0.0..=1.0).contains(it));
-        chance
-            .map(Moment::Chance)
-            .ok_or_else(|| format!("`{word}` is no probability from 0 to 1"))
+        chance.ok_or_else(|| format!("`{word}` is no probability from 0 to 1"))
+    }
+
+    fn frames(&mut self) -> Result<u64, String> {
+        match self.number("a number of frames")? {
+            0 => Err("0 frames are none".to_owned()),
+            frames => Ok(frames),
+        }
     }
 
     /// A whole number that fits.
@@ -139,33 +218,53 @@ impl<'w> Words<'w> {
         let word = self.need(what)?;
         let (negative, digits) = match word.strip_prefix('-') {
             Some(digits) => (true, digits),
-            None => (false, word),
+            None => (false, word.strip_prefix('+').unwrap_or(word)),
         };
-        let value = match digits.strip_prefix("0x") {
-            Some(hex) => i64::from_str_radix(hex, 16),
-            None => digits.parse::<i64>(),
+        let (digits, radix) = match digits.strip_prefix("0x") {
+            Some(hex) => (hex, 16),
+            None => (digits, 10),
         };
-        let value = value.ok().map(|it| if negative { -it } else { it });
+        // Whoever reads digits would take a second sign.
+        let value = Some(digits).filter(|it| !it.starts_with(['+', '-']));
+        let value = value.and_then(|it| i64::from_str_radix(it, radix).ok());
+        let value = value.map(|it| if negative { -it } else { it });
         value
             .and_then(|it| T::try_from(it).ok())
             .ok_or_else(|| format!("`{word}` is not {what}"))
     }
 
-    fn fault_at(
-        &mut self,
-        moment: impl FnOnce(&mut Self) -> Result<Moment, String>,
-        names: &Names,
-    ) -> Result<Command, String> {
-        let moment = moment(self)?;
-        let what = self.need("what goes wrong")?;
-        let (times, fault) = self.fault(what, names)?;
-        if times != 1 {
-            return Err("`in`, `every` and `chance` strike one frame at a time".to_owned());
+    /// When, and what.
+    fn order(&mut self, first: &'w str, names: &Names) -> Result<Order, String> {
+        let (mut start, mut frames, mut lasts, mut chance) = (None, None, None, None);
+        let mut word = first;
+        loop {
+            let again = match word {
+                "in" => start.replace(Start::In(self.span()?)).is_some(),
+                "at" => start.replace(Start::At(self.span()?)).is_some(),
+                "after" => start.replace(Start::After(self.frames()?)).is_some(),
+                "every" => start.replace(self.every()?).is_some(),
+                "next" => frames.replace(self.frames()?).is_some(),
+                "for" => lasts.replace(self.span()?).is_some(),
+                "chance" => chance.replace(self.chance()?).is_some(),
+                _ => break,
+            };
+            if again {
+                return Err(format!("`{word}` says again when; once is enough"));
+            }
+            word = self.need("what goes wrong")?;
         }
-        if matches!((moment, fault), (Moment::Chance(_), Fault::Wire(_))) {
-            return Err("`chance` is for what happens to frames; take `in` or `every`".to_owned());
+        let (times, fault) = self.fault(word, names)?;
+        if frames.is_some() && times > 1 {
+            return Err("it says twice how many frames; leave `next` out".to_owned());
         }
-        Ok(Command::Strike(moment, fault))
+        Order {
+            fault,
+            start: start.unwrap_or(Start::Now),
+            frames: frames.unwrap_or(times),
+            lasts,
+            chance,
+        }
+        .check()
     }
 
     /// A fault, and how many frames it strikes.
@@ -173,7 +272,7 @@ impl<'w> Words<'w> {
         let frame = match what {
             "lose" | "corrupt" => {
                 let times = match self.0.first().is_some_and(|it| it != "after") {
-                    true => self.number::<u64>("a number of frames")?,
+                    true => self.frames()?,
                     false => 1,
                 };
                 let after = match self.0.first().is_some_and(|it| it == "after") {
@@ -183,9 +282,6 @@ impl<'w> Words<'w> {
                     }
                     false => None,
                 };
-                if times == 0 {
-                    return Err("0 frames are none".to_owned());
-                }
                 let fault = match what {
                     "lose" => FrameFault::Lose { after },
                     _ => FrameFault::Corrupt { after },
@@ -213,15 +309,23 @@ impl<'w> Words<'w> {
     }
 
     fn wire_fault(&mut self, what: &str, names: &Names) -> Result<WireFault, String> {
-        let known = ["cut", "heal", "flap", "power", "leave", "fail", "drift"];
+        let known = [
+            "cut", "heal", "flap", "power", "leave", "fail", "drift", "spoil",
+        ];
         if !known.contains(&what) {
             return Err(format!("there is no `{what}`; `help` says what there is"));
         }
-        let (device, cable) = names.device(self.need("a device")?)?;
+        let named = self.need("a device")?;
+        if matches!(what, "cut" | "heal" | "flap") {
+            let cable = names.cable(named)?;
+            return Ok(match what {
+                "cut" => WireFault::Cut(cable),
+                "heal" => WireFault::Heal(cable),
+                _ => WireFault::Flap(cable, self.span()?.as_ns()),
+            });
+        }
+        let (device, _) = names.device(named)?;
         Ok(match what {
-            "cut" => WireFault::Cut(cable),
-            "heal" => WireFault::Heal(cable),
-            "flap" => WireFault::Flap(cable, self.span()?.as_ns()),
             "power" => match self.need("off, on or cycle")? {
                 "off" => WireFault::PowerOff(device),
                 "on" => WireFault::PowerOn(device),
@@ -237,15 +341,19 @@ impl<'w> Words<'w> {
                 WireFault::Leave(device, state, code)
             }
             "fail" => WireFault::Fail(device, self.number("an error code")?),
-            _ => WireFault::Drift(device, self.ppm()?),
+            "drift" => WireFault::Drift(device, self.ppm()?),
+            _ => WireFault::Spoil(
+                device,
+                self.number("a byte's address")?,
+                self.number("a byte")?,
+            ),
         })
     }
 
     fn state(&mut self) -> Result<State, String> {
         let word = self.need("a state")?;
-        [State::Init, State::PreOp, State::SafeOp]
-            .into_iter()
-            .find(|it| it.name().eq_ignore_ascii_case(word))
+        State::from_name(word)
+            .filter(|it| [State::Init, State::PreOp, State::SafeOp].contains(it))
             .ok_or_else(|| format!("a device leaves for INIT, PREOP or SAFEOP, not `{word}`"))
     }
 
@@ -259,143 +367,4 @@ impl<'w> Words<'w> {
 }
 
 #[cfg(test)]
-mod tests {
-    use kadenz_ethercat::sim::humanoid::humanoid;
-    use kadenz_ethercat::sim::{CableId, DeviceId};
-
-    use super::*;
-
-    fn names() -> Names {
-        let plan = humanoid(59);
-        Names::of(&plan, &mut plan.build().unwrap())
-    }
-
-    fn now(fault: FrameFault) -> Command {
-        Command::Strike(Moment::Now(1), Fault::Frame(fault))
-    }
-
-    fn wire(fault: WireFault) -> Command {
-        Command::Strike(Moment::Now(1), Fault::Wire(fault))
-    }
-
-    #[test]
-    fn every_fault_has_its_words() {
-        let names = names();
-        let (knee, cable) = names.device("left knee").unwrap();
-        let lose = |after| Fault::Frame(FrameFault::Lose { after });
-        for (line, command) in [
-            ("lose", now(FrameFault::Lose { after: None })),
-            ("lose 3", Command::Strike(Moment::Now(3), lose(None))),
-            (
-                "lose after 5",
-                Command::Strike(Moment::Now(1), lose(Some(5))),
-            ),
-            (
-                "lose 2 after 5",
-                Command::Strike(Moment::Now(2), lose(Some(5))),
-            ),
-            ("corrupt", now(FrameFault::Corrupt { after: None })),
-            ("garble 4", now(FrameFault::Garble { bits: 4 })),
-            ("truncate 40", now(FrameFault::Truncate { length: 40 })),
-            ("delay 5ms", now(FrameFault::Delay { ns: 5_000_000 })),
-            ("duplicate 10us", now(FrameFault::Duplicate { ns: 10_000 })),
-            ("skew -1", now(FrameFault::Skew { by: -1 })),
-            ("cut 0", wire(WireFault::Cut(CableId(0)))),
-            ("heal 'left knee'", wire(WireFault::Heal(cable))),
-            (
-                "flap \"Left Knee\" 300ms",
-                wire(WireFault::Flap(cable, 300_000_000)),
-            ),
-            ("power 0 off", wire(WireFault::PowerOff(DeviceId(0)))),
-            ("power 'left knee' on", wire(WireFault::PowerOn(knee))),
-            (
-                "power 0 cycle 1s",
-                wire(WireFault::PowerCycle(DeviceId(0), 1_000_000_000)),
-            ),
-            (
-                "leave 0 safeop 0x1B",
-                wire(WireFault::Leave(
-                    DeviceId(0),
-                    State::SafeOp,
-                    AlStatusCode::WATCHDOG,
-                )),
-            ),
-            ("fail 0 0x7305", wire(WireFault::Fail(DeviceId(0), 0x7305))),
-            ("drift 0 -20.5", wire(WireFault::Drift(DeviceId(0), -20.5))),
-            (
-                "chance 0.01 lose",
-                Command::Strike(Moment::Chance(0.01), lose(None)),
-            ),
-            (
-                "every 10s lose # at night",
-                Command::Strike(Moment::Every("10s".parse().unwrap()), lose(None)),
-            ),
-            ("help", Command::Help),
-            ("  clear ", Command::Clear),
-        ] {
-            assert_eq!(parse(line, &names), Ok(Some(command)), "{line}");
-        }
-        assert_eq!(parse("", &names), Ok(None));
-        assert_eq!(parse("# a remark", &names), Ok(None));
-    }
-
-    #[test]
-    fn positions_are_those_of_the_wire_and_not_of_the_file() {
-        let plan = humanoid(59);
-        let mut segment = plan.build().unwrap();
-        let names = Names::of(&plan, &mut segment);
-        for (position, id) in segment_positions(&mut segment).into_iter().enumerate() {
-            assert_eq!(names.device(&position.to_string()).unwrap().0, id);
-            let name = &plan.devices[usize::from(id.0)].name;
-            assert_eq!(names.device(name).unwrap().0, id);
-        }
-    }
-
-    fn segment_positions(segment: &mut kadenz_ethercat::sim::Segment) -> Vec<DeviceId> {
-        segment.positions(kadenz_ethercat::sim::Side::Primary)
-    }
-
-    #[test]
-    fn nonsense_is_refused_with_words_and_never_ends_the_segment() {
-        let names = names();
-        let long = "lose ".repeat(1_000);
-        for line in [
-            "explode",
-            "lose x",
-            "lose 0",
-            "lose -1",
-            "lose 1 2",
-            "delay 5",
-            "delay",
-            "skew 40000",
-            "cut",
-            "cut 59",
-            "cut 'nobody'",
-            "cut 'left",
-            "flap 1 1",
-            "power 1",
-            "power 1 maybe",
-            "leave 1 OP",
-            "leave 1",
-            "fail 1 0x10000",
-            "drift 1 NaN",
-            "drift 1 1e9",
-            "chance 2 lose",
-            "chance 0.1 cut 1",
-            "every 0s lose",
-            "every 1s lose 2",
-            "every 1s",
-            "in lose",
-            "truncate -1",
-            "garble 256",
-            "truncate 0xFFFFFFFFFFFFFFFFFF",
-            "lose \u{0}",
-            "'",
-            "power 'ü' off",
-            &long,
-        ] {
-            let error = parse(line, &names).unwrap_err();
-            assert!(!error.is_empty(), "{line}");
-        }
-    }
-}
+mod tests;

@@ -4,7 +4,6 @@
 mod command;
 #[cfg(target_os = "linux")]
 mod names;
-mod print;
 #[cfg(target_os = "linux")]
 mod serve;
 
@@ -31,6 +30,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz ethercat sim --interface veth0 --cable veth1          the humanoid; masters go to veth1
   kadenz ethercat sim arm.toml --interface eth1 --pace as-wire
+  kadenz ethercat sim --interface a0 --cable a1 --second b0 --second-cable b1     a ring: a1 and b1
   echo 'every 10s lose' | kadenz ethercat sim --interface veth0 --cable veth1 --for 60s --json
   kadenz ethercat sim --devices 12 --print > arm.toml          a file of your own begins so
   kadenz run --policy fifo:70 --lock -- kadenz ethercat sim --interface veth0 --cable veth1")]
@@ -48,6 +48,15 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", requires = "interface")]
     cable: Option<String>,
 
+    /// Second network interface, where a ring of cables comes back: as the file's [ring] says, or else from
+    /// the device that frames come to last
+    #[arg(long, value_name = "NAME", requires = "interface")]
+    second: Option<String>,
+
+    /// Make the second cable, as --cable makes the first
+    #[arg(long, value_name = "NAME", requires = "second")]
+    second_cable: Option<String>,
+
     /// How many devices of the humanoid, which has 59
     #[arg(long, value_name = "N", conflicts_with = "file",
           value_parser = clap::value_parser!(u16).range(1..=MOST_DEVICES as i64))]
@@ -62,7 +71,7 @@ pub(crate) struct Options {
     duration: Option<Span>,
 
     /// Write the segment as TOML on standard output, and end
-    #[arg(long, conflicts_with_all = ["interface", "cable", "json"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["interface", "cable", "second", "json"], help_heading = "Output")]
     print: bool,
 
     /// Print at the end what happened to frames, as JSON on standard output (schema:
@@ -86,7 +95,7 @@ enum PaceOption {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let plan = plan(options)?;
     if options.print {
-        output::say(&print::toml(&plan)?);
+        output::say(&plan.to_toml()?);
         return Ok(Outcome::Kept);
     }
     let interface = options.interface.as_deref();
@@ -95,10 +104,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn plan(options: &Options) -> anyhow::Result<Plan> {
-    match &options.file {
-        Some(file) => Ok(Plan::read(file)?),
-        None => Ok(humanoid(options.devices.map_or(WHOLE, usize::from))),
-    }
+    let mut plan = match &options.file {
+        Some(file) => Plan::read(file)?,
+        None => humanoid(options.devices.map_or(WHOLE, usize::from)),
+    };
+    anyhow::ensure!(
+        options.second.is_none() || plan.close_ring(),
+        "the last device has no port for a ring; write [ring] with another device into the file"
+    );
+    Ok(plan)
 }
 
 #[cfg(target_os = "linux")]

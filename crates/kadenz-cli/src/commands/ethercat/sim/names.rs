@@ -6,8 +6,10 @@ use kadenz_ethercat::sim::{CableId, DeviceId, End, Segment, Side};
 /// Devices by position and name, each with the cable towards the MainDevice.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// In the order of positions.
+    /// In the order of positions; those that only the second interface reaches come last.
     devices: Vec<Named>,
+    /// The cable at the second interface.
+    ring: Option<CableId>,
 }
 
 #[derive(Debug)]
@@ -18,9 +20,12 @@ struct Named {
 }
 
 impl Names {
-    /// Of a segment in which every cable is whole.
-    pub(super) fn of(plan: &Plan, segment: &mut Segment) -> Self {
-        let positions = segment.positions(Side::Primary);
+    /// Of a segment in which every cable is whole; `ring` is whether somebody is at its second interface.
+    pub(super) fn of(plan: &Plan, segment: &mut Segment, ring: bool) -> Self {
+        let mut positions = segment.positions(Side::Primary);
+        let all = (0..segment.len()).map(|it| DeviceId(it as u16));
+        let others: Vec<_> = all.filter(|it| !positions.contains(it)).collect();
+        positions.extend(others);
         let named = |id: DeviceId| {
             Some(Named {
                 name: plan.devices.get(usize::from(id.0))?.name.clone(),
@@ -30,6 +35,17 @@ impl Names {
         };
         Self {
             devices: positions.into_iter().filter_map(named).collect(),
+            ring: segment
+                .cable_at(End::Main(Side::Redundant))
+                .filter(|_| ring),
+        }
+    }
+
+    /// The cable before a device, or the one that makes a ring.
+    pub(super) fn cable(&self, word: &str) -> Result<CableId, String> {
+        match self.ring {
+            Some(ring) if word == "ring" => Ok(ring),
+            _ => self.device(word).map(|it| it.1),
         }
     }
 

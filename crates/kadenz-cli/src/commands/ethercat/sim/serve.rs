@@ -2,26 +2,31 @@
 
 use std::io::{BufRead as _, Read as _};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kadenz_ethercat::port::{InterfacePort, Waiting};
-use kadenz_ethercat::sim::fault::{Fault, When};
+use kadenz_ethercat::port::{InterfacePort, Port, RingPort, Waiting};
 use kadenz_ethercat::sim::file::Plan;
-use kadenz_ethercat::sim::serve::{Pace, Server};
+use kadenz_ethercat::sim::serve::Pace;
 use kadenz_lab::stop::Stop;
 use kadenz_report::numbers;
 use kadenz_rt::net::cable::Cable;
+use kadenz_rt::terminal;
 use serde::Serialize;
 
-use super::command::{self, Command, Moment};
+use super::command::{self, Command, Order};
 use super::names::Names;
 use super::{Options, PaceOption};
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
+/// A segment at one interface, or as a ring at two.
+type Server = kadenz_ethercat::sim::serve::Server<Box<dyn Port>>;
+
 /// Lines that may wait to be obeyed; whoever writes more waits.
 const WAITING: usize = 64;
+/// How long a terminal is left alone that another program has.
+const IN_BACKGROUND: Duration = Duration::from_millis(200);
 
 /// What happened to frames, as JSON.
 #[derive(Serialize)]
@@ -34,18 +39,44 @@ struct Told {
     returned: u64,
     lost: u64,
     unsent: u64,
+    echoed: u64,
     frame_faults: u64,
     wire_faults: u64,
 }
 
+impl Told {
+    fn of(server: &mut Server, interface: &str, start: Instant) -> Self {
+        let (unsent, echoed) = (server.unsent(), server.echoed());
+        let segment = server.segment_mut();
+        let counts = segment.counts();
+        Self {
+            version: 1,
+            interface: interface.to_owned(),
+            devices: segment.len(),
+            for_s: start.elapsed().as_secs_f64(),
+            frames: counts.frames,
+            returned: counts.returned,
+            lost: counts.lost,
+            unsent,
+            echoed,
+            frame_faults: counts.frame_faults,
+            wire_faults: counts.wire_faults,
+        }
+    }
+}
+
 pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::Result<Outcome> {
     let mut segment = plan.build()?;
-    let names = Names::of(plan, &mut segment);
+    let is_ring = options.second.is_some();
+    if !is_ring {
+        segment.unplug_second();
+    }
+    let names = Names::of(plan, &mut segment, is_ring);
     // Whoever ends it from now on finds nothing left.
     let stop = stop(options)?;
-    let far = options.cable.as_deref();
-    let cable = far.map(|far| Cable::create(interface, far)).transpose()?;
-    let port = InterfacePort::open(interface, Waiting::Blocking)?;
+    let ends = Ends::of(options, interface)?;
+    let cables = ends.lay()?;
+    let port = ends.open()?;
     let pace = match options.pace {
         PaceOption::AtOnce => Pace::AtOnce,
         PaceOption::AsWire => Pace::AsWire,
@@ -53,11 +84,11 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
     let devices = segment.len();
     let mut server = Server::new(port, segment, pace);
     let lines = listen(options.until_stdin_closes.then(|| stop.clone()));
-    let other_end = far.map_or_else(String::new, |far| format!(", its other end is {far}"));
     output::note(&format!(
-        "{devices} devices on {interface}{other_end}; `help` lists what can go wrong, Ctrl-C ends"
+        "{devices} devices on {ends}; `help` lists what can go wrong, Ctrl-C ends"
     ));
     let start = Instant::now();
+    let mut warned = false;
     while !stop.requested() {
         server.step().with_context(|| {
             format!("frames on {interface} cannot be waited for any more; is it still there?")
@@ -65,27 +96,72 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
         while let Ok(line) = lines.try_recv() {
             obey(&line, &names, &mut server);
         }
+        if server.echoed() > 0 && !std::mem::replace(&mut warned, true) {
+            output::note(
+                "frames come that a segment has passed already, and are left: another one answers on this \
+                 wire, or it is a loop; end one of both",
+            );
+        }
     }
-    drop(cable);
-    let counts = server.segment_mut().counts();
-    let told = Told {
-        version: 1,
-        interface: interface.to_owned(),
-        devices,
-        for_s: start.elapsed().as_secs_f64(),
-        frames: counts.frames,
-        returned: counts.returned,
-        lost: counts.lost,
-        unsent: server.unsent(),
-        frame_faults: counts.frame_faults,
-        wire_faults: counts.wire_faults,
-    };
+    drop(cables);
     if options.json {
-        output::json(&told)?;
+        output::json(&Told::of(&mut server, interface, start))?;
     } else {
         output::say(&words(&mut server));
     }
     Ok(Outcome::Kept)
+}
+
+/// The interfaces that the segment answers on, each with the other end of the cable that is made for it.
+struct Ends<'o>(Vec<(&'o str, Option<&'o str>)>);
+
+impl<'o> Ends<'o> {
+    fn of(options: &'o Options, interface: &'o str) -> anyhow::Result<Self> {
+        let mut ends = vec![(interface, options.cable.as_deref())];
+        if let Some(second) = &options.second {
+            anyhow::ensure!(
+                second != interface,
+                "a ring needs two interfaces, and {second} is one"
+            );
+            ends.push((second, options.second_cable.as_deref()));
+        }
+        Ok(Self(ends))
+    }
+
+    fn lay(&self) -> anyhow::Result<Vec<Cable>> {
+        let wanted = self
+            .0
+            .iter()
+            .filter_map(|(near, far)| Some((near, (*far)?)));
+        let cables = wanted.map(|(near, far)| Ok(Cable::create(near, far)?));
+        cables.collect()
+    }
+
+    fn open(&self) -> anyhow::Result<Box<dyn Port>> {
+        Ok(match self.0[..] {
+            [(first, _), (second, _), ..] => {
+                Box::new(RingPort::open(first, second, Waiting::Blocking)?)
+            }
+            _ => Box::new(InterfacePort::open(self.0[0].0, Waiting::Blocking)?),
+        })
+    }
+}
+
+impl std::fmt::Display for Ends<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (number, (near, far)) in self.0.iter().enumerate() {
+            let and = if number > 0 {
+                ", and as a ring on "
+            } else {
+                ""
+            };
+            write!(f, "{and}{near}")?;
+            if let Some(far) = far {
+                write!(f, ", its other end is {far}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn stop(options: &Options) -> anyhow::Result<Stop> {
@@ -102,6 +178,8 @@ fn stop(options: &Options) -> anyhow::Result<Stop> {
 
 /// Lines of standard input, by a thread that ends with it; `at_end` is asked to stop then.
 fn listen(at_end: Option<Stop>) -> Receiver<String> {
+    // A segment that was sent to the background goes on, and obeys when it is back.
+    let _ = terminal::read_without_stopping();
     let (sender, lines) = sync_channel(WAITING);
     std::thread::spawn(move || {
         read_lines(&sender);
@@ -119,6 +197,10 @@ fn read_lines(lines: &SyncSender<String>) {
         // A line without end is refused by its length, and takes no more memory than this.
         let most = command::LONGEST as u64 + 2;
         match input.by_ref().take(most).read_until(b'\n', &mut line) {
+            Err(error) if terminal::is_background(&error) => {
+                std::thread::sleep(IN_BACKGROUND);
+                continue;
+            }
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
@@ -131,7 +213,7 @@ fn read_lines(lines: &SyncSender<String>) {
     }
 }
 
-fn obey(line: &str, names: &Names, server: &mut Server<InterfacePort>) {
+fn obey(line: &str, names: &Names, server: &mut Server) {
     match command::parse(line, names) {
         Ok(None) => {}
         Ok(Some(Command::Help)) => output::note(command::HELP),
@@ -145,7 +227,7 @@ fn obey(line: &str, names: &Names, server: &mut Server<InterfacePort>) {
             }
             output::note(&format!("{} taken back", planned.len()));
         }
-        Ok(Some(Command::Strike(moment, fault))) => match strike(moment, fault, server) {
+        Ok(Some(Command::Strike(order))) => match strike(order, server) {
             Ok(()) => output::note(&format!("done: {}", line.trim())),
             Err(error) => output::note(&error),
         },
@@ -153,31 +235,19 @@ fn obey(line: &str, names: &Names, server: &mut Server<InterfacePort>) {
     }
 }
 
-fn strike(moment: Moment, fault: Fault, server: &mut Server<InterfacePort>) -> Result<(), String> {
+fn strike(order: Order, server: &mut Server) -> Result<(), String> {
     let now = server.now();
     let segment = server.segment_mut();
-    let when = match moment {
-        Moment::Now(1) => {
-            segment.inflict(fault, now);
-            return Ok(());
-        }
-        Moment::Now(frames) => {
-            let next = segment.counts().frames.saturating_add(1);
-            When::Frames(next, next.saturating_add(frames))
-        }
-        Moment::In(span) => When::At(now.after(span.as_ns())),
-        Moment::Every(span) => When::Every {
-            first: now.after(span.as_ns()),
-            period: span.as_ns(),
-        },
-        Moment::Chance(chance) => When::Chance(chance),
+    let Some(planned) = order.planned(now, segment.counts().frames) else {
+        segment.inflict(order.fault, now);
+        return Ok(());
     };
-    let added = segment.faults().add(when, fault);
+    let added = segment.faults().add_line(planned);
     added.map(|_| ()).map_err(|error| error.to_string())
 }
 
-fn words(server: &mut Server<InterfacePort>) -> String {
-    let unsent = server.unsent();
+fn words(server: &mut Server) -> String {
+    let (unsent, echoed) = (server.unsent(), server.echoed());
     let counts = server.segment_mut().counts();
     let mut parts = vec![
         format!("{} frames", numbers::thousands(counts.frames)),
@@ -186,6 +256,7 @@ fn words(server: &mut Server<InterfacePort>) -> String {
     for (count, words) in [
         (counts.lost, "lost"),
         (unsent, "that the interface did not take"),
+        (echoed, "that a segment had passed already"),
         (counts.frame_faults, "faults of frames"),
         (counts.wire_faults, "faults of cables and devices"),
     ] {

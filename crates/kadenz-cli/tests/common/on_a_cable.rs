@@ -1,0 +1,76 @@
+//! A virtual segment that a program of its own serves, in a network of the test's own.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStderr, Stdio};
+
+use kadenz_rt::net::namespace::Namespace;
+use serde_json::Value;
+
+use super::*;
+
+/// A segment that runs, until it is ended.
+pub(crate) struct Sim {
+    child: Child,
+    notes: BufReader<ChildStderr>,
+}
+
+impl Sim {
+    /// On `far`, with a cable to `near`, where the masters go.
+    pub(crate) fn start(more: &[&str]) -> Self {
+        let mut sim = Self::at(&[&["--interface", "far", "--cable", "near"], more].concat());
+        let first = sim.next_note();
+        assert!(first.contains("on far, its other end is near"), "{first}");
+        sim
+    }
+
+    /// With these options, before it has said anything.
+    pub(crate) fn at(options: &[&str]) -> Self {
+        let mut child = kadenz(&[&["ethercat", "sim"], options].concat())
+            .args(["--json", "--until-stdin-closes"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let notes = BufReader::new(child.stderr.take().unwrap());
+        Self { child, notes }
+    }
+
+    pub(crate) fn next_note(&mut self) -> String {
+        let mut line = String::new();
+        self.notes.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Says a line; what it answers.
+    pub(crate) fn say(&mut self, line: &str) -> String {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+        self.next_note()
+    }
+
+    /// Ends it; what it counted.
+    pub(crate) fn end(mut self) -> Value {
+        drop(self.child.stdin.take());
+        std::io::copy(&mut self.notes, &mut std::io::sink()).unwrap();
+        let json = Said::of(self.child.wait_with_output().unwrap()).json();
+        assert_described("ethercat", "sim", &json);
+        json
+    }
+}
+
+/// Runs in a network of its own, or says why not.
+pub(crate) fn in_a_network(test: &str, work: impl FnOnce() + Send) {
+    match Namespace::create() {
+        Ok(network) => network.run(work).unwrap(),
+        Err(error) => {
+            assert!(error.is_refusal(), "{error}");
+            skip(test, &error.to_string());
+        }
+    }
+}
+
+/// A command on `near`.
+pub(crate) fn near(arguments: &[&str]) -> Said {
+    run(&[&["ethercat"], arguments, &["--interface", "near"]].concat())
+}

@@ -1,0 +1,265 @@
+//! `kadenz ethercat sim` where it is plugged in elsewhere than one end of a cable: rings, bridges, taps, other
+//! segments, and terminals. In networks of the tests' own: needs root.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod common;
+use common::*;
+#[path = "common/on_a_cable.rs"]
+mod on_a_cable;
+use on_a_cable::*;
+
+use std::net::Ipv4Addr;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use kadenz_ethercat::port::{Port, RingPort, Waiting};
+use kadenz_ethercat::sim::Side;
+use kadenz_ethercat::wire::{self, Address, Datagrams, FrameWriter};
+use kadenz_rt::net::cable::Cable;
+use kadenz_rt::net::tap::{Tap, TapPlan, TapWatch};
+
+/// Asks who is there.
+fn question(source: u8, index: u8) -> [u8; 60] {
+    let mut frame = [0; 60];
+    let mut writer = FrameWriter::new(&mut frame, [source; 6]).unwrap();
+    let address = Address::broadcast(wire::register::TYPE);
+    writer.push(wire::Command::Brd, index, address, 1).unwrap();
+    writer.finish();
+    frame
+}
+
+/// How many have answered; `None` for a frame of another protocol.
+fn counted(frame: &[u8]) -> Option<u16> {
+    let datagram = Datagrams::of(frame).ok()?.next()?.unwrap();
+    Some(datagram.working_counter)
+}
+
+fn devices(said: &Said) -> usize {
+    assert_eq!(said.code, 0, "{}", said.err);
+    said.json()["devices"].as_array().unwrap().len()
+}
+
+#[test]
+fn of_two_segments_on_one_cable_one_answers_and_neither_the_other() {
+    in_a_network("of two segments on one cable", || {
+        let one = Sim::start(&["--devices", "12"]);
+        let mut other = Sim::at(&["--interface", "near", "--devices", "3"]);
+        assert!(other.next_note().contains("on near"));
+        assert_eq!(devices(&near(&["scan", "--json"])), 12);
+        let note = other.next_note();
+        assert!(note.contains("another one answers on this wire"), "{note}");
+        let (one, other) = (one.end(), other.end());
+        let [asked, met, passed, answered] = [
+            &one["frames"],
+            &other["echoed"],
+            &other["frames"],
+            &one["echoed"],
+        ]
+        .map(|it| it.as_u64().unwrap());
+        // The other met each answer of the one: it left those that somebody had counted, and the one left
+        // what it made of the rest.
+        assert!(asked > 100 && met > 100, "{one} {other}");
+        assert_eq!((met + passed, answered), (asked, passed), "{one} {other}");
+    });
+}
+
+#[test]
+fn the_loopback_is_no_segment() {
+    in_a_network("the loopback is no segment", || {
+        for command in [&["ethercat", "sim"][..], &["ethercat", "scan"]] {
+            let said = run(&[command, &["--interface", "lo"]].concat());
+            assert_eq!(said.code, 2);
+            assert!(said.err.contains("loopback"), "{}", said.err);
+        }
+    });
+}
+
+#[test]
+fn a_ring_on_two_interfaces_goes_on_when_it_is_cut() {
+    in_a_network("a ring on two interfaces", || {
+        let first = ["--interface", "a0", "--cable", "a1"];
+        let second = ["--second", "b0", "--second-cable", "b1", "--devices", "12"];
+        let mut sim = Sim::at(&[first.as_slice(), &second].concat());
+        let note = sim.next_note();
+        assert!(
+            note.contains("on a0, its other end is a1, and as a ring on b0, its other end is b1"),
+            "{note}"
+        );
+        let mut port = RingPort::open("a1", "b1", Waiting::Blocking).unwrap();
+        let mut index = 0;
+        let mut ask = |sides: &[Side]| {
+            index += 1;
+            for side in sides {
+                let source = 0x10 + 4 * *side as u8;
+                port.send_by(*side, &question(source, index)).unwrap();
+            }
+            let mut answers = Vec::new();
+            while answers.len() < sides.len() {
+                let until = port.now() + Duration::from_secs(10);
+                assert!(port.wait(until).unwrap(), "{answers:?}");
+                let mut frame = [0; 1514];
+                while let Some((side, length)) = port.receive_from(&mut frame) {
+                    answers.push((side as u8, counted(&frame[..length]).unwrap()));
+                }
+            }
+            answers.sort_unstable();
+            answers
+        };
+        assert_eq!(ask(&[Side::Primary]), [(1, 12)]);
+        let both = [Side::Primary, Side::Redundant];
+        assert_eq!(ask(&both), [(0, 0), (1, 12)]);
+        assert!(sim.say("cut 'waist yaw'").starts_with("done"));
+        let [(0, from_first), (1, from_second)] = ask(&both)[..] else {
+            panic!("each side hears its own");
+        };
+        assert_eq!((from_first, from_second), (4, 8));
+        assert!(sim.say("heal 'waist yaw'").starts_with("done"));
+        assert!(sim.say("cut ring").starts_with("done"));
+        assert_eq!(ask(&[Side::Primary]), [(0, 12)]);
+        sim.end();
+    });
+}
+
+#[test]
+fn a_segment_is_reached_through_a_bridge() {
+    let name = "a segment is reached through a bridge";
+    in_a_network(name, || {
+        let ip = |line: &str| {
+            let mut ip = Command::new("ip");
+            let output = ip.args(line.split(' ')).output();
+            output.is_ok_and(|it| it.status.success())
+        };
+        if !ip("link add br0 type bridge") {
+            return skip(
+                name,
+                "a bridge (apt install iproute2; sudo modprobe bridge)",
+            );
+        }
+        let sim = Sim::start(&["--devices", "12"]);
+        let _cable = Cable::create("main", "port").unwrap();
+        for line in [
+            "link set near master br0",
+            "link set port master br0",
+            "link set br0 up",
+        ] {
+            assert!(ip(line), "{line}");
+        }
+        let on_main = |command: &[&str]| {
+            run(&[&["ethercat"], command, &["--interface", "main", "--json"]].concat())
+        };
+        wait_until(|| on_main(&["scan"]).code == 0);
+        assert_eq!(devices(&on_main(&["scan"])), 12);
+        let states = on_main(&["state", "OP", "--for", "200ms"]).json();
+        let in_op = |it: &serde_json::Value| it["state"] == "OP";
+        assert!(
+            states["devices"].as_array().unwrap().iter().all(in_op),
+            "{states}"
+        );
+        sim.end();
+    });
+}
+
+#[test]
+fn a_segment_on_a_tap_answers_whoever_holds_it() {
+    in_a_network("a segment on a tap", || {
+        // As a virtual machine holds the other end of its network card.
+        let tap = Tap::create(&TapPlan {
+            name: "tap0".to_owned(),
+            hardware_address: [2, 0, 0, 0, 0, 1],
+            address: Ipv4Addr::new(10, 0, 0, 1),
+            neighbours: Vec::new(),
+        })
+        .unwrap();
+        let mut sim = Sim::at(&["--interface", "tap0", "--devices", "12"]);
+        assert!(sim.next_note().contains("on tap0"));
+        // A virtual machine's address bears the mark of what came back, from the beginning.
+        tap.send(&question(0x52, 1)).unwrap();
+        let taps = [tap];
+        let mut watch = TapWatch::new(&taps);
+        let answer = (0..100).find_map(|_| {
+            assert!(watch.wait(Duration::from_secs(10)).unwrap());
+            let mut frame = [0; 1514];
+            let length = taps[0].receive(&mut frame).unwrap()?;
+            counted(&frame[..length])
+        });
+        assert_eq!(answer, Some(12));
+        sim.end();
+    });
+}
+
+#[test]
+fn in_the_background_of_a_terminal_it_goes_on() {
+    let name = "in the background of a terminal";
+    if Command::new("script").arg("--version").output().is_err() {
+        return skip(name, "script (apt install bsdutils)");
+    }
+    in_a_network(name, || {
+        let folder = folder();
+        let number = folder.path().join("number");
+        let program = env!("CARGO_BIN_EXE_kadenz");
+        let sim = format!("{program} ethercat sim --interface far --cable near --devices 3");
+        let line = format!("set -m; {sim} & echo $! >{}; wait", text(&number));
+        // A terminal whose foreground is the shell, which has job control.
+        let mut terminal = Command::new("script")
+            .args(["-qec", &format!("sh -c '{line}'"), "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let answers = || near(&["scan", "--json"]).code == 0;
+        wait_until(answers);
+        for _ in 0..10 {
+            assert!(answers(), "it was stopped when it read the terminal");
+        }
+        let number = std::fs::read_to_string(&number).unwrap();
+        assert!(started::kill("INT", number.trim()));
+        assert!(terminal.wait().unwrap().success());
+    });
+}
+
+#[test]
+fn a_file_that_says_everything_is_printed_as_it_is() {
+    let folder = folder();
+    let conformance = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/ethercat");
+    for (from, to) in [
+        ("segment/everything.toml", "everything.toml"),
+        ("esi/axis.xml", "axis.xml"),
+    ] {
+        std::fs::copy(format!("{conformance}/{from}"), folder.path().join(to)).unwrap();
+    }
+    let print = |name: &str| {
+        let file = folder.path().join(name);
+        let said = run(&["ethercat", "sim", text(&file), "--print"]);
+        assert_eq!(said.code, 0, "{}", said.err);
+        said.out
+    };
+    let printed = print("everything.toml");
+    for part in [
+        "[ring]",
+        "what = \"spoil\"",
+        "esi = \"axis.xml\"",
+        "spoiled = [[",
+    ] {
+        assert!(printed.contains(part), "{part}");
+    }
+    std::fs::write(folder.path().join("again.toml"), &printed).unwrap();
+    assert_eq!(print("again.toml"), printed);
+}
+
+#[test]
+fn commands_see_all_of_a_ring_in_their_own_process() {
+    let folder = folder();
+    let file = folder.path().join("ring.toml");
+    let whole = run(&["ethercat", "sim", "--devices", "12", "--print"]).out;
+    std::fs::write(
+        &file,
+        format!("[ring]\n{}", whole.replace("seed = 59\n", "")),
+    )
+    .unwrap();
+    let said = run(&["ethercat", "state", "OP", "--json", "--sim", text(&file)]);
+    assert_eq!(devices(&said), 12);
+    let json = said.json();
+    let mut states = json["devices"].as_array().unwrap().iter();
+    assert!(states.all(|it| it["state"] == "OP"), "{json}");
+}
