@@ -192,6 +192,10 @@ fn wrong_arguments_say_what_is_right() {
         (vec!["--priority", "100"], "99"),
         (vec!["--pace", "slow"], "relative"),
         (vec!["--duration", "10"], "unit"),
+        (vec!["--bus", "0"], "1 to 200"),
+        (vec!["--bus", "/no/such.toml"], "/no/such.toml"),
+        (vec!["--bus", "no-such-if0"], "no-such-if0"),
+        (vec!["--bus", "59", "--rate", "100kHz"], "20us to 1s"),
     ] {
         let mut words = vec!["tune", "--out", text(&out)];
         words.extend(arguments);

@@ -45,6 +45,10 @@ enum Place {
 pub(super) struct Board {
     place: Place,
     layout: Layout,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "who asks for it needs a desk, which is of Linux")
+    )]
     catalogue: Catalogue,
     has_axes: bool,
 }
