@@ -85,7 +85,7 @@ fn a_loop_keeps_the_segment_s_time_and_moves_its_drives_as_a_file_says() {
     ];
     let more = ["--beat", "reference", "--json", "--out", text(&out)];
     let said = run(&[&arguments[..], &more].concat());
-    assert_eq!(said.code, 0, "{}", said.err);
+    assert_ended_well(&said);
     let json = said.json();
     assert_valid("output", &json);
     for name in ["clock-offset", "clock-drift"] {
@@ -191,7 +191,7 @@ fn the_page_s_examples_work_as_they_are_typed() {
         let words = typed(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let said = run(&words);
-        assert_eq!(said.code, 0, "{line}: {}", said.err);
+        assert_ended_well(&said);
         count += 1;
     }
     assert!(count > 8, "{count}");
