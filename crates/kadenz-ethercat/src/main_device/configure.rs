@@ -6,7 +6,7 @@ use super::exchange::{ExchangeError, Registers};
 use super::layout::Share;
 use super::sdo::SdoError;
 use super::states::{self, StateError};
-use crate::wire::register::{FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE};
+use crate::wire::register::{FMMU, FMMU_SIZE, SII_CONFIGURATION};
 use crate::wire::sii::{Direction, Image, SyncManagerUse};
 use crate::wire::sync_manager::Control;
 use crate::wire::{Fmmu, State, SyncManager};
@@ -45,13 +45,8 @@ pub enum ConfigureError {
 /// [`ConfigureError`].
 pub fn to_pre_op(registers: &mut Registers<'_>, device: &SubDevice) -> Result<(), ConfigureError> {
     if device.has_mailbox() {
-        let (receive, send) = (device.mailboxes.receive, device.mailboxes.send);
-        for (number, area, control) in [
-            (0, receive, Control::MAILBOX_OUT),
-            (1, send, Control::MAILBOX_IN),
-        ] {
-            let manager = SyncManager::new(area.start, area.size, control);
-            set_sync_manager(registers, device, number, manager)?;
+        for piece in device.mailbox_managers() {
+            set_sync_manager(registers, device, piece)?;
         }
         // From PREOP on the application may want its EEPROM.
         registers.write(device.whose(), SII_CONFIGURATION, &[1])?;
@@ -118,7 +113,7 @@ pub fn to_safe_op(
         .iter()
         .chain(&device.process_data.inputs);
     for piece in pieces {
-        set_sync_manager(registers, device, piece.number, piece.manager)?;
+        set_sync_manager(registers, device, *piece)?;
     }
     for (number, fmmu) in (0_u16..).zip(&fmmus) {
         let register = FMMU + number * FMMU_SIZE;
@@ -159,9 +154,7 @@ pub(crate) fn mapping(device: &SubDevice, share: &Share) -> Result<Vec<Fmmu>, Co
 fn set_sync_manager(
     registers: &mut Registers<'_>,
     device: &SubDevice,
-    number: u8,
-    manager: SyncManager,
+    piece: Piece,
 ) -> Result<(), ExchangeError> {
-    let register = SYNC_MANAGER + u16::from(number) * SYNC_MANAGER_SIZE;
-    registers.write(device.whose(), register, &manager.to_bytes())
+    registers.write(device.whose(), piece.register(), &piece.manager.to_bytes())
 }

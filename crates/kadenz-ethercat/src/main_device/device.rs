@@ -1,7 +1,9 @@
 //! What the MainDevice knows of a SubDevice.
 
 use crate::wire::coe::Emergency;
+use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sii::{Identity, Image, Mailboxes, Protocols};
+use crate::wire::sync_manager::Control;
 use crate::wire::{Configured, DlStatus, Fmmu, Position, SyncManager};
 
 use super::exchange::Whose;
@@ -51,6 +53,14 @@ pub struct Piece {
     pub number: u8,
     /// How it is set.
     pub manager: SyncManager,
+}
+
+impl Piece {
+    /// Where its SyncManager's registers begin.
+    #[must_use]
+    pub const fn register(&self) -> u16 {
+        SYNC_MANAGER + self.number as u16 * SYNC_MANAGER_SIZE
+    }
 }
 
 /// The process data of a SubDevice.
@@ -116,6 +126,21 @@ impl SubDevice {
     pub fn mail(&mut self) -> Result<Mail<'_>, MailError> {
         let (whose, mailboxes) = (self.whose(), self.mailboxes);
         Mail::of(whose, mailboxes, &mut self.counter, &mut self.emergencies)
+    }
+
+    /// How the SyncManagers of its mailboxes are set up, before PREOP; none without mailboxes.
+    pub(crate) fn mailbox_managers(&self) -> impl Iterator<Item = Piece> + use<> {
+        let (receive, send) = (self.mailboxes.receive, self.mailboxes.send);
+        let both = [
+            (0, receive, Control::MAILBOX_OUT),
+            (1, send, Control::MAILBOX_IN),
+        ];
+        let both = both.map(|(number, area, control)| Piece {
+            number,
+            manager: SyncManager::new(area.start, area.size, control),
+        });
+        let count = if self.has_mailbox() { 2 } else { 0 };
+        both.into_iter().take(count)
     }
 
     /// Whether it speaks CoE.

@@ -8,15 +8,14 @@ use super::batch::{Batch, Number};
 use super::crew::Progress;
 use super::{Event, LONGEST_PAUSE, Looked, Steward, Watched};
 use crate::main_device::configure::{self, ConfigureError};
-use crate::main_device::device::SubDevice;
+use crate::main_device::device::{Piece, SubDevice};
 use crate::main_device::exchange::{Exchange, ExchangeError, Whose};
 use crate::main_device::mailbox::Numbering;
 use crate::main_device::states::longest;
 use crate::wire::register::{
     AL_CONTROL, FMMU, FMMU_SIZE, SII_CONFIGURATION, SYNC_MANAGER, SYNC_MANAGER_SIZE,
 };
-use crate::wire::sync_manager::Control;
-use crate::wire::{AlControl, Configured, Fmmu, State, SyncManager};
+use crate::wire::{AlControl, Configured, Fmmu, State};
 
 /// How long a device must be as it should before its troubles are forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
@@ -270,13 +269,8 @@ fn mailboxes(batch: &mut Batch, device: &mut SubDevice) {
         return;
     }
     device.counter = Numbering::fresh();
-    let (receive, send) = (device.mailboxes.receive, device.mailboxes.send);
-    for (number, area, control) in [
-        (0, receive, Control::MAILBOX_OUT),
-        (1, send, Control::MAILBOX_IN),
-    ] {
-        let manager = SyncManager::new(area.start, area.size, control);
-        sync_manager(batch, device, number, manager);
+    for piece in device.mailbox_managers() {
+        sync_manager(batch, device, piece);
     }
     // From PREOP on the application may want its EEPROM.
     batch.write(device.whose(), SII_CONFIGURATION, &[1]);
@@ -285,7 +279,7 @@ fn mailboxes(batch: &mut Batch, device: &mut SubDevice) {
 fn process_data(batch: &mut Batch, device: &SubDevice, fmmus: &[Fmmu]) {
     let data = &device.process_data;
     for piece in data.outputs.iter().chain(&data.inputs) {
-        sync_manager(batch, device, piece.number, piece.manager);
+        sync_manager(batch, device, *piece);
     }
     for (number, fmmu) in (0_u16..).zip(fmmus) {
         let register = FMMU + number * FMMU_SIZE;
@@ -293,7 +287,6 @@ fn process_data(batch: &mut Batch, device: &SubDevice, fmmus: &[Fmmu]) {
     }
 }
 
-fn sync_manager(batch: &mut Batch, device: &SubDevice, number: u8, manager: SyncManager) {
-    let register = SYNC_MANAGER + u16::from(number) * SYNC_MANAGER_SIZE;
-    batch.write(device.whose(), register, &manager.to_bytes());
+fn sync_manager(batch: &mut Batch, device: &SubDevice, piece: Piece) {
+    batch.write(device.whose(), piece.register(), &piece.manager.to_bytes());
 }
