@@ -8,6 +8,7 @@ use kadenz_ethercat::control::ferry::Ferry;
 use kadenz_ethercat::control::steward::{Roster, Steward};
 use kadenz_ethercat::esi::Esi;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, prepare};
+use kadenz_ethercat::main_device::clocks;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched, find};
@@ -165,6 +166,23 @@ fn devices_get_the_pdos_and_the_values_of_the_file_and_again_after_they_lost_the
     rig.run(MS * 100);
     rig.until_well();
     rig.judge(1);
+}
+
+#[test]
+fn devices_pulse_by_the_mode_of_the_file_and_by_that_of_their_memory_where_none_describes_them() {
+    let text = GRIPPER.replace("Factor=\"2\"", "Factor=\"4\"");
+    let (mut link, found) = found(segment(2, |_| ()), &text);
+    let (devices, matched) = found.unwrap();
+    let clocks = with(&mut link, |it| {
+        clocks::measure(it, &devices, &clocks::Settings::default()).unwrap()
+    });
+    let cycles = |matched: &Matched| {
+        let pulses = matched.pulses(&devices, &clocks, 1_000_000, 5_000);
+        let each = pulses.iter().map(|it| (it.1.cycle0_ns, it.1.shift0_ns));
+        each.collect::<Vec<_>>()
+    };
+    assert_eq!(cycles(&matched), [(4_000_000, 30_000); 2]);
+    assert_eq!(cycles(&Matched::default()), [(2_000_000, 30_000); 2]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ mod set_up;
 use std::sync::Arc;
 
 use super::bring_up::BringUpError;
-use super::clocks::Sync;
+use super::clocks::{self, Clocks, Sync};
 use super::configure::{self, ConfigureError};
 use super::device::SubDevice;
 use super::discover;
@@ -140,21 +140,31 @@ impl Matched {
         }
     }
 
-    /// What devices are to pulse as their files say, at a MainDevice's cycle: of each its first operation
-    /// mode with pulses, `shift_ns` later than that says. Devices without such a mode are left out.
+    /// What devices that have a clock are to pulse at a MainDevice's cycle: each its first operation mode
+    /// with pulses, `shift_ns` later than that says. The mode is that of its file, or else that of its SII;
+    /// those without such a mode are left out.
     #[must_use]
     pub fn pulses(
         &self,
         devices: &[SubDevice],
+        clocks: &Clocks,
         cycle_ns: u32,
         shift_ns: i32,
     ) -> Vec<(Position, Sync)> {
-        let pulse = |device: &SubDevice| {
-            let sync = self.of(device)?.pulse(cycle_ns)?;
-            let shift0_ns = sync.shift0_ns.saturating_add(shift_ns);
-            Some((device.position, Sync { shift0_ns, ..sync }))
-        };
-        devices.iter().filter_map(pulse).collect()
+        let mut pulses = clocks::pulses_by_sii(devices, clocks, cycle_ns, shift_ns);
+        for device in devices {
+            let Some(described) = self.of(device) else {
+                continue;
+            };
+            pulses.retain(|it| it.0 != device.position);
+            let mut all = clocks.devices().iter();
+            let has_clock = all.any(|it| it.station == device.station && it.width.is_some());
+            if let Some(sync) = described.pulse(cycle_ns).filter(|_| has_clock) {
+                let shift0_ns = sync.shift0_ns.saturating_add(shift_ns);
+                pulses.push((device.position, Sync { shift0_ns, ..sync }));
+            }
+        }
+        pulses
     }
 }
 

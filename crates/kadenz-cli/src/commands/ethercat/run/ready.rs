@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::steward::Setup;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError};
-use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Width, since_2000};
+use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Sync, Width, since_2000};
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
@@ -14,7 +14,7 @@ use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::motion::{self, Player, Policy};
 use kadenz_ethercat::port::Port;
-use kadenz_ethercat::wire::Configured;
+use kadenz_ethercat::wire::{Configured, Position};
 use kadenz_rt::clock::WallTime;
 
 use super::BeatOption;
@@ -107,7 +107,13 @@ pub(super) fn bring_up<P: Port>(
         BeatOption::Reference => {
             let (station, width, mut clocks) = align(&mut registers, &devices)?;
             if let Some(shift) = drive.options.sync0 {
-                pulse(&mut registers, &devices, &mut clocks, (interval, shift.0))?;
+                let wanted = matched.pulses(
+                    &devices,
+                    &clocks,
+                    u32::try_from(interval.as_nanos())?,
+                    i32::try_from(shift.0.as_nanos())?,
+                );
+                pulse(&mut registers, &devices, &mut clocks, wanted)?;
             }
             (Some((station, width)), Some(clocks))
         }
@@ -158,21 +164,16 @@ fn mapping_of_all(
 /// How far ahead pulses start.
 const LEAD: Duration = Duration::from_millis(100);
 
-/// Lets devices pulse as their memories ask for.
+/// Lets devices pulse as their ESI files or their memories ask for.
 fn pulse(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
     clocks: &mut Clocks,
-    (cycle, shift): (Duration, Duration),
+    wanted: Vec<(Position, Sync)>,
 ) -> anyhow::Result<()> {
-    let (cycle, shift) = (
-        u32::try_from(cycle.as_nanos())?,
-        i32::try_from(shift.as_nanos())?,
-    );
-    let wanted = clocks::pulses_by_sii(devices, clocks, cycle, shift);
     anyhow::ensure!(
         !wanted.is_empty(),
-        "--sync0: no device of this segment asks for pulses in its memory; leave it out"
+        "--sync0: no device of this segment asks for pulses in its memory or its ESI file; leave it out"
     );
     let words = format!(
         "{} of {} devices pulse by SYNC0",
