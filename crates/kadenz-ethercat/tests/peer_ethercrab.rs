@@ -48,9 +48,8 @@ fn ethercrab_brings_128_devices_to_op_in_this_process() {
     in_process(128);
 }
 
-#[test]
-fn ethercrab_s_own_driver_brings_59_devices_to_op_over_a_cable() {
-    let seen = beside(humanoid(59).build().unwrap(), "near", || {
+fn over_a_cable(devices: usize) {
+    let seen = beside(humanoid(devices).build().unwrap(), "near", || {
         let (tx, rx, pdu_loop) = storage().try_split().unwrap();
         let driver = tx_rx_task("near", tx, rx).unwrap();
         together(session(pdu_loop), async {
@@ -58,10 +57,20 @@ fn ethercrab_s_own_driver_brings_59_devices_to_op_over_a_cable() {
         })
     });
     match seen {
-        Ok(seen) => judge(&seen, 59),
+        Ok(seen) => judge(&seen, devices),
         Err(error) => {
             assert!(error.is_refusal(), "{error}");
             peers::skip("ethercrab over a cable", &error.to_string());
         }
     }
+}
+
+#[test]
+fn ethercrab_s_own_driver_brings_59_devices_to_op_over_a_cable() {
+    over_a_cable(59);
+}
+
+#[test]
+fn ethercrab_s_own_driver_brings_128_devices_to_op_over_a_cable() {
+    over_a_cable(128);
 }

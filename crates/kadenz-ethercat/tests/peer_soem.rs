@@ -6,10 +6,22 @@
 mod peers;
 
 use std::process::Command;
+use std::time::Duration;
 
+use kadenz_ethercat::main_device::bring_up::find;
+use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch};
+use kadenz_ethercat::main_device::exchange::{self, Patience, Registers, Whose};
+use kadenz_ethercat::main_device::{discover, link::Link};
+use kadenz_ethercat::port::{InterfacePort, Waiting};
 use kadenz_ethercat::sim::beside::beside;
 use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::wire::Position;
+use kadenz_ethercat::wire::register::DC_OFFSET;
 use serde_json::Value;
+
+/// How far apart the delays may be that both measure: hops jitter, and ours takes the mean of several rounds
+/// where SOEM takes one.
+const DELAYS_APART_NS: u64 = 50;
 
 /// What it is to be called with; `None` where pysoem is missing, which was said.
 fn python(test: &str) -> Option<String> {
@@ -25,22 +37,23 @@ fn python(test: &str) -> Option<String> {
     None
 }
 
-/// What a session of SOEM with a humanoid of so many devices saw.
-fn session(test: &str, devices: usize) -> Option<Value> {
+/// What a session of SOEM with a humanoid of so many devices saw, and what ours sees behind it.
+fn session(test: &str, devices: usize) -> Option<(Value, Ours)> {
     let python = python(test)?;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/soem.py");
     let talk = || {
-        Command::new(python)
-            .args([script, "near"])
-            .output()
-            .unwrap()
+        let mut command = Command::new(python);
+        command.args([script, "near"]).arg(devices.to_string());
+        let output = command.output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{complaint}");
+        (
+            serde_json::from_slice(&output.stdout).unwrap(),
+            Ours::look(),
+        )
     };
     match beside(humanoid(devices).build().unwrap(), "near", talk) {
-        Ok(output) => {
-            let complaint = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{complaint}");
-            Some(serde_json::from_slice(&output.stdout).unwrap())
-        }
+        Ok(seen) => Some(seen),
         Err(error) => {
             assert!(error.is_refusal(), "{error}");
             peers::skip(test, &error.to_string());
@@ -49,10 +62,92 @@ fn session(test: &str, devices: usize) -> Option<Value> {
     }
 }
 
+/// The clocks of the segment, as ours finds them and has them.
+struct Ours {
+    /// Registers as SOEM has left them: offset, delay and difference; nothing of a device without clocks.
+    left: Vec<Option<[u64; 3]>>,
+    /// The delays that ours measures, in ns.
+    delays: Vec<u32>,
+    /// The greatest difference to the reference after ours has set and aligned them, in ns.
+    greatest_difference_ns: u64,
+}
+
+impl Ours {
+    fn look() -> Self {
+        let port = InterfacePort::open("near", Waiting::Blocking).unwrap();
+        let mut link = Link::new(port, 1);
+        let mut way = exchange::Waiting {
+            link: &mut link,
+            // A busy computer answers late, which is no fault here.
+            patience: Patience {
+                answer: Duration::from_millis(500),
+                tries: 20,
+            },
+        };
+        let mut registers = Registers::by(&mut way);
+        let count = discover::count(&mut registers).unwrap();
+        let left = (0..count).map(|it| clocks_of(&mut registers, it)).collect();
+        let devices = find(&mut registers).unwrap();
+        let measured = clocks::measure(&mut registers, &devices, &clocks::Settings::default());
+        let measured = measured.unwrap();
+        measured.set(&mut registers, Epoch::Own).unwrap();
+        let aligned = measured.align(&mut registers, &Bounds::default(), &mut |_| {});
+        Self {
+            left,
+            delays: measured.devices().iter().map(|it| it.delay_ns).collect(),
+            greatest_difference_ns: aligned.unwrap().worst_ns,
+        }
+    }
+}
+
+fn clocks_of(registers: &mut Registers<'_>, position: u16) -> Option<[u64; 3]> {
+    let mut bytes = [0; 16];
+    let whose = Whose::At(Position(position));
+    let answered = registers.count_reading(whose, DC_OFFSET, &mut bytes);
+    let number = |from: usize, to: usize| {
+        let mut wide = [0; 8];
+        wide[..to - from].copy_from_slice(&bytes[from..to]);
+        u64::from_le_bytes(wide)
+    };
+    (answered.unwrap() == 1).then(|| [number(0, 8), number(8, 12), number(12, 16)])
+}
+
+/// What SOEM has written into the clocks is what ours reads there, and the delays that both have measured
+/// on the same segment are the same.
+fn judge_clocks(seen: &Value, ours: &Ours) {
+    let theirs = seen["clocks"].as_array().unwrap();
+    assert_eq!(theirs.len(), ours.left.len());
+    let mut with_clock = 0;
+    for (position, (theirs, ours_read)) in theirs.iter().zip(&ours.left).enumerate() {
+        let read = theirs.as_array().map(|it| {
+            let numbers: Vec<_> = it.iter().map(|it| it.as_u64().unwrap()).collect();
+            [numbers[0], numbers[1], numbers[2]]
+        });
+        assert_eq!(read, *ours_read, "device {position}");
+        let Some([_, delay, difference]) = read else {
+            continue;
+        };
+        with_clock += 1;
+        // Sign and magnitude.
+        assert!(
+            difference & 0x7FFF_FFFF < 1_000,
+            "device {position}: {difference}"
+        );
+        let apart = delay.abs_diff(ours.delays[position].into());
+        assert!(
+            apart <= DELAYS_APART_NS,
+            "device {position}: {delay} {apart}"
+        );
+    }
+    assert!(with_clock > theirs.len() / 2, "{with_clock}");
+    assert!(ours.greatest_difference_ns < 1_000);
+}
+
 fn brings_to_op(test: &str, devices: usize) {
-    let Some(seen) = session(test, devices) else {
+    let Some((seen, ours)) = session(test, devices) else {
         return;
     };
+    judge_clocks(&seen, &ours);
     let number = |name: &str| seen[name].as_i64().unwrap_or(-1);
     assert_eq!(number("devices"), devices as i64, "{seen}");
     assert_eq!(seen["in_safeop"], true, "{seen}");
