@@ -1,7 +1,8 @@
 //! Where other processes of this user reach a running loop: a socket that answers one line of JSON with
 //! another.
 //!
-//! A [`Desk`] is served by ordinary threads, one a client and at most [`MOST_CLIENTS`] of them; none of
+//! A [`Desk`] is served by ordinary threads, one a client and at most [`MOST_CLIENTS`] of them (and four for
+//! who only wants to stop the axes); none of
 //! them touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
 //! [`Timing`](super::timing::Timing), the steward's [`Roster`](super::steward::Roster) and the
 //! [`Postbox`](crate::main_device::postbox::Postbox). Lines are bounded, so is how long a client may take

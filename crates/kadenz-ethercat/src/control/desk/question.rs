@@ -104,6 +104,16 @@ pub enum Question {
     },
 }
 
+impl Question {
+    /// Whether it must not wait until there is room: it stops axes, or tells of them.
+    pub(super) const fn is_urgent(&self) -> bool {
+        matches!(
+            self,
+            Self::Hello {} | Self::Stop { .. } | Self::Reset {} | Self::Axes {}
+        )
+    }
+}
+
 /// What lies where in the process data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {

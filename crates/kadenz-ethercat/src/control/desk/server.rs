@@ -23,8 +23,10 @@ use crate::motion::Switch;
 use crate::wire::coe::Address;
 use crate::wire::{AlStatusCode, State};
 
-/// Clients at one time; who comes then is told that it is too many.
+/// Clients at one time; who comes then is told that it is too many, unless it is about stopping axes.
 pub const MOST_CLIENTS: usize = 16;
+/// Clients beside those that are heard for that alone.
+const URGENT: usize = 4;
 /// The longest question: what it takes to write an object of 64 KiB.
 const LONGEST_QUESTION: usize = 512 * 1024;
 /// How soon a desk hears that it is to end.
@@ -135,15 +137,17 @@ impl Desk {
                     std::thread::sleep(LOOK / 5);
                     continue;
                 };
-                if clients.load(Ordering::Relaxed) >= MOST_CLIENTS {
+                let before = clients.load(Ordering::Relaxed);
+                if before >= MOST_CLIENTS + URGENT {
                     turn_away(stream);
                     continue;
                 }
+                let one_too_many = before >= MOST_CLIENTS;
                 clients.fetch_add(1, Ordering::Relaxed);
                 let clients = &clients;
                 scope.spawn(move || {
                     // A client whose socket fails is gone.
-                    let _ = self.attend(stream, counter, stop);
+                    let _ = self.attend(stream, counter, stop, one_too_many);
                     clients.fetch_sub(1, Ordering::Relaxed);
                 });
             }
@@ -156,6 +160,7 @@ impl Desk {
         stream: UnixStream,
         counter: &Counter<'_>,
         stop: &AtomicBool,
+        one_too_many: bool,
     ) -> io::Result<()> {
         let mut lines = Lines::of(stream, LONGEST_QUESTION)?;
         while !stop.load(Ordering::Relaxed) {
@@ -168,7 +173,10 @@ impl Desk {
                 }
                 Line::Whole(line) => line,
             };
-            match serde_json::from_slice(&line) {
+            match serde_json::from_slice::<Question>(&line) {
+                Ok(question) if one_too_many && !question.is_urgent() => {
+                    return lines.send(&Reply::Error(too_many()));
+                }
                 Ok(Question::Notices {}) => return listen(&mut lines, counter, stop),
                 Ok(question) => {
                     let answer = self.answer(&question, counter, stop);
@@ -244,10 +252,13 @@ impl Drop for Desk {
 
 fn turn_away(stream: UnixStream) {
     if let Ok(mut lines) = Lines::of(stream, 0) {
-        let why = format!("{MOST_CLIENTS} clients are here already; end one of them");
         // If it does not want to hear it, so be it.
-        let _ = lines.send(&Reply::Error(why));
+        let _ = lines.send(&Reply::Error(too_many()));
     }
+}
+
+fn too_many() -> String {
+    format!("{MOST_CLIENTS} clients are here already; end one of them")
 }
 
 fn timing<'c>(counter: &Counter<'c>) -> Result<&'c Timing, String> {

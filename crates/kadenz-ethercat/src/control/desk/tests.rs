@@ -150,14 +150,22 @@ fn one_client_too_many_is_told_so_and_who_goes_makes_room() {
             })
             .collect();
         let mut late = Client::at(path).unwrap();
-        let why = late.ask(&Question::Hello {}).unwrap_err().to_string();
+        // Whoever wants to stop the axes is heard all the same.
+        hello(&mut late);
+        let heard = late.ask(&Question::Stop { by: None }).unwrap_err();
+        assert!(heard.to_string().contains("moves no axes"), "{heard}");
+        let why = late.ask(&Question::Devices {}).unwrap_err().to_string();
         assert!(
             why.contains("16 clients") || why.contains("desk does not answer"),
             "{why}"
         );
         all.truncate(4);
         let end = std::time::Instant::now() + LONG;
-        while Client::at(path).unwrap().ask(&Question::Hello {}).is_err() {
+        while Client::at(path)
+            .unwrap()
+            .ask(&Question::Devices {})
+            .is_err()
+        {
             assert!(std::time::Instant::now() < end, "no room was made");
             std::thread::sleep(Duration::from_millis(10));
         }
