@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use kadenz_ethercat::control::desk::{Answer, Question};
 use kadenz_ethercat::motion::{AxisStatus, StageName, Status};
+use kadenz_report::numbers;
 use serde::Serialize;
 
 use super::asked::{Desk, nonsense};
@@ -140,8 +141,10 @@ fn words(status: &Status) -> String {
     ];
     let mut text = table(&head, 4, rows);
     text.push_str(&format!(
-        "\n\n{} for {:.1} s; stopped {} times",
-        status.stage, status.seconds, status.stops
+        "\n\n{} for {:.1} s; stopped {}",
+        status.stage,
+        status.seconds,
+        numbers::counted(status.stops, "time")
     ));
     if let Some(stopped) = &status.stopped {
         let by = stopped.by.as_ref().map(|by| format!(", by {by}"));
