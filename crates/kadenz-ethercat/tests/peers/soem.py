@@ -28,6 +28,17 @@ def exchange(master):
     return master.receive_processdata(PATIENCE_US)
 
 
+def patiently(ask):
+    """Asks again what SOEM waits for no longer than some ms, which a busy computer takes."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except pysoem.WkcError:
+            if time.monotonic() > until:
+                raise
+
+
 def is_drive(device):
     return device.man == VENDOR and device.id == 0x04020001
 
@@ -108,7 +119,7 @@ def moved(master, drive, seen):
 
 
 def found(master, devices):
-    """How many devices SOEM finds. It waits for no answer longer than some ms, which a busy computer takes."""
+    """How many devices SOEM finds; it is asked again as in `patiently`."""
     until = time.monotonic() + PATIENCE_S
     count = master.config_init()
     while count < devices and time.monotonic() < until:
@@ -126,8 +137,8 @@ def session(interface, devices):
     master.config_map()
     seen["has_clocks"] = bool(master.config_dc())
     for device in master.slaves:
-        device.set_watchdog("processdata", 0)
-    objects(drive, seen)
+        patiently(lambda: device.set_watchdog("processdata", 0))
+    patiently(lambda: objects(drive, seen))
     seen["in_safeop"] = master.state_check(pysoem.SAFEOP_STATE, 5_000_000) == pysoem.SAFEOP_STATE
     aligned(master, seen)
     for device in filter(is_drive, master.slaves):
