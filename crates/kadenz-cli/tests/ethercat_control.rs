@@ -16,7 +16,8 @@ use serde_json::Value;
 
 /// A loop that drives a virtual segment of 12 devices.
 struct Robot {
-    child: Child,
+    /// `None` once it was ended.
+    child: Option<Child>,
     name: String,
     folder: tempfile::TempDir,
 }
@@ -36,7 +37,7 @@ impl Robot {
         let interval = ["--interval", "100ms"];
         let child = start_measuring(&out, &[&arguments[..], &interval, more].concat());
         Self {
-            child,
+            child: Some(child),
             name,
             folder,
         }
@@ -88,12 +89,26 @@ impl Robot {
         });
     }
 
+    fn signal(&self, name: &str) {
+        signal(self.child.as_ref().unwrap(), name);
+    }
+
     /// Ends it, as Ctrl-C does; what it said, and its run.
-    fn end(self) -> (Said, Value) {
-        signal(&self.child, "INT");
-        let said = Said::of(self.child.wait_with_output().unwrap());
+    fn end(mut self) -> (Said, Value) {
+        self.signal("INT");
+        let said = self.child.take().unwrap().wait_with_output().unwrap();
         let run = run_json(&self.folder.path().join("run"));
-        (said, run)
+        (Said::of(said), run)
+    }
+}
+
+/// A test that fails leaves no loop behind.
+impl Drop for Robot {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -275,10 +290,10 @@ fn a_loop_that_stands_still_is_told_by_the_age_of_its_last_cycle() {
     let mut out = watching.stdout.take().unwrap();
     let mut lines = BufReader::new(&mut out).lines();
     lines.next().unwrap().unwrap();
-    signal(&robot.child, "STOP");
+    robot.signal("STOP");
     std::io::copy(&mut out, &mut std::io::sink()).unwrap();
     let said = Said::of(watching.wait_with_output().unwrap());
-    signal(&robot.child, "CONT");
+    robot.signal("CONT");
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(
         said.err.contains("stands still: its last cycle, number"),
