@@ -156,7 +156,7 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
         assert!(in_op());
         signal(&child, "INT");
         let said = Said::of(child.wait_with_output().unwrap());
-        assert_eq!(said.code, 0, "{}", said.err);
+        assert_ended_well(&said);
         let json = said.json();
         assert!(series(&json, "period")["count"].as_u64() > Some(10));
         assert_eq!(run_json(&out)["ended_by"], "interrupted");

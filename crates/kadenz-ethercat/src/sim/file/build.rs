@@ -31,7 +31,7 @@ pub enum BuildError {
 
 impl Plan {
     /// Builds the segment. Allocates all that it will need. Whoever plugs nothing into its second side pulls
-    /// the cable of a [ring](Self::ring) out ([`Segment::unplug_second`]), or frames leave by it.
+    /// the cable of a ring out ([`Segment::unplug_second`]), or frames leave by it.
     ///
     /// ```
     /// let segment = kadenz_ethercat::sim::humanoid::humanoid(59).build()?;

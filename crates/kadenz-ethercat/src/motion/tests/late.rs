@@ -1,0 +1,184 @@
+//! What lateness does to axes, and how motion ends.
+
+use super::*;
+
+#[test]
+fn the_switch_stops_at_once() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let mut stopped = None;
+    bench.play(2_000, &mut conductor, |number, conductor| {
+        if number == 1_500 {
+            switch.stop();
+        }
+        if matches!(conductor.stage(), Stage::Stopped(Cause::Asked)) {
+            stopped = stopped.or(Some(number));
+        }
+    });
+    // What it did in cycle 1500 is seen before cycle 1501.
+    assert_eq!(stopped, Some(1_501));
+}
+
+/// A computer that is late in some cycles.
+struct Slow {
+    cycle: u64,
+    from: u64,
+    cycles: u64,
+    /// How late.
+    ns: u64,
+}
+
+impl Timekeeper<WirePort> for Slow {
+    fn wait_until(&mut self, port: &mut WirePort, time: MonotonicTime) {
+        self.cycle += 1;
+        VirtualTime.wait_until(port, time);
+        if (self.from..self.from + self.cycles).contains(&self.cycle) {
+            port.elapse(self.ns);
+        }
+    }
+}
+
+#[test]
+fn late_cycles_within_the_policy_are_ridden_out_and_more_stop_all() {
+    // The cycle after a late one is the one that finds itself due already.
+    for (late, stopped) in [(10, false), (11, true)] {
+        let mut bench = Bench::new(12, |_| ());
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+        let mut slow = Slow {
+            cycle: 0,
+            from: 1_500,
+            cycles: late,
+            ns: 1_100_000,
+        };
+        let ended = bench.play_by(2_000, &mut conductor, &mut slow, |_, _| ());
+        assert_eq!(ended.overruns, late);
+        let stage = conductor.stage();
+        assert_eq!(
+            matches!(stage, Stage::Stopped(Cause::Late(11))),
+            stopped,
+            "{stage:?}"
+        );
+        assert_eq!(is_moving(stage), !stopped, "{stage:?}");
+    }
+}
+
+#[test]
+fn one_long_stall_counts_as_all_deadlines_that_it_missed_and_asks_no_axis_to_jump() {
+    for overrun in [Overrun::Skip, Overrun::CatchUp, Overrun::Relative] {
+        for (beats, stopped) in [(10, false), (11, true)] {
+            let mut bench = Bench::new(12, |plan| plan.overrun = overrun);
+            let switch = Switch::default();
+            // Frames of cycles that are caught up with at once are not back in time.
+            let policy = Policy {
+                lost: None,
+                ..Policy::default()
+            };
+            let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+            let mut slow = Slow {
+                cycle: 0,
+                from: 1_500,
+                cycles: 1,
+                ns: beats * 1_000_000 + 500_000,
+            };
+            let mut asked = Vec::new();
+            bench.play_by(1_700, &mut conductor, &mut slow, |_, conductor| {
+                let all = conductor.players().iter().map(Player::asked);
+                asked.push(all.collect::<Vec<_>>());
+            });
+            let stage = conductor.stage();
+            let is_late = matches!(stage, Stage::Stopped(Cause::Late(11)));
+            assert_eq!(is_late, stopped, "{overrun:?} {beats}: {stage:?}");
+            assert_eq!(is_moving(stage), !stopped, "{overrun:?} {beats}: {stage:?}");
+            if stopped {
+                continue;
+            }
+            let steps = asked.windows(2).flat_map(|pair| {
+                let both = pair[0].iter().zip(&pair[1]);
+                both.map(|(before, now)| (now - before).abs())
+            });
+            let greatest = steps.skip(8 * 200).fold(0.0, f64::max);
+            // At 1 rad/s at most; eleven times as much it would be in one.
+            assert!(
+                greatest > 0.0003 && greatest < 0.001,
+                "{overrun:?} {greatest}"
+            );
+        }
+    }
+}
+
+#[test]
+fn behind_a_target_that_was_lost_comes_none_further_on() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    let before: Vec<_> = conductor.players().iter().map(Player::asked).collect();
+    bench.lose(8);
+    bench.play(9, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()));
+    for (player, before) in conductor.players().iter().zip(before) {
+        let step = (player.asked() - before).abs();
+        assert!(step > 0.0002 && step < 0.001, "{step}");
+    }
+}
+
+#[test]
+fn a_drive_that_does_not_rest_delays_the_end_by_a_second_and_loses_its_power() {
+    let stays = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
+        // Stays in its quick stop.
+        write_object(
+            registers,
+            &mut devices[5],
+            object::QUICK_STOP_OPTION,
+            &[6, 0],
+        );
+    };
+    let mut bench = Bench::of(humanoid(12).build().unwrap(), stays, |_| ()).unwrap();
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    switch.end();
+    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller);
+    assert!((1_000..1_150).contains(&ended.cycles), "{ended:?}");
+    for player in conductor.players() {
+        assert!(!player.reading().unwrap().state().has_torque());
+    }
+}
+
+#[test]
+fn a_drive_that_is_gone_does_not_keep_the_loop_from_its_end() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    bench.inflict(11, WireFault::PowerOff);
+    bench.play(5, &mut conductor, |_, _| ());
+    switch.end();
+    let ended = bench.play(5_000, &mut conductor, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller);
+    assert!(ended.cycles < 1_150, "{ended:?}");
+}
+
+#[test]
+fn a_farewell_brings_all_axes_to_rest_before_the_loop_ends() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()));
+    let ended = Loop {
+        link: &mut bench.link,
+        cycle: &mut bench.cycle,
+        postbox: &Postbox::default(),
+        stop: &AtomicBool::new(true),
+    }
+    .run(&bench.settings, &mut VirtualTime, &mut conductor, &mut ());
+    assert_eq!(ended.by, EndedBy::Controller, "{ended:?}");
+    assert_eq!(conductor.stage(), Stage::Ending);
+    for player in conductor.players() {
+        assert!(!player.reading().unwrap().state().has_torque());
+    }
+}
