@@ -28,17 +28,6 @@ def exchange(master):
     return master.receive_processdata(PATIENCE_US)
 
 
-def patiently(ask):
-    """Asks again what SOEM waits for no longer than some ms, which a busy computer takes."""
-    until = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return ask()
-        except pysoem.WkcError:
-            if time.monotonic() > until:
-                raise
-
-
 def is_drive(device):
     return device.man == VENDOR and device.id == 0x04020001
 
@@ -118,27 +107,25 @@ def moved(master, drive, seen):
         time.sleep(0.001)
 
 
-def found(master, devices):
-    """How many devices SOEM finds; it is asked again as in `patiently`."""
-    until = time.monotonic() + PATIENCE_S
-    count = master.config_init()
-    while count < devices and time.monotonic() < until:
-        time.sleep(0.1)
-        count = master.config_init()
-    return count
-
-
 def session(interface, devices):
-    seen = {}
     master = pysoem.Master()
     master.open(interface)
-    seen["devices"] = found(master, devices)
+    try:
+        return seen_by(master, devices)
+    finally:
+        master.close()
+
+
+def seen_by(master, devices):
+    seen = {"devices": master.config_init()}
+    if seen["devices"] < devices:
+        raise LateError
     drive = next(it for it in master.slaves if is_drive(it))
     master.config_map()
     seen["has_clocks"] = bool(master.config_dc())
     for device in master.slaves:
-        patiently(lambda: device.set_watchdog("processdata", 0))
-    patiently(lambda: objects(drive, seen))
+        device.set_watchdog("processdata", 0)
+    objects(drive, seen)
     seen["in_safeop"] = master.state_check(pysoem.SAFEOP_STATE, 5_000_000) == pysoem.SAFEOP_STATE
     aligned(master, seen)
     for device in filter(is_drive, master.slaves):
@@ -150,8 +137,22 @@ def session(interface, devices):
     master.write_state()
     # Nobody's time passes by any more, so this stands.
     seen["clocks"] = [clocks(it) for it in master.slaves]
-    master.close()
     return seen
 
 
-print(json.dumps(session(sys.argv[1], int(sys.argv[2]))))
+class LateError(Exception):
+    """Not all answered in time."""
+
+
+def patient_session(interface, devices):
+    """SOEM waits some ms for an answer while it finds devices, and leaves out who is later: then it is asked anew."""
+    until = time.monotonic() + 3 * PATIENCE_S
+    while True:
+        try:
+            return session(interface, devices)
+        except (LateError, StopIteration, pysoem.WkcError):
+            if time.monotonic() > until:
+                raise
+
+
+print(json.dumps(patient_session(sys.argv[1], int(sys.argv[2]))))
