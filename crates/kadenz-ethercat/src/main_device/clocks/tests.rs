@@ -400,7 +400,9 @@ fn trees(clocks_of_all: bool) -> impl Strategy<Value = Vec<Node>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Receive times are whole nanoseconds, and what is cut off adds up over forty devices.
+    /// Receive times are whole nanoseconds, and what is cut off adds up over forty devices; so does what a
+    /// speed is measured wrongly by, over a tree of 200 us: one case in a thousand is beyond 10 ns,
+    /// one in a hundred thousand beyond 20.
     /// The computed delay of whoever is said to be measured is the true one, whatever the tree, the
     /// cables and the quartzes.
     #[test]
@@ -410,7 +412,7 @@ proptest! {
         prop_assert!(clocks.devices().iter().all(|it| it.measured));
         let reference = nodes.iter().find(|it| it.clock);
         let worst = bench.worst_delay(&clocks, reference.map_or(0.0, |it| it.drift_ppm));
-        prop_assert!(worst <= 10.0, "{worst} ns");
+        prop_assert!(worst <= 40.0, "{worst} ns");
     }
 
     /// Also where some have no clock: what cannot be measured is said to be estimated.
@@ -420,7 +422,7 @@ proptest! {
         let clocks = bench.measured();
         let reference = nodes.iter().find(|it| it.clock);
         let worst = bench.worst_delay(&clocks, reference.map_or(0.0, |it| it.drift_ppm));
-        prop_assert!(worst <= 10.0, "{worst} ns");
+        prop_assert!(worst <= 40.0, "{worst} ns");
     }
 
     #[test]
