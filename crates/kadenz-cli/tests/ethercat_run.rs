@@ -183,9 +183,9 @@ fn typed(line: &str) -> Vec<String> {
 fn the_page_s_examples_work_as_they_are_typed() {
     let page = page();
     let lines = page.lines().filter_map(|it| it.strip_prefix("$ kadenz "));
-    // Those of a running loop have their own test.
-    let alone = lines
-        .filter(|it| !it.contains(" stats ") && !it.contains(" run ") && !it.contains("--loop"));
+    // Those of a running loop and of a cable have their own tests.
+    let others = [" stats ", " run ", "--loop", "--interface"];
+    let alone = lines.filter(|line| !others.iter().any(|it| line.contains(it)));
     let mut count = 0;
     for line in alone {
         let words = typed(line);
