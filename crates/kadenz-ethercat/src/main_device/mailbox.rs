@@ -353,7 +353,12 @@ impl<'m> Mail<'m> {
             }
             _ => return Ok(None),
         }
-        if let Message::Emergency(emergency) = Message::read(data)? {
+        let message = match Message::read(data) {
+            // A vendor's own service answers nobody.
+            Err(CoeError::Service(_)) => return Ok(None),
+            message => message?,
+        };
+        if let Message::Emergency(emergency) = message {
             if self.emergencies.len() == MOST_EMERGENCIES {
                 self.emergencies.remove(0);
             }

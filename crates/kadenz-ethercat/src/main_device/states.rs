@@ -52,11 +52,12 @@ pub enum StateError {
     },
 }
 
-/// How long a change of state may take (ETG.1020, its defaults: 3 s to PREOP, 10 s to SAFEOP and OP).
+/// How long a change of state may take (ETG.1020, its defaults: 3 s to PREOP, 10 s to SAFEOP and OP, 5 s back to INIT).
 #[must_use]
 pub const fn longest(to: State) -> Duration {
     match to {
-        State::Init | State::PreOp | State::Bootstrap => Duration::from_secs(3),
+        State::PreOp | State::Bootstrap => Duration::from_secs(3),
+        State::Init => Duration::from_secs(5),
         State::SafeOp | State::Op => Duration::from_secs(10),
     }
 }

@@ -145,7 +145,7 @@ impl Switch {
     }
 
     /// Whose stop was asked for since the last call.
-    pub(super) fn take_stop(&self) -> Option<u32> {
+    pub(crate) fn take_stop(&self) -> Option<u32> {
         let number = self.stop.swap(NOBODY, Ordering::AcqRel);
         (number != NOBODY).then_some(number)
     }

@@ -37,7 +37,7 @@ pub(super) fn stop(
     halt: &AtomicBool,
 ) -> Result<Answer, String> {
     let switch = of(counter)?;
-    status(switch)?;
+    // Before anything is looked at: it stands, whatever can be seen of it.
     switch.stop_by(by.unwrap_or("a client of the desk"));
     let is_heard = |it: &Status| matches!(it.stage, StageName::Stopped | StageName::Ending);
     wait_until(switch, is_heard, halt)
@@ -78,15 +78,17 @@ fn wait_until(
 ) -> Result<Answer, String> {
     let end = Instant::now() + PATIENCE;
     loop {
-        let now = status(switch)?;
-        if is_heard(&now) {
-            return Ok(Answer::Axes(Box::new(now)));
+        let now = switch.status();
+        if let Some(now) = now.as_ref().filter(|it| is_heard(it)) {
+            return Ok(Answer::Axes(Box::new(now.clone())));
         }
         if Instant::now() >= end || halt.load(Ordering::Relaxed) {
+            let stands = now.map_or("has told of no axes yet".to_owned(), |it| {
+                format!("stands in cycle {}", it.cycle)
+            });
             return Err(format!(
-                "the loop has not heard it within {PATIENCE:?}: it stands in cycle {}, or is ending; \
-                 drives that hear nothing stop by their own watchdogs",
-                now.cycle
+                "the loop has not heard it within {PATIENCE:?}: it {stands}, or is ending; what was asked is \
+                 obeyed in its next cycle, and drives that hear nothing stop by their own watchdogs"
             ));
         }
         std::thread::sleep(LOOK);

@@ -173,6 +173,19 @@ fn one_client_too_many_is_told_so_and_who_goes_makes_room() {
 }
 
 #[test]
+fn a_stop_stands_also_before_the_loop_has_told_of_any_axis() {
+    let switch = Switch::default();
+    at_a_desk_with(None, None, Some(&switch), |path, _| {
+        let mut client = Client::at(path).unwrap();
+        hello(&mut client);
+        let error = client.ask(&Question::Stop { by: None }).unwrap_err();
+        let why = error.to_string();
+        assert!(why.contains("obeyed in its next cycle"), "{why}");
+        assert!(switch.take_stop().is_some());
+    });
+}
+
+#[test]
 fn a_name_has_one_desk_and_what_a_killed_one_left_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let first = Desk::open_in(folder.path(), "robot").unwrap();
@@ -331,10 +344,10 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
 
 #[test]
 fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
-    let asked = [
+    let mut asked = vec![
         Question::Axes {},
-        Question::Stop { by: None },
         Question::Reset {},
+        Question::Stop { by: None },
     ];
     at_a_desk(|path, _| {
         let mut client = Client::at(path).unwrap();
@@ -343,6 +356,8 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
             assert!(refused.contains("moves no axes"), "{refused}");
         }
     });
+    // A stop stands all the same.
+    asked.pop();
     let switch = Switch::default();
     at_a_desk_with(None, None, Some(&switch), |path, _| {
         let mut client = Client::at(path).unwrap();

@@ -234,6 +234,18 @@ fn an_emergency_before_an_answer_is_kept_once() {
 }
 
 #[test]
+fn a_message_of_a_vendor_s_own_service_answers_nobody() {
+    let mut rig = Rig::new();
+    let mut mail = rig.device.mail().unwrap();
+    // The header: 10 bytes follow, CoE, the first message; then the service in the upper half of a byte.
+    let mut message = [10, 0, 0, 0, 0, 0x13, 0, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert!(mail.sort(&message).unwrap().is_none(), "service 15");
+    message[7] = 0x30;
+    message[8] = 0x60;
+    assert!(mail.sort(&message).unwrap().is_some(), "an SDO answer");
+}
+
+#[test]
 fn who_meets_a_device_that_others_have_asked_before_is_not_taken_for_them() {
     let mut rig = Rig::new();
     for number in 0..20 {
