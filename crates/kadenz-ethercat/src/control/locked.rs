@@ -171,7 +171,7 @@ mod tests {
                 while number < 2_000 || is_late() {
                     number += 1;
                     most = most.max(board.post(&[number as u8; 64]));
-                    if number % 16 == 0 {
+                    if number.is_multiple_of(16) {
                         std::thread::sleep(Duration::from_micros(50));
                     }
                 }
