@@ -4,7 +4,7 @@ use std::io::{self, BufReader, Read};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use kadenz_record::{
-    histogram::Histogram,
+    histogram::{Histogram, Layout},
     hlog::{
         codec::{Decoder, Encoder},
         reader::{Field, Interval, IntervalLog, MalformedLine, ReadLogError},
@@ -358,4 +358,21 @@ proptest! {
             let _ = interval.histogram.decode();
         }
     }
+}
+
+#[test]
+fn zeros_beyond_all_counters_count_for_nothing() {
+    let coarse = Layout::new(1, 1_000_000, 2).unwrap();
+    let mut histogram = Histogram::with_layout(coarse);
+    histogram.record(700);
+    let mut bytes = Encoder::new().plain(&histogram).to_vec();
+    // Two runs of 2^31 - 1 zeros, in ZigZag and LEB128 as all numbers of this form.
+    for _ in 0..2 {
+        bytes.extend([0xFD, 0xFF, 0xFF, 0xFF, 0x0F]);
+    }
+    let length = u32::try_from(bytes.len() - 40).unwrap();
+    bytes[4..8].copy_from_slice(&length.to_be_bytes());
+    let mut sum = Histogram::new();
+    Decoder::new().add_to(&bytes, &mut sum).unwrap();
+    assert_eq!(sum.count(), 1);
 }

@@ -85,9 +85,13 @@ impl Histogram {
     }
 
     /// Adds a count that was made at `index` of a histogram of layout `from`, by HdrHistogram's
-    /// rule: where the layouts differ, the lowest value of the other's counter is recorded.
+    /// rule: where the layouts differ, the lowest value of the other's counter is recorded. Where nothing
+    /// was counted, `index` may be any.
     #[inline]
     pub(crate) fn add_from(&mut self, from: &Layout, index: usize, n: u64) {
+        if n == 0 {
+            return;
+        }
         if self.layout.same_scale(from) && index < self.layout.len() {
             self.add_at(index, n);
         } else {
