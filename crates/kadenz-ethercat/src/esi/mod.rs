@@ -86,7 +86,8 @@ pub struct Esi {
 
 impl Esi {
     /// Reads a file's text. Elements that are unknown are passed over, as the standard asks. Allocates in
-    /// proportion to the text.
+    /// proportion to the text, and for the objects' values up to 1 MiB a device. Its time is not bounded in
+    /// proportion: a file that was made to be slow is.
     ///
     /// # Errors
     /// [`EsiError`].

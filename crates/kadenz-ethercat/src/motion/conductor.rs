@@ -49,7 +49,8 @@ struct Step {
 impl Step {
     /// Of this cycle. A trajectory goes on by one interval a cycle at most: where beats were missed, the time
     /// that passed is lost to all axes alike, and none is asked to make up for it by a jump. It does not go on
-    /// either behind a target that may not have arrived.
+    /// either behind a target whose frame did not come back; where a frame came back and a drive took no part,
+    /// it does.
     fn of(moment: &Moment<'_>) -> Self {
         let interval = moment.interval().as_ns_f64() * 1e-9;
         let since = moment.elapsed().as_secs_f64();

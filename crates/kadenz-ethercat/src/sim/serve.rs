@@ -17,6 +17,9 @@ use echo::Echoes;
 pub enum Pace {
     /// As long as the computer takes: a master then measures itself and the computer, not the wire. Only
     /// what faults delay comes later.
+    ///
+    /// A fault that delays a frame by less than the longest way there is, 2 ms, is not told from a long way:
+    /// it delays nothing at this pace.
     #[default]
     AtOnce,
     /// As long as on a wire of 100 Mbit/s with all its hops, or what the computer takes where that is more.

@@ -136,8 +136,8 @@ impl PacketPort {
         self.socket.ring.is_ready()
     }
 
-    /// Waits until there is a frame, or so long; whether there is one. A signal ends the wait. One system
-    /// call.
+    /// Waits until there is a frame, or so long; whether there may be one: an interface that is down or gone
+    /// ends each wait at once. A signal ends the wait. One system call.
     ///
     /// # Errors
     /// When the kernel has no memory for it.

@@ -49,7 +49,8 @@ pub(crate) struct Stop {
 Examples:
   kadenz ethercat reset --loop robot
 
-Exit codes: 0 the axes move, 1 they were stopped again, 2 there was nothing to reset, or nobody to ask.")]
+Exit codes: 0 the axes move or, after 30 s and with Ctrl-C, are still being enabled; 1 they were stopped again; 2 there was \
+nothing to reset, or nobody to ask.")]
 pub(crate) struct Reset {
     #[command(flatten)]
     how: How,

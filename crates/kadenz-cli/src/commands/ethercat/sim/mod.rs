@@ -19,7 +19,7 @@ use crate::output::{self, Outcome};
 
 /// Be a segment of SubDevices, for any MainDevice at the other end of an interface.
 ///
-/// An unmodified master (SOEM, IgH, ethercrab, TwinCAT) takes it for a wire with real devices: the paper's
+/// An unmodified master (tried: SOEM and ethercrab) takes it for a wire with real devices: the paper's
 /// humanoid of 59, fewer or more, or what a TOML file describes. On one host, `--cable` makes a cable of
 /// two interfaces and takes it away at the end.
 ///
