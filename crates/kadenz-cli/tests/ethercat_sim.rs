@@ -199,6 +199,8 @@ fn in_the_background_of_a_terminal_it_goes_on() {
         let number = folder.path().join("number");
         let program = env!("CARGO_BIN_EXE_kadenz");
         let sim = format!("{program} ethercat sim --interface far --cable near --devices 3");
+        // Also where this test fails it ends.
+        let sim = format!("{sim} --for 1min");
         let line = format!("set -m; {sim} & echo $! >{}; wait", text(&number));
         // A terminal whose foreground is the shell, which has job control.
         let mut terminal = Command::new("script")
