@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::exchange::{ExchangeError, Registers, Whose};
-use crate::wire::register::{AL_CONTROL, AL_STATUS, AL_STATUS_CODE, PDI_CONTROL, PDI_EMULATES};
+use crate::wire::register::{AL_CONTROL, AL_STATUS, AL_STATUS_CODE, PDI_CONTROL, pdi_control};
 use crate::wire::{AlControl, AlStatus, AlStatusCode, State};
 
 /// How long an application may take to look at AL control: many look once a cycle of theirs, some when
@@ -154,7 +154,7 @@ fn acknowledge(
     ask(registers, whose, AlControl::acknowledge(state))?;
     let mut control = [0; 2];
     registers.count_reading(whose, PDI_CONTROL, &mut control)?;
-    if u16::from_le_bytes(control) & PDI_EMULATES != 0 {
+    if u16::from_le_bytes(control) & pdi_control::EMULATION != 0 {
         return Ok(false);
     }
     let end = registers.exchange().now() + REACTION;

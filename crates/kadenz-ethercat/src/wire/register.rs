@@ -45,10 +45,8 @@ pub const AL_STATUS: u16 = 0x0130;
 /// Why a state was refused, u16.
 pub const AL_STATUS_CODE: u16 = 0x0134;
 /// How the application is wired, u8. The byte behind it says how the controller is set up, its lowest bit that
-/// there is no firmware: see [`PDI_EMULATES`].
+/// there is no firmware: see [`pdi_control::EMULATION`].
 pub const PDI_CONTROL: u16 = 0x0140;
-/// Bit of [`PDI_CONTROL`], read as u16: the controller itself shows the state asked for, as there is no firmware.
-pub const PDI_EMULATES: u16 = 1 << 8;
 /// Settings of that wiring, u16.
 pub const PDI_CONFIGURATION: u16 = 0x0150;
 /// Further ones, u16.
@@ -155,9 +153,9 @@ pub mod features {
     pub const FIXED: u16 = 1 << 11;
 }
 
-/// Bits of [`PDI_CONTROL`].
+/// Bits of [`PDI_CONTROL`], read as u16.
 pub mod pdi_control {
-    /// There is no firmware: the controller copies the state that is asked for.
+    /// There is no firmware: the controller itself shows the state that is asked for.
     pub const EMULATION: u16 = 1 << 8;
     /// SYNC is used.
     pub const SYNC: u16 = 1 << 10;

@@ -129,7 +129,8 @@ pub(super) fn writable(register: u16) -> bool {
     if (register::DC_PULSE..register::DC_START_TIME).contains(&register) {
         return false;
     }
-    let managers = register::SYNC_MANAGER..register::SYNC_MANAGER + 0x80;
+    let managers =
+        register::SYNC_MANAGER..register::SYNC_MANAGER + 16 * register::SYNC_MANAGER_SIZE;
     if managers.contains(&register) && matches!(register % 8, 5 | 7) {
         return false;
     }
