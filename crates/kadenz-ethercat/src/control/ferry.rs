@@ -148,15 +148,7 @@ impl<P: Port> Ferry<P> {
 
 impl<P: Port> Exchange for Ferry<P> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
-        for _ in 0..self.patience.tries {
-            if self.exchange_once(frame)? {
-                return Ok(());
-            }
-        }
-        Err(ExchangeError::Lost(
-            self.patience.answer,
-            self.patience.tries,
-        ))
+        self.patience.exchange(self, frame)
     }
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {

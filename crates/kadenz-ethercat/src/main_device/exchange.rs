@@ -150,6 +150,22 @@ impl Default for Patience {
     }
 }
 
+impl Patience {
+    /// Asks once and again by a way that can ask once.
+    pub(crate) fn exchange(
+        self,
+        way: &mut impl Exchange,
+        frame: &mut FrameBuffer,
+    ) -> Result<(), ExchangeError> {
+        for _ in 0..self.tries {
+            if way.exchange_once(frame)? {
+                return Ok(());
+            }
+        }
+        Err(ExchangeError::Lost(self.answer, self.tries))
+    }
+}
+
 /// The link itself, for a thread that may wait.
 #[derive(Debug)]
 pub struct Waiting<'l, P> {
@@ -161,15 +177,7 @@ pub struct Waiting<'l, P> {
 
 impl<P: Port> Exchange for Waiting<'_, P> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
-        for _ in 0..self.patience.tries {
-            if self.exchange_once(frame)? {
-                return Ok(());
-            }
-        }
-        Err(ExchangeError::Lost(
-            self.patience.answer,
-            self.patience.tries,
-        ))
+        self.patience.exchange(self, frame)
     }
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
