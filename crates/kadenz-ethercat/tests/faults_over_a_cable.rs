@@ -3,14 +3,13 @@
 //! something takes, `faults.rs` holds in virtual time.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
-#![allow(
-    clippy::print_stderr,
-    reason = "a skipped test says so, a long one what it saw"
-)]
+#![allow(clippy::print_stderr, reason = "a long test says what it saw")]
+
+mod commanded;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{
@@ -30,27 +29,18 @@ use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::serve::{self, Server};
 use kadenz_ethercat::sim::{CableId, DeviceId, End, Side};
 use kadenz_ethercat::wire::{AlStatusCode, State};
-use kadenz_rt::net::cable::Cable;
-use kadenz_rt::net::namespace::Namespace;
+
+use commanded::{Commands, humanoid_over_a_cable, skip};
 
 const DEVICES: usize = 59;
 /// Longer than even a very busy machine needs.
 const LONG: Duration = Duration::from_secs(60);
 
-fn skip(test: &str, missing: &str) {
-    assert!(
-        std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
-        "{test} must not be skipped: {missing}"
-    );
-    eprintln!("skipped: {test}: {missing}");
-}
-
 /// What a test has in its hands while everything runs.
 struct Rig<'r> {
-    commands: &'r Mutex<Vec<Fault>>,
+    commands: &'r Commands,
     roster: Arc<Roster>,
     health: Arc<Health>,
     notices: Subscription,
@@ -115,22 +105,6 @@ fn topology() -> (Vec<DeviceId>, Vec<CableId>) {
     (devices, cables)
 }
 
-/// Serves the segment until it is done.
-fn serve(port: InterfacePort, commands: &Mutex<Vec<Fault>>, done: &AtomicBool) {
-    let segment = humanoid(DEVICES).build().unwrap();
-    let mut server = Server::new(port, segment, serve::Pace::AtOnce);
-    while !done.load(Ordering::Relaxed) {
-        // A link that is down takes no frames, and is up again some time.
-        if server.step().is_err() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let now = server.now();
-        for fault in commands.lock().unwrap().drain(..) {
-            server.segment_mut().inflict(fault, now);
-        }
-    }
-}
-
 /// Finds who is there, and lays out their process data.
 fn begin() -> (Link<InterfacePort>, Cycle, Steward) {
     let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
@@ -152,7 +126,7 @@ fn begin() -> (Link<InterfacePort>, Cycle, Steward) {
 }
 
 /// Runs loop and steward, and `work` beside them; how the loop ended.
-fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
+fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
     let (mut link, mut cycle, mut steward) = begin();
     let (devices, cables) = topology();
     let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
@@ -202,35 +176,14 @@ fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&mut Rig<'_>)) -> End
 
 /// A humanoid in OP over a cable; then `work`, after which the loop must have gone on all the time.
 fn in_op(test: &str, work: impl FnOnce(&mut Rig<'_>) + Send) {
-    let network = match Namespace::create() {
-        Ok(network) => network,
-        Err(error) => {
-            assert!(error.is_refusal(), "{error}");
-            return skip(test, &error.to_string());
-        }
-    };
-    let with_cable = || {
-        let _cable = Cable::create("near", "far").unwrap();
-        let port = InterfacePort::open("far", port::Waiting::Blocking).unwrap();
-        let (commands, done) = (Mutex::new(Vec::new()), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            scope.spawn(|| serve(port, &commands, &done));
-            let run = || {
-                run_all(&commands, |rig| {
-                    rig.until_well("at the start");
-                    rig.forget_notices();
-                    work(rig);
-                })
-            };
-            let outcome = catch_unwind(AssertUnwindSafe(run));
-            done.store(true, Ordering::Relaxed);
-            match outcome {
-                Ok(ended) => assert_eq!(ended.by, EndedBy::Flag),
-                Err(panic) => resume_unwind(panic),
-            }
-        });
-    };
-    network.run(with_cable).unwrap();
+    let ended = humanoid_over_a_cable(test, DEVICES, |commands| {
+        run_all(commands, |rig| {
+            rig.until_well("at the start");
+            rig.forget_notices();
+            work(rig);
+        })
+    });
+    assert!(ended.is_none_or(|it| it.by == EndedBy::Flag), "{ended:?}");
 }
 
 #[test]

@@ -3,11 +3,12 @@
 //! and `faults_of_drives.rs` hold in virtual time.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
+mod commanded;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy, Loop, RealTime};
@@ -21,12 +22,11 @@ use kadenz_ethercat::motion::{self, Cause, Conductor, Policy, StageName, Status,
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
-use kadenz_ethercat::sim::serve::{self, Server};
 use kadenz_ethercat::sim::{DeviceId, Side};
 use kadenz_ethercat::wire::cia402::object;
 use kadenz_ethercat::wire::coe::Address;
-use kadenz_rt::net::cable::Cable;
-use kadenz_rt::net::namespace::Namespace;
+
+use commanded::{Commands, humanoid_over_a_cable};
 
 const DEVICES: usize = 12;
 /// A drive in the middle of a leg, and its axis.
@@ -37,17 +37,9 @@ const TOO_HOT: u16 = 0x4310;
 /// Longer than even a very busy machine needs.
 const LONG: Duration = Duration::from_secs(60);
 
-fn skip(test: &str, missing: &str) {
-    assert!(
-        std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
-        "{test} must not be skipped: {missing}"
-    );
-    eprintln!("skipped: {test}: {missing}");
-}
-
 /// What the test has in its hands while everything runs.
 struct Rig<'r> {
-    commands: &'r Mutex<Vec<Fault>>,
+    commands: &'r Commands,
     postbox: &'r Postbox,
     switch: &'r Switch,
     roster: Arc<Roster>,
@@ -125,23 +117,8 @@ impl Rig<'_> {
     }
 }
 
-/// Serves the segment until it is done.
-fn serve(port: InterfacePort, commands: &Mutex<Vec<Fault>>, done: &AtomicBool) {
-    let segment = humanoid(DEVICES).build().unwrap();
-    let mut server = Server::new(port, segment, serve::Pace::AtOnce);
-    while !done.load(Ordering::Relaxed) {
-        if server.step().is_err() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let now = server.now();
-        for fault in commands.lock().unwrap().drain(..) {
-            server.segment_mut().inflict(fault, now);
-        }
-    }
-}
-
 /// Commissions all drives and runs loop and steward, and `work` beside them; how the loop ended.
-fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&Rig<'_>)) -> Ended {
+fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
     let port = InterfacePort::open("near", port::Waiting::Blocking).unwrap();
     let mut link = Link::new(port, 1);
     let mut way = Waiting {
@@ -215,28 +192,11 @@ fn run_all(commands: &Mutex<Vec<Fault>>, work: impl FnOnce(&Rig<'_>)) -> Ended {
 
 /// Axes over a cable; then `work`, which ends them.
 fn over_a_cable(test: &str, work: impl FnOnce(&Rig<'_>) + Send) {
-    let network = match Namespace::create() {
-        Ok(network) => network,
-        Err(error) => {
-            assert!(error.is_refusal(), "{error}");
-            return skip(test, &error.to_string());
-        }
-    };
-    let with_cable = || {
-        let _cable = Cable::create("near", "far").unwrap();
-        let port = InterfacePort::open("far", port::Waiting::Blocking).unwrap();
-        let (commands, done) = (Mutex::new(Vec::new()), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            scope.spawn(|| serve(port, &commands, &done));
-            let outcome = catch_unwind(AssertUnwindSafe(|| run_all(&commands, work)));
-            done.store(true, Ordering::Relaxed);
-            match outcome {
-                Ok(ended) => assert_eq!(ended.by, EndedBy::Controller),
-                Err(panic) => resume_unwind(panic),
-            }
-        });
-    };
-    network.run(with_cable).unwrap();
+    let ended = humanoid_over_a_cable(test, DEVICES, |commands| run_all(commands, work));
+    assert!(
+        ended.is_none_or(|it| it.by == EndedBy::Controller),
+        "{ended:?}"
+    );
 }
 
 #[test]
