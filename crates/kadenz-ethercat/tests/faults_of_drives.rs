@@ -1,6 +1,8 @@
 //! A drive that loses its power while it moves comes back as it was commissioned, in virtual time.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+mod tended;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use kadenz_ethercat::control::steward::{Roster, Steward};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::main_device::sdo;
@@ -20,10 +22,12 @@ use kadenz_ethercat::motion::pid::Gains;
 use kadenz_ethercat::motion::{self, Cause, Conductor, Stage, Switch};
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::Side;
-use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::wire::cia402::{DriveState, object};
 use kadenz_ethercat::wire::coe::Address;
+
+use tended::Tended;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -114,38 +118,9 @@ impl Rig {
         self.roster.is_well() && self.ferry.health().vitals().is_whole
     }
 
-    fn run(&mut self, span: Duration) {
-        let end = self.ferry.now() + span;
-        while self.ferry.now() < end {
-            let pause = self.steward.step(&mut self.ferry).unwrap();
-            self.ferry.pause(pause);
-        }
-    }
-
-    /// How long that took.
-    fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration {
-        let start = self.ferry.now();
-        loop {
-            self.run(MS);
-            let took = Duration::from_nanos(self.ferry.now().since(start) as u64);
-            if is_so(self) {
-                return took;
-            }
-            assert!(
-                took < SECOND * 10,
-                "{what}: {:?} {:#?}",
-                self.stage(),
-                self.roster.all()
-            );
-        }
-    }
-
     fn power_cycle(&mut self, device: usize, off: Duration) {
-        let port = self.ferry.link_mut().port_mut();
-        let now = port.time();
-        let id = port.segment_mut().positions(Side::Primary)[device];
-        let fault = WireFault::PowerCycle(id, off.as_nanos() as u64);
-        port.segment_mut().inflict(Fault::Wire(fault), now);
+        let id = self.device(device);
+        self.inflict(WireFault::PowerCycle(id, off.as_nanos() as u64));
     }
 
     /// An object of the drive.
@@ -183,6 +158,12 @@ impl Rig {
         let conductor = self.conductor.lock().unwrap();
         let all = conductor.players().iter().map(|it| it.tracking());
         all.map(|it| (it.cycles, it.greatest)).collect()
+    }
+}
+
+impl Tended for Rig {
+    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
+        (&mut self.ferry, &mut self.steward)
     }
 }
 

@@ -6,6 +6,8 @@
     reason = "the reader tells its parent where it is"
 )]
 
+mod prepared;
+
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,13 +15,12 @@ use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::board::{Reader, Words};
 use kadenz_ethercat::control::cyclic::{Bulletin, EndedBy, Loop, Post, Settings, VirtualTime};
-use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::WirePort;
-use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_rt::shared::{Owner, Viewer};
+
+use prepared::prepared;
 
 /// Names the board for this program when it is started as a reader.
 const BOARD: &str = "KADENZ_TEST_BOARD";
@@ -111,14 +112,7 @@ fn run_loop(
 
 #[test]
 fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
-    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-    let mut way = Waiting {
-        link: &mut link,
-        patience: Patience::default(),
-    };
-    let mut registers = Registers::by(&mut way);
-    let mut found = find(&mut registers).unwrap();
-    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let (mut link, mut cycle, ()) = prepared(59, |_, _| ());
     let name = format!("kadenz-killed-{}", std::process::id());
     let owner = Owner::create(&name, Bulletin::words(cycle.layout())).unwrap();
     let stop = AtomicBool::new(false);

@@ -1,6 +1,8 @@
 //! The loop allocates nothing after its start, whatever happens on the wire.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+mod prepared;
+
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
@@ -12,27 +14,17 @@ use kadenz_ethercat::control::cyclic::{
 };
 use kadenz_ethercat::control::locked::Locked;
 use kadenz_ethercat::control::timing::Timing;
-use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
-use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::motion::{self, Conductor, Stage, Switch};
-use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, When};
-use kadenz_ethercat::sim::humanoid::humanoid;
+
+use prepared::prepared;
 
 const MS: Duration = Duration::from_millis(1);
 
 #[test]
 fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
-    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-    let mut way = Waiting {
-        link: &mut link,
-        patience: Patience::default(),
-    };
-    let mut registers = Registers::by(&mut way);
-    let mut found = find(&mut registers).unwrap();
-    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let (mut link, mut cycle, ()) = prepared(59, |_, _| ());
     let (postbox, stop) = (Postbox::default(), AtomicBool::new(false));
     let mut bus = Loop {
         link: &mut link,
@@ -76,14 +68,7 @@ fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
 
 #[test]
 fn posting_and_obeying_others_allocates_nothing() {
-    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-    let mut way = Waiting {
-        link: &mut link,
-        patience: Patience::default(),
-    };
-    let mut registers = Registers::by(&mut way);
-    let mut found = find(&mut registers).unwrap();
-    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let (mut link, mut cycle, ()) = prepared(59, |_, _| ());
     let layout = cycle.layout().clone();
     let words: Vec<_> = (0..Bulletin::words(&layout))
         .map(|_| AtomicU64::new(0))
@@ -128,16 +113,11 @@ fn posting_and_obeying_others_allocates_nothing() {
 
 #[test]
 fn all_axes_of_the_humanoid_move_without_an_allocation() {
-    let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-    let mut way = Waiting {
-        link: &mut link,
-        patience: Patience::default(),
-    };
-    let mut registers = Registers::by(&mut way);
-    let mut found = find(&mut registers).unwrap();
-    let plan = motion::demo(&mut registers, &mut found).unwrap();
-    let players = plan.commission(&mut registers, &mut found).unwrap();
-    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let (mut link, mut cycle, (plan, players)) = prepared(59, |registers, found| {
+        let plan = motion::demo(registers, found).unwrap();
+        let players = plan.commission(registers, found).unwrap();
+        (plan, players)
+    });
     let settings = plan.settings().unwrap();
     let mut bus = Loop {
         link: &mut link,

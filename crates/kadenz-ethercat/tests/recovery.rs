@@ -2,6 +2,8 @@
 //! not do holds up no other.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+mod tended;
+
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +18,7 @@ use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers,
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, axis};
 use kadenz_ethercat::port::WirePort;
-use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::file::Kind;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{
@@ -25,6 +27,8 @@ use kadenz_ethercat::sim::{
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::register::{DC_ACTIVATION, DC_SYNC0_CYCLE};
 use kadenz_ethercat::wire::{AlStatus, AlStatusCode, State};
+
+use tended::Tended;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -193,47 +197,6 @@ impl Rig {
         all.iter().all(|it| it.device == but || it.is_well())
     }
 
-    fn run(&mut self, span: Duration) {
-        let end = self.ferry.now() + span;
-        while self.ferry.now() < end {
-            let pause = self.steward.step(&mut self.ferry).unwrap();
-            self.ferry.pause(pause);
-        }
-    }
-
-    /// How long that took.
-    fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration {
-        let start = self.ferry.now();
-        loop {
-            let pause = self.steward.step(&mut self.ferry).unwrap();
-            self.ferry.pause(pause);
-            let took = Duration::from_nanos(self.ferry.now().since(start) as u64);
-            if is_so(self) {
-                return took;
-            }
-            let ill = || {
-                let all = self.roster.all();
-                all.into_iter()
-                    .filter(|it| !it.is_well())
-                    .collect::<Vec<_>>()
-            };
-            assert!(took < SECOND * 10, "{what}: {:#?}", ill());
-        }
-    }
-
-    fn segment(&mut self) -> &mut Segment {
-        self.ferry.link_mut().port_mut().segment_mut()
-    }
-
-    fn device(&mut self, position: usize) -> DeviceId {
-        self.segment().positions(Side::Primary)[position]
-    }
-
-    fn inflict(&mut self, fault: WireFault) {
-        let now = self.ferry.link_mut().port_mut().time();
-        self.segment().inflict(Fault::Wire(fault), now);
-    }
-
     /// These lose their power, all at once and for so long.
     fn power_cycle(&mut self, positions: impl IntoIterator<Item = usize>, off: Duration) {
         let all = self.segment().positions(Side::Primary);
@@ -264,6 +227,12 @@ impl Rig {
         let pulse = any.downcast_mut::<Firmware>().unwrap().pulse;
         let later = pulse.unwrap().1 % u64::from(CYCLE_NS);
         (active[0], u32::from_le_bytes(cycle), later)
+    }
+}
+
+impl Tended for Rig {
+    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
+        (&mut self.ferry, &mut self.steward)
     }
 }
 

@@ -1,0 +1,27 @@
+//! A humanoid that is found and configured, in virtual time.
+#![allow(unreachable_pub, reason = "a part of several tests, each a crate")]
+
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::cycle::Cycle;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::humanoid::humanoid;
+
+/// Of so many devices, in SAFEOP; `before` is done with them before they are configured.
+pub fn prepared<R>(
+    devices: usize,
+    before: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]) -> R,
+) -> (Link<WirePort>, Cycle, R) {
+    let mut link = Link::new(WirePort::new(humanoid(devices).build().unwrap()), 1);
+    let mut way = Waiting {
+        link: &mut link,
+        patience: Patience::default(),
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut found = find(&mut registers).unwrap();
+    let done = before(&mut registers, &mut found);
+    let cycle = prepare(&mut registers, &mut found, None).unwrap();
+    (link, cycle, done)
+}

@@ -1,0 +1,67 @@
+//! A loop, its steward and a segment, all in one thread and in virtual time.
+#![allow(unreachable_pub, reason = "a part of several tests, each a crate")]
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::time::Duration;
+
+use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::steward::Steward;
+use kadenz_ethercat::main_device::exchange::Exchange as _;
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::{DeviceId, Segment, Side};
+
+/// Longer than anything takes, by the segment's time.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Whoever has a loop and its steward in its hands.
+pub trait Tended {
+    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward);
+
+    /// One look of the steward, and its pause.
+    fn step(&mut self) {
+        let (ferry, steward) = self.hands();
+        let pause = steward.step(ferry).unwrap();
+        ferry.pause(pause);
+    }
+
+    fn run(&mut self, span: Duration) {
+        let end = self.hands().0.now() + span;
+        while self.hands().0.now() < end {
+            self.step();
+        }
+    }
+
+    /// How long that took.
+    fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration
+    where
+        Self: Sized,
+    {
+        let start = self.hands().0.now();
+        loop {
+            self.step();
+            let took = Duration::from_nanos(self.hands().0.now().since(start) as u64);
+            if is_so(self) {
+                return took;
+            }
+            if took >= LONG {
+                let mut all = self.hands().1.roster().all();
+                all.retain(|it| !it.is_well());
+                panic!("{what}: not well are {all:#?}");
+            }
+        }
+    }
+
+    fn segment(&mut self) -> &mut Segment {
+        self.hands().0.link_mut().port_mut().segment_mut()
+    }
+
+    fn device(&mut self, position: usize) -> DeviceId {
+        self.segment().positions(Side::Primary)[position]
+    }
+
+    fn inflict(&mut self, fault: WireFault) {
+        let now = self.hands().0.link_mut().port_mut().time();
+        self.segment().inflict(Fault::Wire(fault), now);
+    }
+}
