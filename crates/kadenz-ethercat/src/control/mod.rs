@@ -4,6 +4,7 @@
 //! - [`board`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`catalogue`]: what lies where on a board.
 //! - [`cyclic`]: the loop itself.
+//! - [`fault_codes`]: why drives failed, asked for beside the loop.
 //! - [`ferry`]: the loop and its questions in one thread, for virtual time.
 //! - [`health`]: what the loop tells of each cycle, for any number of threads.
 //! - [`latency`]: how many cycles lie between a sensor, the controller and an actuator.
@@ -18,6 +19,7 @@ pub mod actuators;
 pub mod board;
 pub mod catalogue;
 pub mod cyclic;
+pub mod fault_codes;
 pub mod ferry;
 pub mod health;
 pub mod latency;

@@ -111,8 +111,15 @@ impl Switch {
         self.end.store(true, Ordering::Release);
     }
 
+    /// Whether a conductor has told of its axes. Wait-free.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.told.get().is_some_and(Told::has_begun)
+    }
+
     /// What all axes do as of the last cycle; `None` before the first of the conductor that this switch was
-    /// given to first. Does not disturb the loop; locks against others, allocates.
+    /// given to first ([`has_begun`](Self::has_begun)), and where reading it was overtaken a hundred times in a
+    /// row. Does not disturb the loop; locks against others, allocates.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         let told = self.told.get()?;

@@ -3,31 +3,17 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::objects;
 use super::question::Answer;
 use super::server::Counter;
 use crate::motion::{StageName, Status, Switch};
-use crate::wire::coe::Address;
 
 /// How long the loop may take to hear: it looks once a cycle, and a cycle takes at most a second.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(1);
-/// Error code of a drive (CiA 402-2).
-const ERROR_CODE: Address = Address {
-    index: 0x603F,
-    sub: 0,
-};
 
-/// How all axes are; drives with a fault are asked for its code.
+/// How all axes are, by what is known: who asks waits for no drive.
 pub(super) fn tell(counter: &Counter<'_>) -> Result<Answer, String> {
-    let switch = of(counter)?;
-    let mut way = objects::way(counter);
-    switch.learn_codes(|device| {
-        let read = counter.roster.read_object(&mut way, device, ERROR_CODE);
-        let bytes = read.ok()?.try_into().ok()?;
-        Some(u16::from_le_bytes(bytes))
-    });
-    status(switch).map(|it| Answer::Axes(Box::new(it)))
+    status(of(counter)?).map(|it| Answer::Axes(Box::new(it)))
 }
 
 /// Stops all, and tells how they are then.
@@ -65,9 +51,13 @@ fn of<'c>(counter: &Counter<'c>) -> Result<&'c Switch, String> {
 }
 
 fn status(switch: &Switch) -> Result<Status, String> {
-    switch
-        .status()
-        .ok_or_else(|| "the axes have not been heard of yet; ask again".to_owned())
+    // Whether it has begun is looked at before: it only ever begins.
+    let has_begun = switch.has_begun();
+    switch.status().ok_or_else(|| match has_begun {
+        false => "the axes have not been heard of yet, as the loop has run no cycle; ask again"
+            .to_owned(),
+        true => "the loop told of its axes faster than that could be read; ask again".to_owned(),
+    })
 }
 
 /// Waits until the loop has heard.

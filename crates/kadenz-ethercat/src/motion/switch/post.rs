@@ -188,6 +188,11 @@ impl Told {
         &self.words
     }
 
+    /// Whether there was a post.
+    pub(super) fn has_begun(&self) -> bool {
+        Reader::of(&*self.words).is_ok_and(|it| it.posts() > 0)
+    }
+
     /// Bytes of a post.
     pub(super) fn bytes(&self) -> usize {
         HEAD + AXIS * self.seats.len()
@@ -301,6 +306,20 @@ const fn halves(word: u64) -> [u32; 2] {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_post_that_nobody_could_read_is_told_apart_from_none() {
+        let told = Told::of(&[]);
+        let mut poster = Poster::begin(told.words(), told.bytes()).unwrap();
+        assert!(!told.has_begun() && told.status(|_| None).is_none());
+        poster.post(&[0; HEAD]).unwrap();
+        assert!(told.has_begun() && told.status(|_| None).is_some());
+        // As it is while the writer is at every copy.
+        for word in told.words().iter().skip(4) {
+            word.store(1, Ordering::Relaxed);
+        }
+        assert!(told.has_begun() && told.status(|_| None).is_none());
+    }
 
     proptest! {
         #[test]

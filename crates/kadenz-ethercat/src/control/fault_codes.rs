@@ -1,0 +1,91 @@
+//! Error codes of drives that have a fault, asked for beside the loop.
+//!
+//! Where the process data has no error code (object 0x603F), somebody must ask the drive for it by its mailbox,
+//! which may take seconds where the drive is mute. So one thread asks, once a fault, and everybody else
+//! ([`Switch::status`]) sees what it learnt.
+
+use std::collections::BTreeMap;
+
+use super::steward::{ObjectError, Roster};
+use crate::main_device::exchange::Exchange;
+use crate::motion::{AxisStatus, Cause, Status, Switch};
+use crate::wire::cia402::{DriveState, object};
+use crate::wire::coe::Address;
+
+/// Asks drives for the codes of their faults, each once a fault. For one thread.
+#[derive(Debug, Default)]
+pub struct FaultCodes {
+    /// Devices that were asked, and how often all axes had been stopped then: what fails anew stops them anew.
+    asked: BTreeMap<usize, u64>,
+}
+
+impl FaultCodes {
+    /// Asks one drive that is there, has a fault whose code is not known, and was not asked for it yet: first the
+    /// one that stopped all axes. Whether there was one; what it answers is told by the switch. Waits for the
+    /// drive, two seconds where its mailbox is mute. Allocates.
+    pub fn learn_one(
+        &mut self,
+        switch: &Switch,
+        roster: &Roster,
+        exchange: &mut dyn Exchange,
+    ) -> bool {
+        let Some(status) = switch.status() else {
+            return false;
+        };
+        let faulty: Vec<_> = faulty(&status).map(|it| it.device).collect();
+        self.asked.retain(|device, _| faulty.contains(device));
+        let open = self.open(&status, roster);
+        open.into_iter().any(|device| {
+            let asks = self.asks(device, switch, roster, exchange);
+            if asks {
+                self.asked.insert(device, status.stops);
+            }
+            asks
+        })
+    }
+
+    /// Drives to ask, in this order.
+    fn open(&self, status: &Status, roster: &Roster) -> Vec<usize> {
+        let cause = match status.stopped.as_ref().map(|it| it.cause) {
+            Some(Cause::Fault { axis, .. } | Cause::NotEnabled { axis, .. }) => Some(axis),
+            _ => None,
+        };
+        let is_there = |it: usize| roster.status(it).is_ok_and(|it| it.position.is_some());
+        let open = faulty(status).filter(|it| {
+            it.error_code.is_none()
+                && self.asked.get(&it.device) != Some(&status.stops)
+                && is_there(it.device)
+        });
+        let mut open: Vec<_> = open.collect();
+        open.sort_by_key(|it| Some(it.axis) != cause);
+        open.into_iter().map(|it| it.device).collect()
+    }
+
+    /// Asks a drive; false where that is not possible just now.
+    fn asks(
+        &self,
+        device: usize,
+        switch: &Switch,
+        roster: &Roster,
+        exchange: &mut dyn Exchange,
+    ) -> bool {
+        let mut asks = true;
+        switch.learn_codes(|faulty| {
+            if faulty != device {
+                return None;
+            }
+            let address = Address::new(object::ERROR_CODE, 0);
+            let read = roster.read_object(&mut *exchange, device, address);
+            asks = !matches!(read, Err(ObjectError::SetUp(_)));
+            let bytes = read.ok()?.try_into().ok()?;
+            Some(u16::from_le_bytes(bytes))
+        });
+        asks
+    }
+}
+
+/// Axes whose drives have a fault.
+fn faulty(status: &Status) -> impl Iterator<Item = &AxisStatus> {
+    let fault = DriveState::Fault.to_string();
+    status.axes.iter().filter(move |it| it.state == fault)
+}

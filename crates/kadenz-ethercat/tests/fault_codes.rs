@@ -1,0 +1,202 @@
+//! A drive is asked for its error code once a fault, by whoever watches; who asks a desk how axes are waits for no
+//! drive. In virtual time.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod tended;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kadenz_ethercat::control::cyclic::{Controller as _, Moment};
+use kadenz_ethercat::control::desk::{Answer, Client, Counter, Desk, Question};
+use kadenz_ethercat::control::fault_codes::FaultCodes;
+use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::steward::{Roster, Steward};
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::exchange::{
+    Exchange, ExchangeError, FrameBuffer, Patience, Registers, Waiting,
+};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::motion::{self, Conductor, StageName, Status, Switch};
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::fault::WireFault;
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_rt::clock::MonotonicTime;
+
+use tended::Tended;
+
+const MS: Duration = Duration::from_millis(1);
+/// A drive, and its axis.
+const DRIVE: usize = 5;
+const AXIS: usize = 1;
+/// What is wrong with it.
+const TOO_HOT: u16 = 0x4310;
+
+/// Axes that play, their loop, its steward and a segment, all in one thread.
+struct Rig {
+    ferry: Ferry<WirePort>,
+    steward: Steward,
+    roster: Arc<Roster>,
+    switch: &'static Switch,
+}
+
+impl Rig {
+    fn playing() -> Self {
+        let mut link = Link::new(WirePort::new(humanoid(12).build().unwrap()), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        let mut registers = Registers::by(&mut way);
+        let mut devices = find(&mut registers).unwrap();
+        let plan = motion::demo(&mut registers, &mut devices).unwrap();
+        let players = plan.commission(&mut registers, &mut devices).unwrap();
+        let cycle = prepare(&mut registers, &mut devices, None).unwrap();
+        let layout = cycle.layout().clone();
+        let switch: &'static Switch = Box::leak(Box::default());
+        let mut conductor = Conductor::new(players, plan.safety, switch);
+        let mut ferry = Ferry::new(link, cycle, MS);
+        ferry
+            .control(move |moment: &mut Moment<'_>| conductor.beat(moment))
+            .unwrap();
+        let steward = Steward::new(devices, &layout, ferry.health());
+        let mut rig = Self {
+            roster: steward.roster(),
+            ferry,
+            steward,
+            switch,
+        };
+        rig.until_it("it plays", |it| it.stage == StageName::Playing);
+        rig
+    }
+
+    fn status(&self) -> Status {
+        self.switch.status().unwrap()
+    }
+
+    fn until_it(&mut self, what: &str, is_so: impl Fn(&Status) -> bool) {
+        self.until(what, |it| it.switch.status().is_some_and(|it| is_so(&it)));
+    }
+
+    /// The drive fails, which stops all axes; its process data has no error code.
+    fn fail(&mut self) {
+        let drive = self.device(DRIVE);
+        self.inflict(WireFault::Fail(drive, TOO_HOT));
+        self.until_it("it failed", |it| is_stopped_by_fault(it, 1));
+        assert_eq!(self.status().axes[AXIS].error_code, None);
+    }
+}
+
+impl Tended for Rig {
+    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
+        (&mut self.ferry, &mut self.steward)
+    }
+}
+
+fn is_stopped_by_fault(status: &Status, stops: u64) -> bool {
+    status.stage == StageName::Stopped
+        && status.stops == stops
+        && status.axes[AXIS].state == "fault"
+}
+
+/// A way on which nothing ever comes back.
+#[derive(Default)]
+struct Mute {
+    frames: u64,
+    passed: Duration,
+}
+
+impl Exchange for Mute {
+    fn exchange(&mut self, _: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        self.frames += 1;
+        self.passed += MS;
+        Err(ExchangeError::Lost(MS, 1))
+    }
+
+    fn pause(&mut self, span: Duration) {
+        self.passed += span;
+    }
+
+    fn now(&self) -> MonotonicTime {
+        MonotonicTime::from_ns(0) + self.passed
+    }
+}
+
+#[test]
+fn a_drive_is_asked_once_a_fault_whether_it_answers_or_not() {
+    let mut rig = Rig::playing();
+    let (mut codes, mut mute) = (FaultCodes::default(), Mute::default());
+    assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    assert_eq!(mute.frames, 0, "nothing failed");
+    rig.fail();
+    assert!(codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    let frames = mute.frames;
+    assert!(frames > 0);
+    for _ in 0..3 {
+        assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    }
+    assert_eq!(mute.frames, frames, "it was asked again");
+    // What failed fails again after a reset: a fault of its own.
+    rig.switch.reset();
+    rig.until_it("it failed again", |it| is_stopped_by_fault(it, 2));
+    assert!(codes.learn_one(rig.switch, &rig.roster, &mut rig.ferry));
+    let status = rig.status();
+    assert_eq!(status.axes[AXIS].error_code, Some(TOO_HOT));
+    let why = status.stopped.unwrap().why;
+    assert!(why.contains("0x4310"), "{why}");
+    assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+}
+
+#[test]
+fn a_drive_that_is_gone_is_not_asked_whatever_it_said_last() {
+    let mut rig = Rig::playing();
+    rig.fail();
+    let drive = rig.device(DRIVE);
+    rig.inflict(WireFault::PowerOff(drive));
+    rig.run(MS * 500);
+    assert_eq!(rig.roster.status(DRIVE).unwrap().position, None);
+    assert_eq!(rig.status().axes[AXIS].state, "fault");
+    let (mut codes, mut mute) = (FaultCodes::default(), Mute::default());
+    assert!(!codes.learn_one(rig.switch, &rig.roster, &mut mute));
+    assert_eq!(mute.frames, 0);
+}
+
+#[test]
+fn who_asks_how_axes_are_waits_for_no_drive() {
+    let mut rig = Rig::playing();
+    rig.fail();
+    let folder = tempfile::tempdir().unwrap();
+    let desk = Desk::open_in(folder.path(), "robot").unwrap();
+    let (notices, health) = (rig.steward.notices(), rig.ferry.health());
+    let postbox = Postbox::default();
+    let counter = Counter {
+        roster: &rig.roster,
+        notices: &notices,
+        health: &health,
+        timing: None,
+        postbox: &postbox,
+        shown: None,
+        actuators: None,
+        switch: Some(rig.switch),
+    };
+    let stop = AtomicBool::new(false);
+    let answer = std::thread::scope(|scope| {
+        scope.spawn(|| desk.serve(&counter, &stop));
+        // Somebody else has the drive, and nobody carries questions.
+        let answer = rig.roster.with(DRIVE, |_| {
+            let mut client = Client::at(desk.path())?;
+            client.ask(&Question::Axes {})
+        });
+        stop.store(true, Ordering::Relaxed);
+        postbox.end();
+        answer
+    });
+    let Answer::Axes(status) = answer.unwrap().unwrap() else {
+        panic!("no axes")
+    };
+    assert!(is_stopped_by_fault(&status, 1), "{status:?}");
+    assert_eq!(status.axes[AXIS].error_code, None);
+}
