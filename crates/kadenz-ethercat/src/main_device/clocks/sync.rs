@@ -90,7 +90,10 @@ pub enum SyncError {
     #[error("SubDevice {position} has no distributed clock, and cannot pulse; leave it out", position = .0.0)]
     NoClock(Position),
     /// There is no SubDevice of that position.
-    #[error("there is no SubDevice {position}", position = .0.0)]
+    #[error(
+        "there is no SubDevice {position}; positions are those of `kadenz ethercat scan`",
+        position = .0.0
+    )]
     Nobody(Position),
     /// The wire is too slow.
     #[error(
