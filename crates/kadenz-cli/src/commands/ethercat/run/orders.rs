@@ -36,6 +36,8 @@ pub(super) struct Shared {
     pub(super) health: Arc<Health>,
     /// Ends the loop and the steward.
     pub(super) halt: Arc<AtomicBool>,
+    /// Whether the loop's thread is at work, until its axes are at rest.
+    pub(super) at_work: Arc<AtomicBool>,
     pub(super) ended: Arc<Mutex<Option<(Ended, Moved)>>>,
     pub(super) board: Arc<Board>,
     pub(super) actuators: Arc<Actuators>,
@@ -49,6 +51,7 @@ impl Shared {
             timing: Arc::new(Timing::new(settings)),
             health: Arc::new(Health::new()),
             halt: Arc::default(),
+            at_work: Arc::default(),
             ended: Arc::default(),
             board: Arc::new(board),
             actuators: Arc::default(),
@@ -125,6 +128,8 @@ impl<P: Port> Orders<P> {
             &mut controller,
             &mut observer,
         );
+        // Readers hear at once that this was the last cycle: what is left may take longer than one may be old.
+        drop(observer);
         leave(&mut self.link);
         (ended, Moved::of(&conductor, &shared.switch))
     }
