@@ -4,13 +4,17 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use kadenz_ethercat::control::desk::{Answer, Question};
+use kadenz_ethercat::control::steward::DeviceStatus;
 use kadenz_ethercat::motion::{AxisStatus, StageName, Status};
+use kadenz_ethercat::wire::AlStatus;
+use kadenz_ethercat::wire::cia402::DriveState;
 use kadenz_report::numbers;
 use serde::Serialize;
 
-use super::asked::{Desk, nonsense};
+use super::asked::{Desk, nonsense, whose};
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
+use crate::options::Span;
 use crate::output::{self, Outcome};
 
 /// How are the axes of a running loop, and what stopped them?
@@ -43,17 +47,22 @@ pub(crate) struct Stop {
 /// Let the axes of a running loop go on after a stop
 ///
 /// Faults of drives are reset, once each; then all are enabled, brought to where their moves begin, and
-/// move. Waits until they do, or until something stops them again.
+/// move. Waits until they do, or until something stops them again. Where a drive is gone, it is waited for:
+/// then the axes may begin to move at any time, until `kadenz ethercat stop`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat reset --loop robot
 
-Exit codes: 0 the axes move or, after 30 s and with Ctrl-C, are still being enabled; 1 they were stopped again; 2 there was \
-nothing to reset, or nobody to ask.")]
+Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, and what they wait for is said, or \
+there was nothing to reset, or nobody to ask.")]
 pub(crate) struct Reset {
     #[command(flatten)]
     how: How,
+
+    /// How long to wait until all axes are enabled
+    #[arg(long, value_name = "SPAN", default_value = "30s")]
+    within: Span,
 }
 
 #[derive(Debug, Args)]
@@ -67,9 +76,9 @@ struct How {
     json: bool,
 }
 
-/// How long all drives may take until they are enabled.
-const ENABLING: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
+/// What is named of all that is waited for.
+const NAMED: usize = 5;
 
 #[derive(Serialize)]
 struct Told<'a> {
@@ -99,13 +108,81 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
     let mut desk = Desk::of(options.how.running.as_deref())?;
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let mut status = ask(&mut desk, &Question::Reset {})?;
-    let end = Instant::now() + ENABLING;
+    let end = Instant::now() + options.within.0;
     while status.stage == StageName::Enabling && !stop.requested() && Instant::now() < end {
         std::thread::sleep(LOOK);
         status = ask(&mut desk, &Question::Axes {})?;
     }
     show(&desk, &status, options.how.json)?;
-    Ok(outcome(&status))
+    match status.stage {
+        StageName::Approaching | StageName::Playing => Ok(Outcome::Kept),
+        StageName::Stopped => Ok(Outcome::Missed),
+        StageName::Ending => anyhow::bail!(
+            "the axes do not move: the loop `{}` is ending, and brings them to rest",
+            desk.name
+        ),
+        StageName::Enabling => {
+            let waited = match stop.requested() {
+                true => "so far".to_owned(),
+                false => format!("within {}", options.within),
+            };
+            // Where the desk has no room to tell of devices, the axes are what is known.
+            let devices = desk.devices().unwrap_or_default();
+            anyhow::bail!(
+                "the axes are reset and do not move {waited}: {}; they will as soon as that is over, unless `kadenz \
+                 ethercat stop --loop {}` stops them",
+                few(&hindrances(&status, &devices)),
+                desk.name
+            )
+        }
+    }
+}
+
+/// What keeps axes from moving, in words.
+fn hindrances(status: &Status, devices: &[DeviceStatus]) -> Vec<String> {
+    let enabled = DriveState::OperationEnabled.to_string();
+    let mut all = Vec::new();
+    for axis in status.axes.iter().filter(|it| !it.out) {
+        let device = devices.iter().find(|it| it.device == axis.device);
+        match device.and_then(ailment) {
+            Some(ailment) => all.push(format!("{} (device {}) {ailment}", axis.name, axis.device)),
+            None if axis.state != enabled => {
+                all.push(format!(
+                    "{} (device {}) is in {}",
+                    axis.name, axis.device, axis.state
+                ));
+            }
+            None => {}
+        }
+    }
+    let is_axis = |it: &DeviceStatus| status.axes.iter().any(|axis| axis.device == it.device);
+    for device in devices.iter().filter(|it| !is_axis(it)) {
+        all.extend(ailment(device).map(|it| format!("{} {it}", whose(device))));
+    }
+    all
+}
+
+/// What is wrong with a device.
+fn ailment(device: &DeviceStatus) -> Option<String> {
+    if device.is_well() {
+        return None;
+    }
+    Some(match device.position {
+        None => "does not answer".to_owned(),
+        Some(_) => format!("is in {}, not where it should be", AlStatus(device.status)),
+    })
+}
+
+/// The first of them.
+fn few(all: &[String]) -> String {
+    if all.is_empty() {
+        return "some frame does not come back whole".to_owned();
+    }
+    let mut words = all[..all.len().min(NAMED)].join(", ");
+    if all.len() > NAMED {
+        words.push_str(&format!(" and {} more", all.len() - NAMED));
+    }
+    words
 }
 
 fn ask(desk: &mut Desk, question: &Question) -> anyhow::Result<Status> {
@@ -180,4 +257,81 @@ fn row(axis: &AxisStatus) -> Vec<String> {
         format!("{:.4} rad", axis.position_rad),
         format!("{:.4} {unit}", axis.target),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(number: usize, state: &str) -> AxisStatus {
+        AxisStatus {
+            axis: number,
+            device: number + 4,
+            name: format!("joint {number}"),
+            control: "position".to_owned(),
+            state: state.to_owned(),
+            statusword: 0,
+            error_code: None,
+            position_rad: 0.0,
+            target: 0.0,
+            out: state == "fault",
+        }
+    }
+
+    fn device(number: usize, position: Option<u16>, status: u16) -> DeviceStatus {
+        DeviceStatus {
+            device: number,
+            name: "KZ".to_owned(),
+            description: String::new(),
+            station: 0,
+            alias: 0,
+            identity: [0; 4],
+            position,
+            status,
+            code: 0,
+            links: 0,
+            wanted: 8,
+            losses: 0,
+            recoveries: 0,
+            emergencies: 0,
+        }
+    }
+
+    #[test]
+    fn what_keeps_axes_from_moving_is_named_with_its_state() {
+        let states = [
+            "operation enabled",
+            "switched on",
+            "operation enabled",
+            "fault",
+        ];
+        let axes = states.iter().enumerate();
+        let status = Status {
+            cycle: 1,
+            stage: StageName::Enabling,
+            seconds: 1.0,
+            stops: 1,
+            stopped: None,
+            axes: axes.map(|(number, state)| axis(number, state)).collect(),
+        };
+        let devices = [
+            device(3, Some(3), 0x14),
+            device(4, Some(4), 8),
+            device(5, Some(5), 8),
+            device(6, None, 8),
+            device(7, Some(7), 8),
+        ];
+        assert_eq!(
+            hindrances(&status, &devices),
+            [
+                "joint 1 (device 5) is in switched on",
+                "joint 2 (device 6) does not answer",
+                "device 3 (KZ) is in SAFEOP with an error, not where it should be",
+            ]
+        );
+        assert_eq!(hindrances(&status, &[]).len(), 1);
+        let many: Vec<_> = (0..7).map(|it| it.to_string()).collect();
+        assert_eq!(few(&many), "0, 1, 2, 3, 4 and 2 more");
+        assert!(few(&[]).contains("frame"));
+    }
 }
