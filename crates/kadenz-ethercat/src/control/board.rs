@@ -15,6 +15,8 @@ use crate::sync::{AtomicU64, Ordering, fence};
 
 /// `KDNZEC` and the version of the layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"KDNZEC\x01\x00");
+/// Stands in the same word once there will be no more posts.
+const ENDED: u64 = 1 << 56;
 /// Words before the copies: magic, bytes of a copy, copies, posts so far.
 const HEAD: usize = 4;
 const AT_MAGIC: usize = 0;
@@ -132,6 +134,11 @@ impl<'w> Poster<'w> {
         self.words[AT_POSTS].store(self.posts, Ordering::Release);
         Ok(())
     }
+
+    /// Says that this was the last post, which stays to be read.
+    pub fn end(&mut self) {
+        self.words[AT_MAGIC].store(MAGIC | ENDED, Ordering::Release);
+    }
 }
 
 /// A reader's side. Neither allocates nor locks; tries a few times and does not wait.
@@ -149,7 +156,8 @@ impl<W: std::ops::Deref<Target: Words>> Reader<W> {
     pub fn of(words: W) -> Result<Self, BoardError> {
         let count = words.count();
         let head = |place| (place < count).then(|| words.load(place, Ordering::Acquire));
-        if head(AT_MAGIC) != Some(MAGIC) || head(AT_COPIES) != Some(COPIES as u64) {
+        let magic = head(AT_MAGIC).map(|it| it & !ENDED);
+        if magic != Some(MAGIC) || head(AT_COPIES) != Some(COPIES as u64) {
             return Err(BoardError::Foreign);
         }
         let bytes = head(AT_BYTES).and_then(|it| usize::try_from(it).ok());
@@ -172,6 +180,12 @@ impl<W: std::ops::Deref<Target: Words>> Reader<W> {
     #[must_use]
     pub fn posts(&self) -> u64 {
         self.words.load(AT_POSTS, Ordering::Acquire)
+    }
+
+    /// Whether the writer said that there will be no more posts. One that was killed does not.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.words.load(AT_MAGIC, Ordering::Acquire) & ENDED != 0
     }
 
     /// Copies the last post; which one it was, counted from 1. What is in `to` after an error is of no use.

@@ -49,6 +49,8 @@ pub struct Locked {
     served: AtomicU64,
     /// Readers that the writer waited for, ever.
     waits: AtomicU64,
+    /// 1 once there will be no more posts.
+    ended: AtomicU64,
     /// Held by the one reader that may go in.
     gate: PiMutex<()>,
     post: PiMutex<Post>,
@@ -68,6 +70,7 @@ impl Locked {
             asking: AtomicU64::new(0),
             served: AtomicU64::new(0),
             waits: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
             gate: PiMutex::new(())?,
             post: PiMutex::new(post)?,
         })
@@ -99,6 +102,16 @@ impl Locked {
     /// How many posts had to wait for a reader, since the board was made.
     pub fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
+    }
+
+    /// Says whether there will be no more posts. Wait-free.
+    pub fn end(&self, is: bool) {
+        self.ended.store(u64::from(is), Ordering::Release);
+    }
+
+    /// Whether the writer said that there will be no more posts. Wait-free.
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire) != 0
     }
 
     /// Copies the last post; which one it is, counted from 1, and 0 for none yet. Waits for other readers,

@@ -24,6 +24,24 @@ fn the_last_post_is_read_whole() {
 }
 
 #[test]
+fn a_board_whose_writer_has_ended_says_so_and_shows_the_last_post() {
+    let words = words(8);
+    let mut poster = Poster::begin(&words, 8).unwrap();
+    let before = Reader::of(&words[..]).unwrap();
+    poster.post(&[7; 8]).unwrap();
+    assert!(!before.has_ended());
+    poster.end();
+    // Also for who comes later.
+    for reader in [before, Reader::of(&words[..]).unwrap()] {
+        assert!(reader.has_ended());
+        let mut got = [0; 8];
+        assert_eq!((reader.read(&mut got), got), (Ok(1), [7; 8]));
+    }
+    Poster::begin(&words, 8).unwrap();
+    assert!(!Reader::of(&words[..]).unwrap().has_ended(), "a new one");
+}
+
+#[test]
 fn what_is_no_board_is_refused() {
     let mut some = words(16);
     assert_eq!(Reader::of(&some[..]).unwrap_err(), BoardError::Foreign);

@@ -122,7 +122,7 @@ impl Draft {
 }
 
 /// Posts a [`Heading`], all inputs and all outputs once a cycle. Neither allocates, locks nor waits,
-/// whatever readers do.
+/// whatever readers do. When it is dropped, the board says that this was the last.
 #[derive(Debug)]
 pub struct Bulletin<'w> {
     poster: Poster<'w>,
@@ -159,8 +159,14 @@ impl Observer for Bulletin<'_> {
     }
 }
 
+impl Drop for Bulletin<'_> {
+    fn drop(&mut self) {
+        self.poster.end();
+    }
+}
+
 /// Posts the same on a board behind a lock, as the paper's loop: it waits for at most one reader.
-/// Allocates nothing.
+/// Allocates nothing. When it is dropped, the board says that this was the last.
 #[derive(Debug)]
 pub struct LockedBulletin<'b> {
     board: &'b Locked,
@@ -171,6 +177,7 @@ impl<'b> LockedBulletin<'b> {
     /// Posts on this board, which should have been made for [`post_bytes`]. Allocates.
     #[must_use]
     pub fn begin(board: &'b Locked, layout: &Layout) -> Self {
+        board.end(false);
         Self {
             board,
             draft: Draft::of(layout),
@@ -183,5 +190,11 @@ impl Observer for LockedBulletin<'_> {
         if let Some(post) = self.draft.write(report) {
             self.board.post(post);
         }
+    }
+}
+
+impl Drop for LockedBulletin<'_> {
+    fn drop(&mut self) {
+        self.board.end(true);
     }
 }

@@ -309,6 +309,10 @@ fn a_bulletin_shows_what_the_controller_saw() {
     for short in [0, BULLETIN_HEAD - 1, bytes.len() - 1] {
         assert_eq!(Post::of(&bytes[..short]), None);
     }
+    assert!(!reader.has_ended());
+    drop(bulletin);
+    assert!(reader.has_ended());
+    assert_eq!(reader.read(&mut bytes), Ok(9), "the last one stays");
 }
 
 #[test]
@@ -326,6 +330,12 @@ fn a_board_behind_a_lock_shows_the_same() {
     assert_eq!((post.heading.number, post.heading.whole), (9, true));
     assert!(post.inputs.iter().any(|it| *it != 0));
     assert_eq!((post.inputs.len(), board.waits()), (layout.inputs, 0));
+    assert!(!board.has_ended());
+    drop(bulletin);
+    assert!(board.has_ended());
+    let next = LockedBulletin::begin(&board, &layout);
+    assert!(!board.has_ended(), "another loop goes on");
+    drop(next);
 }
 
 #[test]
