@@ -12,7 +12,8 @@ use crate::main_device::mapping::MappedManager;
 use crate::main_device::placed::{Placed, placed};
 use crate::wire::sii::Direction;
 
-/// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone.
+/// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, but for its
+/// lowest bit, the brake.
 const DIGITAL_OUTPUTS: u16 = 0x60FE;
 
 /// Which way an entry goes, from the loop.
@@ -113,6 +114,14 @@ impl Catalogue {
             (Some(item), None) if item.axis => Err(OutputError::Axis { device, index, sub }),
             (Some(item), None) => Ok(item),
         }
+    }
+
+    /// Whether the lowest bit of that output sets the brake of a drive that an axis moves, or says whether it is
+    /// set (CiA 402-2, 0x60FE): nobody else may, as it would hold an axis that moves, or let one drop.
+    #[must_use]
+    pub fn has_brake(&self, item: &Item) -> bool {
+        let is_moved = |it: &Item| it.device == item.device && it.axis;
+        item.way == Way::Out && item.index == DIGITAL_OUTPUTS && self.entries.iter().any(is_moved)
     }
 }
 
@@ -260,8 +269,14 @@ mod tests {
             refused.to_string().contains("belongs to an axis"),
             "{refused}"
         );
+        assert!(!all.has_brake(axis), "it is refused as a whole");
+        let mut digital = axis.clone();
+        digital.index = DIGITAL_OUTPUTS;
+        assert!(all.has_brake(&digital));
         let free = all.entries.iter().find(|it| it.way == Way::Out && !it.axis);
         let free = free.unwrap();
+        digital.device = free.device;
+        assert!(!all.has_brake(&digital), "no axis moves that one");
         assert_eq!(all.output(free.device, free.index, free.sub), Ok(free));
         let input = all.entries.iter().find(|it| it.way == Way::In).unwrap();
         let refused = all

@@ -42,8 +42,12 @@ pub enum ClientError {
 }
 
 /// A connection to a desk. Every method waits.
+///
+/// Where the desk gave its seat to somebody else meanwhile, it connects again by itself: a question is heard
+/// once, or not at all.
 #[derive(Debug)]
 pub struct Client {
+    socket: PathBuf,
     lines: Lines,
 }
 
@@ -68,7 +72,10 @@ impl Client {
             _ => error.into(),
         })?;
         let lines = Lines::of(stream, LONGEST_ANSWER)?;
-        Ok(Self { lines })
+        Ok(Self {
+            socket: socket.to_owned(),
+            lines,
+        })
     }
 
     /// Asks, and waits for the answer.
@@ -76,12 +83,26 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub fn ask(&mut self, question: &Question) -> Result<Answer, ClientError> {
-        self.lines.send(question)?;
+        if let Some(answer) = self.ask_here(question)? {
+            return Ok(answer);
+        }
+        *self = Self::at(&self.socket)?;
+        self.ask_here(question)?.ok_or(ClientError::Ended)
+    }
+
+    /// Asks over the connection that there is; `None` where the desk had ended it before it heard.
+    fn ask_here(&mut self, question: &Question) -> Result<Option<Answer>, ClientError> {
+        match self.lines.send(question) {
+            // Why it hung up is still to be read.
+            Err(error) if has_hung_up(&error) => {}
+            sent => sent?,
+        }
         let end = Instant::now() + PATIENCE;
         loop {
             match self.hear(end.saturating_duration_since(Instant::now()))? {
-                Some(Reply::Ok(answer)) => return Ok(answer),
+                Some(Reply::Ok(answer)) => return Ok(Some(answer)),
                 Some(Reply::Error(why)) => return Err(ClientError::Refused(why)),
+                Some(Reply::Bye(_)) => return Ok(None),
                 Some(other) => return Err(ClientError::Nonsense(format!("{other:?}"))),
                 None if Instant::now() >= end => return Err(ClientError::Silent(PATIENCE)),
                 None => {}
@@ -110,6 +131,13 @@ impl Client {
                 .map_err(|error| ClientError::Nonsense(error.to_string())),
         }
     }
+}
+
+fn has_hung_up(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+    )
 }
 
 /// What is heard.

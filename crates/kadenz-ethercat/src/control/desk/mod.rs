@@ -1,9 +1,12 @@
 //! Where other processes of this user reach a running loop: a socket that answers one line of JSON with
 //! another.
 //!
-//! A [`Desk`] is served by ordinary threads, one a client and at most [`MOST_CLIENTS`] of them (and four for
-//! who only wants to stop the axes); none of
-//! them touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
+//! A [`Desk`] is served by ordinary threads, one a client and at most [`MOST_CLIENTS`] of them. Four clients
+//! more are heard for what is about the axes, two questions each that have to come within a second; the last
+//! of them for a stop alone. Whoever comes then waits until one of these has gone, so that nobody's watching
+//! keeps anybody from stopping. An ordinary client that asked nothing for a minute goes when somebody was
+//! refused for want of its seat; who has to go hears a [`Reply::Bye`], and connects again. None
+//! of the threads touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
 //! [`Timing`](super::timing::Timing), the steward's [`Roster`](super::steward::Roster) and the
 //! [`Postbox`](crate::main_device::postbox::Postbox). Lines are bounded, so is how long a client may take
 //! to read its answer, and whoever sends what is no question gets an answer that says so.
@@ -32,6 +35,7 @@ mod lines;
 mod objects;
 mod place;
 mod question;
+mod seats;
 mod server;
 mod shown;
 #[cfg(test)]
@@ -40,5 +44,6 @@ mod tests;
 pub use client::{Client, ClientError, Heard, Hearing};
 pub use place::{MEMORY, PlaceError, memory_name, running};
 pub use question::{Answer, Layout, Question, Reply};
-pub use server::{Counter, Desk, DeskError, MOST_CLIENTS};
+pub use seats::MOST_CLIENTS;
+pub use server::{Counter, Desk, DeskError};
 pub use shown::{Board, Shown};

@@ -105,12 +105,14 @@ pub enum Question {
 }
 
 impl Question {
-    /// Whether it must not wait until there is room: it stops axes, or tells of them.
-    pub(super) const fn is_urgent(&self) -> bool {
-        matches!(
-            self,
-            Self::Hello {} | Self::Stop { .. } | Self::Reset {} | Self::Axes {}
-        )
+    /// Whether it stops axes, lets them go on, or tells of them: that must not wait until there is room.
+    pub(super) const fn is_about_axes(&self) -> bool {
+        matches!(self, Self::Reset {} | Self::Axes {}) || self.is_for_stopping()
+    }
+
+    /// Whether it stops them, or comes before that.
+    pub(super) const fn is_for_stopping(&self) -> bool {
+        matches!(self, Self::Hello {} | Self::Stop { .. })
     }
 }
 
@@ -150,6 +152,9 @@ pub enum Answer {
         number: u64,
         /// Its bytes: heading, inputs, outputs.
         bytes: Vec<u8>,
+        /// Whether it was the last: the loop has ended.
+        #[serde(default)]
+        ended: bool,
     },
     /// An output is set.
     Set {
@@ -195,6 +200,8 @@ pub enum Reply {
     Ok(Answer),
     /// Why there is none.
     Error(String),
+    /// Why the desk ends the connection, which has heard all questions that were answered, and no other.
+    Bye(String),
     /// A notice, for who asked for them.
     Notice(Notice),
     /// So many notices were lost up to now, since the client did not read them in time.

@@ -3,7 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use super::axes;
@@ -11,6 +12,7 @@ use super::lines::{Line, Lines};
 use super::objects;
 use super::place::{self, Claim, PlaceError};
 use super::question::{Answer, Question, Reply};
+use super::seats::{Limits, Seat, Seats};
 use super::shown::{self, Shown};
 use crate::control::actuators::Actuators;
 use crate::control::health::Health;
@@ -23,10 +25,6 @@ use crate::motion::Switch;
 use crate::wire::coe::Address;
 use crate::wire::{AlStatusCode, State};
 
-/// Clients at one time; who comes then is told that it is too many, unless it is about stopping axes.
-pub const MOST_CLIENTS: usize = 16;
-/// Clients beside those that are heard for that alone.
-const URGENT: usize = 4;
 /// The longest question: what it takes to write an object of 64 KiB.
 const LONGEST_QUESTION: usize = 512 * 1024;
 /// How soon a desk hears that it is to end.
@@ -41,7 +39,11 @@ pub enum DeskError {
     #[error(transparent)]
     Place(#[from] PlaceError),
     /// Its socket.
-    #[error("cannot listen at {}: {source}", path.display())]
+    #[error(
+        "cannot listen at {}: {source}; the path may have at most 107 bytes, on a local file system with room: set \
+         XDG_RUNTIME_DIR to another folder, or take a shorter name",
+        path.display()
+    )]
     Listen {
         /// Where.
         path: PathBuf,
@@ -77,6 +79,7 @@ pub struct Desk {
     name: String,
     listener: UnixListener,
     path: PathBuf,
+    pub(super) limits: Limits,
     _claim: Claim,
 }
 
@@ -111,6 +114,7 @@ impl Desk {
             name: name.to_owned(),
             listener,
             path,
+            limits: Limits::default(),
             _claim: claim,
         })
     }
@@ -128,42 +132,63 @@ impl Desk {
     }
 
     /// Answers whoever comes until `stop` is set. Waits; starts a thread for each client.
+    ///
+    /// Where the system gives no thread, this one hears the client, for what stops axes alone.
     pub fn serve(&self, counter: &Counter<'_>, stop: &AtomicBool) {
-        let clients = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
+        let seats = &Seats::new(self.limits);
+        std::thread::scope(move |scope| {
             while !stop.load(Ordering::Relaxed) {
-                let Ok((stream, _)) = self.listener.accept() else {
+                // Where there is no seat, whoever comes waits at the socket until there is.
+                let seat = seats.take();
+                let seated = seat.and_then(|seat| Some((seat, self.listener.accept().ok()?)));
+                match seated {
+                    Some((seat, (stream, _))) => {
+                        self.welcome(scope, stream, (seat, seats), counter, stop);
+                    }
                     // Nobody, or no descriptor is free: later, then.
-                    std::thread::sleep(LOOK / 5);
-                    continue;
-                };
-                let before = clients.load(Ordering::Relaxed);
-                if before >= MOST_CLIENTS + URGENT {
-                    turn_away(stream);
-                    continue;
+                    None => std::thread::sleep(LOOK / 5),
                 }
-                let one_too_many = before >= MOST_CLIENTS;
-                clients.fetch_add(1, Ordering::Relaxed);
-                let clients = &clients;
-                scope.spawn(move || {
-                    // A client whose socket fails is gone.
-                    let _ = self.attend(stream, counter, stop, one_too_many);
-                    clients.fetch_sub(1, Ordering::Relaxed);
-                });
             }
         });
     }
 
-    /// One client, until it goes.
+    /// Lets a thread of its own hear the client.
+    fn welcome<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        stream: UnixStream,
+        (seat, seats): (Seat<'s>, &Seats),
+        counter: &'s Counter<'_>,
+        stop: &'s AtomicBool,
+    ) {
+        // What the thread was to have is gone when there is none.
+        let spare = stream.try_clone();
+        let thread = std::thread::Builder::new()
+            .name("desk".to_owned())
+            .stack_size(self.limits.stack);
+        let work = move || {
+            // A client whose socket fails is gone.
+            let _ = self.attend(stream, counter, stop, &seat);
+        };
+        if let (Err(_), Ok(stream)) = (thread.spawn_scoped(scope, work), spare) {
+            let _ = self.attend(stream, counter, stop, &seats.threadless());
+        }
+    }
+
+    /// One client, until it goes or has to.
     fn attend(
         &self,
         stream: UnixStream,
         counter: &Counter<'_>,
         stop: &AtomicBool,
-        one_too_many: bool,
+        seat: &Seat<'_>,
     ) -> io::Result<()> {
         let mut lines = Lines::of(stream, LONGEST_QUESTION)?;
+        let (mut asked, mut since) = (0, Instant::now());
         while !stop.load(Ordering::Relaxed) {
+            if let Some(why) = seat.is_over(asked, since.elapsed()) {
+                return lines.send(&Reply::Bye(why));
+            }
             let line = match lines.next_within(LOOK)? {
                 Line::Nothing => continue,
                 Line::Ended => break,
@@ -173,17 +198,24 @@ impl Desk {
                 }
                 Line::Whole(line) => line,
             };
-            match serde_json::from_slice::<Question>(&line) {
-                Ok(question) if one_too_many && !question.is_urgent() => {
-                    return lines.send(&Reply::Error(too_many()));
+            let question = match serde_json::from_slice::<Question>(&line) {
+                Ok(question) => question,
+                Err(error) => {
+                    lines.send(&Reply::Error(format!("this is no question: {error}")))?;
+                    (asked, since) = (asked + 1, Instant::now());
+                    continue;
                 }
-                Ok(Question::Notices {}) => return listen(&mut lines, counter, stop),
-                Ok(question) => {
-                    let answer = self.answer(&question, counter, stop);
-                    lines.send(&answer.map_or_else(Reply::Error, Reply::Ok))?;
-                }
-                Err(error) => lines.send(&Reply::Error(format!("this is no question: {error}")))?,
+            };
+            if let Some(why) = seat.refuses(&question) {
+                lines.send(&Reply::Error(why.clone()))?;
+                return lines.send(&Reply::Bye(why));
             }
+            if matches!(question, Question::Notices {}) {
+                return listen(&mut lines, counter, stop);
+            }
+            let answer = self.answer(&question, counter, stop);
+            lines.send(&answer.map_or_else(Reply::Error, Reply::Ok))?;
+            (asked, since) = (asked + 1, Instant::now());
         }
         Ok(())
     }
@@ -248,17 +280,6 @@ impl Drop for Desk {
         // Where it is gone already, there is nothing left to do.
         let _ = std::fs::remove_file(&self.path);
     }
-}
-
-fn turn_away(stream: UnixStream) {
-    if let Ok(mut lines) = Lines::of(stream, 0) {
-        // If it does not want to hear it, so be it.
-        let _ = lines.send(&Reply::Error(too_many()));
-    }
-}
-
-fn too_many() -> String {
-    format!("{MOST_CLIENTS} clients are here already; end one of them")
 }
 
 fn timing<'c>(counter: &Counter<'c>) -> Result<&'c Timing, String> {

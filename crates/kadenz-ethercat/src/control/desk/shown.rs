@@ -37,16 +37,20 @@ impl Board<'_> {
         }
     }
 
-    /// The last post's number, and its bytes.
-    fn read(&self, bytes: usize) -> Result<(u64, Vec<u8>), BoardError> {
+    /// The last post: its number, its bytes, and whether there will be no more.
+    fn read(&self, bytes: usize) -> Result<(u64, Vec<u8>, bool), BoardError> {
         let mut post = vec![0; bytes];
-        let number = match self {
-            Self::Shared { words, .. } => Reader::of(*words)?.read(&mut post)?,
-            Self::Locked(board) => board.read(&mut post),
+        // Whether it has ended is looked at before, so that no post is missed.
+        let (ended, number) = match self {
+            Self::Shared { words, .. } => {
+                let reader = Reader::of(*words)?;
+                (reader.has_ended(), reader.read(&mut post)?)
+            }
+            Self::Locked(board) => (board.has_ended(), board.read(&mut post)),
         };
         match number {
             0 => Err(BoardError::Empty),
-            number => Ok((number, post)),
+            number => Ok((number, post, ended)),
         }
     }
 }
@@ -73,8 +77,12 @@ impl Shown<'_> {
 
     pub(super) fn post(&self) -> Result<Answer, String> {
         let read = self.board.read(self.catalogue.bytes);
-        let (number, bytes) = read.map_err(|it| it.to_string())?;
-        Ok(Answer::Post { number, bytes })
+        let (number, bytes, ended) = read.map_err(|it| it.to_string())?;
+        Ok(Answer::Post {
+            number,
+            bytes,
+            ended,
+        })
     }
 }
 
@@ -104,29 +112,51 @@ pub(super) fn set(
 
 /// Which bits of the outputs become what.
 fn change(catalogue: &Catalogue, item: &Item, value: &[u8]) -> Result<Change, String> {
-    let wanted = usize::from(item.bits).div_ceil(8);
+    let (name, bits) = (&item.name, item.bits);
+    if bits > 64 {
+        return Err(format!(
+            "`{name}` has {bits} bits; more than 64 cannot be set here"
+        ));
+    }
+    let wanted = usize::from(bits).div_ceil(8);
     let mut wide = [0; 8];
     match wide.get_mut(..value.len()) {
         Some(bytes) if value.len() == wanted => bytes.copy_from_slice(value),
         _ => {
             return Err(format!(
-                "{} bytes are no value of `{}`, which has {} bits; write {wanted}, the lowest first",
+                "{} bytes are no value of `{name}`, which has {bits} bits; write {wanted}, the lowest first",
                 value.len(),
-                item.name,
-                item.bits
             ));
         }
     }
     let value = u64::from_le_bytes(wide);
-    if item.bits < 64 && value >> item.bits != 0 {
+    if bits < 64 && value >> bits != 0 {
         return Err(format!(
-            "{value} does not fit into `{}`, which has {} bits",
-            item.name, item.bits
+            "{value} does not fit into `{name}`, which has {bits} bits"
+        ));
+    }
+    let change = Change {
+        bit: item.bit.saturating_sub(catalogue.outputs_at * 8),
+        bits,
+        value,
+    };
+    match catalogue.has_brake(item) {
+        true => beside_the_brake(change, name),
+        false => Ok(change),
+    }
+}
+
+/// The same without the lowest bit, which stays as it is.
+fn beside_the_brake(change: Change, name: &str) -> Result<Change, String> {
+    if change.value & 1 != 0 || change.bits < 2 {
+        return Err(format!(
+            "bit 0 of `{name}` is the brake of a drive that an axis moves, and stays as it is; leave the bit 0, or \
+             the axis out of the motion's file"
         ));
     }
     Ok(Change {
-        bit: item.bit.saturating_sub(catalogue.outputs_at * 8),
-        bits: item.bits,
-        value,
+        bit: change.bit + 1,
+        bits: change.bits - 1,
+        value: change.value >> 1,
     })
 }

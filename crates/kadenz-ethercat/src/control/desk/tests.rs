@@ -33,8 +33,25 @@ fn at_a_desk_with(
     switch: Option<&Switch>,
     work: impl FnOnce(&Path, &Notices),
 ) {
+    open_a_desk(|_| (), shown, actuators, switch, work);
+}
+
+/// One with other limits.
+fn at_a_desk_of(limits: seats::Limits, work: impl FnOnce(&Path)) {
+    let set = |desk: &mut Desk| desk.limits = limits;
+    open_a_desk(set, None, None, None, |path, _| work(path));
+}
+
+fn open_a_desk(
+    set: impl FnOnce(&mut Desk),
+    shown: Option<Shown<'_>>,
+    actuators: Option<&Actuators>,
+    switch: Option<&Switch>,
+    work: impl FnOnce(&Path, &Notices),
+) {
     let folder = tempfile::tempdir().unwrap();
-    let desk = Desk::open_in(folder.path(), "test").unwrap();
+    let mut desk = Desk::open_in(folder.path(), "test").unwrap();
+    set(&mut desk);
     let (roster, notices) = (Roster::new(Vec::new()), Notices::new());
     let (health, postbox) = (Health::new(), Postbox::default());
     postbox.end();
@@ -139,37 +156,124 @@ fn hostile_lines_are_refused_and_others_go_on_being_served() {
     });
 }
 
+/// A client for each ordinary seat, all of whom were heard.
+fn full_house(path: &Path) -> Vec<Client> {
+    let clients = (0..MOST_CLIENTS).map(|_| {
+        let mut client = Client::at(path).unwrap();
+        hello(&mut client);
+        client
+    });
+    clients.collect()
+}
+
 #[test]
 fn one_client_too_many_is_told_so_and_who_goes_makes_room() {
     at_a_desk(|path, _| {
-        let mut all: Vec<_> = (0..MOST_CLIENTS)
-            .map(|_| {
-                let mut client = Client::at(path).unwrap();
-                hello(&mut client);
-                client
-            })
-            .collect();
+        let mut all = full_house(path);
         let mut late = Client::at(path).unwrap();
-        // Whoever wants to stop the axes is heard all the same.
-        hello(&mut late);
-        let heard = late.ask(&Question::Stop { by: None }).unwrap_err();
-        assert!(heard.to_string().contains("moves no axes"), "{heard}");
-        let why = late.ask(&Question::Devices {}).unwrap_err().to_string();
-        assert!(
-            why.contains("16 clients") || why.contains("desk does not answer"),
-            "{why}"
-        );
+        // Whoever wants to stop the axes is heard all the same, however often.
+        for _ in 0..5 {
+            hello(&mut late);
+            let heard = late.ask(&Question::Stop { by: None }).unwrap_err();
+            assert!(heard.to_string().contains("moves no axes"), "{heard}");
+        }
+        for _ in 0..2 {
+            let why = late.ask(&Question::Devices {}).unwrap_err().to_string();
+            assert!(why.contains("16 clients"), "{why}");
+        }
         all.truncate(4);
         let end = std::time::Instant::now() + LONG;
-        while Client::at(path)
-            .unwrap()
-            .ask(&Question::Devices {})
-            .is_err()
-        {
+        while late.ask(&Question::Devices {}).is_err() {
             assert!(std::time::Instant::now() < end, "no room was made");
             std::thread::sleep(Duration::from_millis(10));
         }
     });
+}
+
+#[test]
+fn who_watches_or_says_nothing_keeps_nobody_from_stopping() {
+    let switch = Switch::default();
+    at_a_desk_with(None, None, Some(&switch), |path, _| {
+        let _all = full_house(path);
+        // As many again as there are other seats: some say nothing, some ask for ever.
+        let silent: Vec<_> = (0..8).map(|_| UnixStream::connect(path).unwrap()).collect();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let mut polling = Client::at(path).unwrap();
+                    while !done.load(Ordering::Relaxed) {
+                        let _ = polling.ask(&Question::Axes {});
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            let asked = Client::at(path).and_then(|mut it| it.ask(&Question::Stop { by: None }));
+            done.store(true, Ordering::Relaxed);
+            let why = asked.unwrap_err().to_string();
+            assert!(why.contains("obeyed in its next cycle"), "{why}");
+            assert!(switch.take_stop().is_some());
+        });
+        drop(silent);
+    });
+}
+
+#[test]
+fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
+    let limits = seats::Limits {
+        idle: Duration::from_millis(100),
+        ..seats::Limits::default()
+    };
+    at_a_desk_of(limits, |path| {
+        let mut all = full_house(path);
+        std::thread::sleep(Duration::from_millis(300));
+        let mut late = Client::at(path).unwrap();
+        let end = std::time::Instant::now() + LONG;
+        while late.ask(&Question::Devices {}).is_err() {
+            assert!(std::time::Instant::now() < end, "no room was made");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Each of them, the one that had to go among them.
+        drop(late);
+        for client in &mut all {
+            hello(client);
+        }
+    });
+}
+
+#[test]
+fn a_client_for_whom_there_is_no_thread_is_told_so_and_the_desk_lives() {
+    let limits = seats::Limits {
+        // More than any address space has room for.
+        stack: usize::MAX >> 4,
+        ..seats::Limits::default()
+    };
+    at_a_desk_of(limits, |path| {
+        // More often than there are seats, of which none is lost.
+        for _ in 0..30 {
+            let mut client = Client::at(path).unwrap();
+            let refused = client.ask(&Question::Devices {}).unwrap_err().to_string();
+            assert!(
+                refused.contains("no thread for one more client"),
+                "{refused}"
+            );
+        }
+        let mut client = Client::at(path).unwrap();
+        hello(&mut client);
+        let heard = client.ask(&Question::Stop { by: None }).unwrap_err();
+        assert!(heard.to_string().contains("moves no axes"), "{heard}");
+    });
+}
+
+#[test]
+fn a_desk_that_cannot_listen_says_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join("x".repeat(120));
+    std::fs::create_dir(&deep).unwrap();
+    let why = Desk::open_in(&deep, "robot").unwrap_err().to_string();
+    assert!(why.contains("at most 107 bytes"), "{why}");
+    assert!(why.contains("XDG_RUNTIME_DIR"), "{why}");
 }
 
 #[test]
@@ -250,6 +354,9 @@ fn catalogue() -> Catalogue {
             entry(Way::In, 0x6000, 16, 64),
             entry(Way::Out, 0x7000, 3, 85),
             entry(Way::Out, 0x607A, 16, 96),
+            entry(Way::Out, 0x60FE, 5, 89),
+            // No segment has so few bytes, but it is never read or written.
+            entry(Way::Out, 0x7001, 128, 80),
         ],
     }
 }
@@ -272,9 +379,16 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
         let early = client.ask(&Question::Post {}).unwrap_err().to_string();
         assert!(early.contains("nothing was posted yet"), "{early}");
         poster.post(&[7; 14]).unwrap();
-        let post = client.ask(&Question::Post {}).unwrap();
-        let bytes = vec![7; 14];
-        assert_eq!(post, Answer::Post { number: 1, bytes });
+        for ended in [false, true] {
+            let post = client.ask(&Question::Post {}).unwrap();
+            let last = Answer::Post {
+                number: 1,
+                bytes: vec![7; 14],
+                ended,
+            };
+            assert_eq!(post, last);
+            poster.end();
+        }
         let Answer::Layout(layout) = client.ask(&Question::Layout {}).unwrap() else {
             panic!("no layout")
         };
@@ -313,7 +427,9 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
         let mut client = Client::at(path).unwrap();
         let ended = AtomicBool::new(false);
         let mut outputs = [0_u8; 4];
-        let answer = std::thread::scope(|scope| {
+        // The brake is set by somebody else: the loop.
+        outputs[1] = 0b10;
+        let answers = std::thread::scope(|scope| {
             scope.spawn(|| {
                 // The loop: here without a wire.
                 let mut cycle = 40;
@@ -322,16 +438,20 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
                     std::thread::yield_now();
                 }
             });
-            let answer = client.ask(&set(0x7000, &[0b101]));
+            let asked = [set(0x7000, &[0b101]), set(0x60FE, &[0b10110])];
+            let answers = asked.map(|it| client.ask(&it));
             ended.store(true, Ordering::Relaxed);
-            answer.unwrap()
+            answers.map(Result::unwrap)
         });
-        assert_eq!(answer, Answer::Set { cycle: 41 });
-        assert_eq!(outputs, [0b1010_0000, 0, 0, 0]);
+        let cycles = [41, 42].map(|cycle| Answer::Set { cycle });
+        assert_eq!(answers, cycles);
+        assert_eq!(outputs, [0b1010_0000, 0b10_1110, 0, 0], "the brake stays");
         for (question, word) in [
             (set(0x607A, &[1, 0]), "belongs to an axis"),
             (set(0x6000, &[1, 0]), "is no output"),
             (set(0x7000, &[8]), "does not fit"),
+            (set(0x60FE, &[0b00001]), "is the brake of a drive"),
+            (set(0x7001, &[0; 16]), "more than 64 cannot be set"),
             (set(0x7000, &[1, 0]), "write 1"),
             (set(0x7000, &[]), "write 1"),
             (set(0x7000, &[0; 99]), "write 1"),
