@@ -9,10 +9,16 @@ use common::*;
 mod field_bus;
 use field_bus::*;
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead as _, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
+use kadenz_ethercat::control::board::{Poster, words_for};
+use kadenz_rt::shared::Owner;
 use serde_json::Value;
+
+/// What keeps a reader from calling a loop dead that a busy machine holds up.
+const PATIENT: [&str; 2] = ["--oldest", "20s"];
 
 /// A loop that drives a virtual segment of 12 devices.
 struct Robot {
@@ -43,31 +49,28 @@ impl Robot {
         }
     }
 
-    /// With a motion's file in which nothing that a busy machine does stops the axes.
     fn moving(name: &str) -> Self {
         let robot = folder();
-        let motion = robot.path().join("motion.toml");
-        let text = r#"
-            cycle_us = 5000
-            [safety]
-            lost_cycles = 100000
-            late_cycles = 100000
-            [[axis]]
-            device = "left knee"
-            repeat = true
-            moves = [ { to = 0.2, velocity = 0.5 }, { to = 0.0 } ]
-            "#;
-        std::fs::write(&motion, text).unwrap();
+        let motion = motion_of(&robot, &["left knee"]);
         // The file was read when the first interval is on disk.
         Self::start(name, &[text_of(&motion)])
     }
 
     fn ask(&self, definition: &str, arguments: &[&str]) -> Value {
-        told(definition, &[arguments, &["--loop", &self.name]].concat())
+        told(definition, &self.arguments(arguments))
     }
 
     fn say(&self, arguments: &[&str]) -> Said {
-        words(&[arguments, &["--loop", &self.name]].concat())
+        words(&self.arguments(arguments))
+    }
+
+    /// On a busy machine a loop without priority stands still now and then.
+    fn arguments<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        let patient: &[&str] = match arguments[0] {
+            "inputs" => &PATIENT,
+            _ => &[],
+        };
+        [arguments, patient, &["--loop", &self.name]].concat()
     }
 
     fn cycles(&self) -> u64 {
@@ -102,6 +105,37 @@ impl Robot {
     }
 }
 
+/// A reader of a loop, which has read its first line. It ends with the loop.
+struct Watcher {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watcher {
+    fn start(robot: &Robot, more: &[&str]) -> Self {
+        let mut child = kadenz(&["ethercat", "inputs", "--watch", "--json"])
+            .args(["--loop", &robot.name])
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        match lines.next() {
+            Some(line) => line.unwrap(),
+            None => panic!("{}", Said::of(child.wait_with_output().unwrap()).err),
+        };
+        Self { child, lines }
+    }
+
+    /// Waits for its end; what it said to people.
+    fn ended(self) -> Said {
+        // It would wait for who reads.
+        self.lines.for_each(drop);
+        Said::of(self.child.wait_with_output().unwrap())
+    }
+}
+
 /// A test that fails leaves no loop behind.
 impl Drop for Robot {
     fn drop(&mut self) {
@@ -110,6 +144,21 @@ impl Drop for Robot {
             let _ = child.wait();
         }
     }
+}
+
+/// A motion's file in which nothing that a busy machine does stops the axes.
+fn motion_of(folder: &tempfile::TempDir, devices: &[&str]) -> std::path::PathBuf {
+    let motion = folder.path().join("motion.toml");
+    let mut text =
+        "cycle_us = 5000\n[safety]\nlost_cycles = 100000\nlate_cycles = 100000\n".to_owned();
+    for device in devices {
+        text.push_str(&format!(
+            "[[axis]]\ndevice = \"{device}\"\nrepeat = true\n\
+             moves = [ {{ to = 0.2, velocity = 0.5 }}, {{ to = 0.0 }} ]\n"
+        ));
+    }
+    std::fs::write(&motion, text).unwrap();
+    motion
 }
 
 fn text_of(path: &std::path::Path) -> &str {
@@ -219,32 +268,8 @@ fn sensors_are_watched_as_lines() {
     for line in &lines[1..] {
         assert_eq!(line.split(',').count(), columns, "{line}");
     }
-    // Who watches is told that the loop ends, and ends too.
-    let mut watching = kadenz(&[
-        "ethercat",
-        "inputs",
-        "--watch",
-        "--json",
-        "--loop",
-        &robot.name,
-    ])
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
-    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
-    lines.next().unwrap().unwrap();
     let name = robot.name.clone();
     robot.end();
-    lines.for_each(drop);
-    let said = Said::of(watching.wait_with_output().unwrap());
-    // An ending that takes long is first seen as a loop that stands still.
-    let heard = match said.code {
-        0 => "the loop has ended",
-        _ => "kadenz: ",
-    };
-    assert!(matches!(said.code, 0 | 2), "{}", said.err);
-    assert!(said.err.contains(heard), "{}", said.err);
     let gone = words(&["inputs", "--loop", &name]);
     assert_eq!(gone.code, 2);
     assert!(
@@ -255,22 +280,33 @@ fn sensors_are_watched_as_lines() {
 }
 
 #[test]
+fn who_watches_is_told_that_the_loop_ends_and_ends_well() {
+    for readers in ["sequence", "pi-mutex"] {
+        let robot = Robot::start(&format!("end-{readers}"), &["--readers", readers]);
+        let watching = Watcher::start(&robot, &PATIENT);
+        robot.end();
+        let said = watching.ended();
+        assert_eq!(said.code, 0, "{readers}: {}", said.err);
+        assert!(
+            said.err.contains("the loop has ended"),
+            "{readers}: {}",
+            said.err
+        );
+    }
+}
+
+#[test]
 fn readers_that_are_killed_while_they_read_leave_the_loop_as_it_is() {
     let robot = Robot::start("killed", &[]);
     for _ in 0..5 {
-        let mut reader = kadenz(&["ethercat", "inputs", "--watch", "--rate", "2kHz", "--json"])
-            .args(["--loop", &robot.name])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(reader.stdout.take().unwrap()).lines();
+        let more = [&["--rate", "2kHz"][..], &PATIENT[..]].concat();
+        let mut reader = Watcher::start(&robot, &more);
         for _ in 0..20 {
-            lines.next().unwrap().unwrap();
+            reader.lines.next().unwrap().unwrap();
         }
         // SIGKILL.
-        reader.kill().unwrap();
-        reader.wait().unwrap();
+        reader.child.kill().unwrap();
+        reader.child.wait().unwrap();
         robot.goes_on();
     }
     robot.ask("inputs", &["inputs"]);
@@ -281,24 +317,9 @@ fn readers_that_are_killed_while_they_read_leave_the_loop_as_it_is() {
 #[test]
 fn a_loop_that_stands_still_is_told_by_the_age_of_its_last_cycle() {
     let robot = Robot::start("still", &[]);
-    let mut watching = kadenz(&[
-        "ethercat",
-        "inputs",
-        "--watch",
-        "--json",
-        "--loop",
-        &robot.name,
-    ])
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
-    let mut out = watching.stdout.take().unwrap();
-    let mut lines = BufReader::new(&mut out).lines();
-    lines.next().unwrap().unwrap();
+    let watching = Watcher::start(&robot, &["--oldest", "5s"]);
     robot.signal("STOP");
-    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
-    let said = Said::of(watching.wait_with_output().unwrap());
+    let said = watching.ended();
     robot.signal("CONT");
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(
@@ -316,7 +337,7 @@ fn readers_behind_a_mutex_ask_the_desk_as_in_the_paper() {
     let robot = Robot::start("mutex", &["--readers", "pi-mutex"]);
     let imu = robot.ask("inputs", &["inputs", "--device", "torso imu"]);
     assert!(imu["cycle"].as_u64() > Some(0), "{imu}");
-    let watch = ["inputs", "--watch", "--rate", "200Hz", "--for", "500ms"];
+    let watch = ["inputs", "--watch", "--rate", "200Hz", "--for", "2s"];
     let seen = robot.say(&[&watch[..], &["--json"]].concat());
     assert_eq!(seen.code, 0, "{}", seen.err);
     assert!(seen.out.lines().count() > 1);
@@ -408,6 +429,53 @@ fn axes_are_stopped_and_go_on_and_a_loop_whose_axes_stood_at_the_end_says_so() {
 }
 
 #[test]
+fn a_reset_says_which_axis_keeps_all_from_moving() {
+    let segment = folder();
+    let file = segment.path().join("two.toml");
+    let text = r#"
+        [[device]]
+        name = "coupler"
+        model = "ek1100"
+        [[device]]
+        name = "knee"
+        model = "drive"
+        [[device]]
+        name = "ankle"
+        model = "drive"
+        [[fault]]
+        what = "power-off"
+        device = "ankle"
+        at_ms = 3000
+        "#;
+    std::fs::write(&file, text).unwrap();
+    let motion = motion_of(&segment, &["knee", "ankle"]);
+    let robot = Robot::on("hindered", &[text_of(&motion), "--sim", text_of(&file)]);
+    wait_until(|| {
+        let json = robot.ask("state", &["state"]);
+        json["devices"][2]["reason"] == "gone" && json["devices"][1]["state"] == "OP"
+    });
+    robot.ask("axes", &["stop"]);
+    let reset = robot.say(&["reset", "--within", "1s"]);
+    assert_eq!(reset.code, 2, "{}", reset.out);
+    for word in ["do not move within", "ankle (device 2) does not answer"] {
+        assert!(reset.err.contains(word), "{word}: {}", reset.err);
+    }
+    // The same for who does not wait for its end.
+    robot.ask("axes", &["stop"]);
+    let waiting = kadenz(&["ethercat", "reset", "--loop", &robot.name])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until(|| robot.say(&["axes", "--json"]).json()["stage"] == "enabling");
+    signal(&waiting, "INT");
+    let said = Said::of(waiting.wait_with_output().unwrap());
+    assert_eq!(said.code, 2, "{}", said.out);
+    assert!(said.err.contains("ankle (device 2)"), "{}", said.err);
+    robot.end();
+}
+
+#[test]
 fn a_loop_that_moves_nothing_has_nothing_to_stop() {
     let segment = folder();
     let file = segment.path().join("sensors.toml");
@@ -442,24 +510,37 @@ fn page() -> String {
     std::fs::read_to_string(page).unwrap()
 }
 
-#[test]
-fn the_page_s_reader_in_python_reads_what_the_command_reads() {
+/// The reader, with what stands behind its last function.
+fn reader_of(page: &str) -> (&str, &str) {
+    let script = page.split("```python").nth(1).unwrap();
+    let script = script.split("```").next().unwrap();
+    script.split_at(script.find("loop, device, name").unwrap())
+}
+
+/// Python, unless there is none.
+fn python(test: &str) -> Option<String> {
     let python = std::env::var("KADENZ_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let has_it = Command::new(&python).arg("--version").output();
     if !has_it.is_ok_and(|it| it.status.success()) {
-        return skip(
-            "the_page_s_reader_in_python_reads_what_the_command_reads",
-            "Python 3 (apt-get install python3)",
-        );
+        skip(test, "Python 3 (apt-get install python3)");
+        return None;
     }
+    Some(python)
+}
+
+#[test]
+fn the_page_s_reader_in_python_reads_what_the_command_reads() {
+    let Some(python) = python("the_page_s_reader_in_python_reads_what_the_command_reads") else {
+        return;
+    };
     let page = page();
-    let script = page.split("```python").nth(1).unwrap();
-    let script = script.split("```").next().unwrap();
+    let (functions, rest) = reader_of(&page);
+    let script = [functions, rest].concat();
     let robot = Robot::moving("python");
     robot.is_in_op();
     let ask = |device: &str, entry: &str| {
         let mut reader = Command::new(&python);
-        reader.args(["-c", script, &robot.name, device, entry]);
+        reader.args(["-c", &script, &robot.name, device, entry]);
         let said = Said::of(reader.output().unwrap());
         assert_eq!(said.code, 0, "{}", said.err);
         said.out
@@ -476,4 +557,34 @@ fn the_page_s_reader_in_python_reads_what_the_command_reads() {
         cycle.parse::<u64>().unwrap() >= set && value == "1"
     });
     robot.end();
+}
+
+#[test]
+fn the_page_s_reader_in_python_waits_for_the_first_cycle() {
+    let Some(python) = python("the_page_s_reader_in_python_waits_for_the_first_cycle") else {
+        return;
+    };
+    let page = page();
+    let (functions, _) = reader_of(&page);
+    let script =
+        format!("{functions}\nprint('here', flush=True)\nprint(Board(sys.argv[1]).read().hex())");
+    let name = format!("kadenz-page-{}", std::process::id());
+    let owner = Owner::create(&name, words_for(16)).unwrap();
+    let mut child = Command::new(python)
+        .args(["-c", &script, &name])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "here");
+    // First there is no board, and then nothing on it.
+    std::thread::sleep(Duration::from_millis(200));
+    let mut poster = Poster::begin(owner.words(), 16).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    poster.post(&[7; 16]).unwrap();
+    let read = lines.next().map(Result::unwrap);
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(read, Some("07".repeat(16)));
 }

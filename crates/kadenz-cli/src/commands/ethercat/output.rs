@@ -18,8 +18,8 @@ use crate::output::{self, Outcome};
 ///
 /// The loop takes one such request a cycle and sends the value from then on, until it is set again; what
 /// it read and wrote in that cycle shows in `inputs --outputs`. Outputs that an axis writes every cycle are
-/// refused, all of a drive's that the motion's file moves but its digital ones (0x60FE). A stop of the axes
-/// leaves what was set here as it is.
+/// refused, all of a drive's that the motion's file moves but its digital ones (0x60FE), of which bit 0, the
+/// brake, stays as it is. A stop of the axes leaves what was set here as it is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -77,7 +77,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .output(device.device, entry.index, entry.sub);
     let item = found.with_context(|| whose(&device))?;
     let r#type = options.r#type.unwrap_or_else(|| type_of(item));
-    let bytes = r#type.encode(&options.value).map_err(anyhow::Error::msg)?;
+    let bytes = r#type.encode_for(&options.value, item.bits);
+    let bytes = bytes.map_err(anyhow::Error::msg)?;
     let answer = desk.client.ask(&Question::Output {
         device: device.device,
         index: entry.index,
@@ -96,11 +97,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             sub: entry.sub,
             name: item.name.clone(),
             r#type: r#type.to_string(),
-            value: r#type.json(&bytes),
+            value: r#type.json(&r#type.widened(bytes, item.bits)),
             cycle,
         })?;
     } else {
-        output::say(&words(entry, &item.name, &r#type.shown(&bytes), cycle));
+        let value = r#type.shown(&r#type.widened(bytes, item.bits));
+        output::say(&words(entry, &item.name, &value, cycle));
     }
     Ok(Outcome::Kept)
 }

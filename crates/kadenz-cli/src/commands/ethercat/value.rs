@@ -128,6 +128,39 @@ impl ValueType {
         }
     }
 
+    /// The same for an entry of so many bits: a negative number that fits has no bits above them.
+    pub(super) fn encode_for(self, text: &str, bits: u8) -> Result<Vec<u8>, String> {
+        let mut bytes = self.encode(text)?;
+        let is_one = bytes.len() == usize::from(bits).div_ceil(8) && (1..64).contains(&bits);
+        if let Self::Signed(_) = self
+            && is_one
+        {
+            let value = self.integer(&bytes);
+            let half = 1_i128 << (bits - 1);
+            if !(-half..half).contains(&value) {
+                let high = half - 1;
+                return Err(format!(
+                    "`{text}` does not fit into {bits} bits: it goes from {} to {high}",
+                    -half
+                ));
+            }
+            if let (Some(last), used @ 1..) = (bytes.last_mut(), bits % 8) {
+                *last &= (1 << used) - 1;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// An entry's bits as its value: of a negative number those above them are set again.
+    pub(super) fn widened(self, mut bytes: Vec<u8>, bits: u8) -> Vec<u8> {
+        if let (Self::Signed(_), Some(last), used @ 1..) = (self, bytes.last_mut(), bits % 8)
+            && *last >> (used - 1) & 1 != 0
+        {
+            *last |= u8::MAX << used;
+        }
+        bytes
+    }
+
     fn range(self) -> (i128, i128) {
         match self {
             Self::Unsigned(bytes) => (0, (1 << (8 * u32::from(bytes))) - 1),
@@ -310,6 +343,28 @@ mod tests {
             "-1",
             "a shorter one is one all the same"
         );
+    }
+
+    #[test]
+    fn a_signed_number_of_some_bits_goes_there_and_back() {
+        for (name, bits, typed, raw) in [
+            ("i8", 4, "-1", vec![0x0F]),
+            ("i8", 4, "-8", vec![0x08]),
+            ("i8", 4, "7", vec![0x07]),
+            ("i8", 8, "-128", vec![0x80]),
+            ("i16", 12, "-2", vec![0xFE, 0x0F]),
+            ("u8", 4, "15", vec![0x0F]),
+            ("i64", 64, "-1", vec![0xFF; 8]),
+        ] {
+            let bytes = of(name).encode_for(typed, bits).unwrap();
+            assert_eq!(bytes, raw, "{name} {typed}");
+            let back = of(name).integer(&of(name).widened(bytes, bits));
+            assert_eq!(back.to_string(), typed, "{name}");
+        }
+        for typed in ["8", "-9"] {
+            let refused = of("i8").encode_for(typed, 4).unwrap_err();
+            assert!(refused.contains("from -8 to 7"), "{refused}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod shown;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::control::catalogue::{Item, Way};
 use kadenz_ethercat::control::desk::{Answer, Layout, Question};
@@ -28,8 +29,8 @@ pub(super) use shown::type_of;
 /// nor knows. The values of one line are all of one cycle. Where the loop posts behind a lock instead (`run
 /// --readers pi-mutex`), its desk is asked, on a thread that is none of the loop's.
 ///
-/// A loop whose last cycle is old stands still, or has ended, and what it read then is no news: that is
-/// an error that says how old. Programs in other languages read the same memory:
+/// A loop whose last cycle is old stands still, and what it read then is no news: that is an error that says
+/// how old. When the loop ends, so does --watch. Programs in other languages read the same memory:
 /// docs/ethercat-inputs.md.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -71,6 +72,11 @@ pub(crate) struct Options {
     /// End after so long, with --watch
     #[arg(long = "for", value_name = "SPAN", requires = "watch")]
     duration: Option<Span>,
+
+    /// How old the last cycle may be before the loop stands still [default: 1s, or ten cycles where these are
+    /// longer]
+    #[arg(long, value_name = "SPAN")]
+    oldest: Option<Span>,
 
     /// Print a line of comma-separated values for each cycle that was read, behind one with their names
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
@@ -126,10 +132,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         form,
         watch,
     };
-    let mut posts = Posts::open(desk, &layout)?;
+    let mut posts = Posts::open(desk, &layout, options.oldest.map(|it| it.0))?;
     printer.head();
     if !watch {
-        printer.print(&posts.next()?)?;
+        let last = posts.next()?;
+        printer.print(&last.context("the loop has ended, and what it read last is no news")?)?;
         return Ok(Outcome::Kept);
     }
     watch_them(options, &mut posts, &printer)
@@ -190,17 +197,17 @@ fn watch_them(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow
         .map_or(Duration::from_millis(100), |it| it.interval().as_duration());
     let mut next = begun;
     while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
-        if posts.has_ended() {
+        let Some(seen) = posts.next()? else {
             output::note("the loop has ended");
             break;
-        }
-        if !printer.print(&posts.next()?)? {
+        };
+        if !printer.print(&seen)? {
             break;
         }
         // A reader that was held up goes on from now: what it missed is gone.
         next = (next + pause).max(Instant::now());
         let until = end.map_or(next, |end| next.min(end));
-        while !stop.requested() && Instant::now() < until {
+        while !stop.requested() && Instant::now() < until && !posts.has_ended() {
             let left = until.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(Duration::from_millis(50)));
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use kadenz_ethercat::control::board::{BoardError, Reader};
 use kadenz_ethercat::control::cyclic::{Heading, Post};
-use kadenz_ethercat::control::desk::{Answer, Layout, Question};
+use kadenz_ethercat::control::desk::{Answer, ClientError, Layout, Question};
 use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::shared::Viewer;
@@ -43,7 +43,12 @@ pub(super) struct Seen<'p> {
 }
 
 impl Posts {
-    pub(super) fn open(desk: Desk, layout: &Layout) -> anyhow::Result<Self> {
+    /// One whose last cycle is older than `oldest` stands still.
+    pub(super) fn open(
+        desk: Desk,
+        layout: &Layout,
+        oldest: Option<Duration>,
+    ) -> anyhow::Result<Self> {
         let name = desk.name.clone();
         let source = match &layout.memory {
             Some(memory) => mapped(memory)?,
@@ -57,24 +62,29 @@ impl Posts {
             source,
             name,
             bytes: vec![0; layout.catalogue.bytes],
-            oldest: cycles.max(OLD),
+            oldest: oldest.unwrap_or(cycles.max(OLD)),
         })
     }
 
-    /// Whether the loop's process is gone, or has given its memory up.
+    /// Whether there will be no more: the loop says so, or its process is gone. One that is asked tells with its
+    /// answer.
     pub(super) fn has_ended(&self) -> bool {
         match &self.source {
-            Source::Mapped(_, viewer) => !viewer.owner_lives(),
+            Source::Mapped(reader, viewer) => reader.has_ended() || !viewer.owner_lives(),
             Source::Asked(_) => false,
         }
     }
 
-    /// What the loop posted last. An error when that is old.
-    pub(super) fn next(&mut self) -> anyhow::Result<Seen<'_>> {
+    /// What the loop posted last; `None` where it has ended. An error when that is old.
+    pub(super) fn next(&mut self) -> anyhow::Result<Option<Seen<'_>>> {
         let end = Instant::now() + PATIENCE;
         loop {
+            if self.has_ended() {
+                return Ok(None);
+            }
             match self.read() {
                 Ok(()) => break,
+                Err(Unread::Ended) => return Ok(None),
                 Err(Unread::Failed(error)) => return Err(error),
                 Err(Unread::Yet(why)) if Instant::now() >= end => {
                     anyhow::bail!("the loop `{}` shows nothing: {why}", self.name)
@@ -86,12 +96,16 @@ impl Posts {
         let heading = post.heading;
         let age = clock::now().since(MonotonicTime::from_ns(heading.received_ns));
         let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
-        anyhow::ensure!(age <= self.oldest, self.stale(&heading, age));
-        Ok(Seen {
+        if age > self.oldest {
+            // It may have ended since that was looked at.
+            anyhow::ensure!(self.has_ended(), self.stale(&heading, age));
+            return Ok(None);
+        }
+        Ok(Some(Seen {
             heading,
             age,
             bytes: &self.bytes,
-        })
+        }))
     }
 
     fn read(&mut self) -> Result<(), Unread> {
@@ -104,27 +118,24 @@ impl Posts {
                 Err(why) => Err(Unread::Failed(why.into())),
             },
             Source::Asked(desk) => match desk.client.ask(&Question::Post {}) {
+                Ok(Answer::Post { ended: true, .. }) => Err(Unread::Ended),
                 Ok(Answer::Post { bytes, .. }) if bytes.len() == self.bytes.len() => {
                     self.bytes = bytes;
                     Ok(())
                 }
                 Ok(_) => Err(Unread::Failed(nonsense(&desk.name))),
-                Err(kadenz_ethercat::control::desk::ClientError::Refused(why)) => {
-                    Err(Unread::Yet(why))
-                }
+                Err(ClientError::Refused(why)) => Err(Unread::Yet(why)),
+                // Its desk ends with it.
+                Err(ClientError::Ended | ClientError::Nobody(_)) => Err(Unread::Ended),
                 Err(error) => Err(Unread::Failed(error.into())),
             },
         }
     }
 
     fn stale(&self, heading: &Heading, age: Duration) -> String {
-        let what = match self.has_ended() {
-            true => "has ended",
-            false => "stands still",
-        };
         format!(
-            "the loop `{}` {what}: its last cycle, number {}, is {} old; `kadenz ethercat stats {}` tells \
-             how it runs",
+            "the loop `{}` stands still: its last cycle, number {}, is {} old; `kadenz ethercat stats {}` tells how \
+             it runs",
             self.name,
             heading.number,
             numbers::span(age.as_nanos() as f64),
@@ -135,6 +146,8 @@ impl Posts {
 
 /// Why nothing was read.
 enum Unread {
+    /// There will be no more.
+    Ended,
     /// It may work later.
     Yet(String),
     Failed(anyhow::Error),

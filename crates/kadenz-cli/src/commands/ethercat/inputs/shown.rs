@@ -102,6 +102,11 @@ impl Entry {
         }
     }
 
+    /// Its value's bytes in a post.
+    fn bytes(&self, post: &[u8]) -> Vec<u8> {
+        self.r#type.widened(self.item.value(post), self.item.bits)
+    }
+
     /// A column's name that no other has.
     fn column(&self) -> String {
         let Item {
@@ -133,7 +138,7 @@ impl Entry {
             name: &self.item.name,
             r#type: self.r#type.to_string(),
             unit: self.unit.as_deref(),
-            value: self.r#type.json(&self.item.value(post)),
+            value: self.r#type.json(&self.bytes(post)),
         }
     }
 }
@@ -176,7 +181,7 @@ impl Printer {
 
     fn words(&self, seen: &Seen<'_>) -> String {
         let rows = self.entries.iter().map(|it| {
-            let value = it.item.value(seen.bytes);
+            let value = it.bytes(seen.bytes);
             vec![
                 it.item.device.to_string(),
                 it.item.device_name.clone(),
@@ -210,12 +215,14 @@ impl Printer {
             heading.received_ns.to_string(),
             heading.whole.to_string(),
         ];
-        cells.extend(self.entries.iter().map(
-            |it| match it.r#type.json(&it.item.value(seen.bytes)) {
-                Value::String(text) => quoted(&text),
-                value => value.to_string(),
-            },
-        ));
+        cells.extend(
+            self.entries
+                .iter()
+                .map(|it| match it.r#type.json(&it.bytes(seen.bytes)) {
+                    Value::String(text) => quoted(&text),
+                    value => value.to_string(),
+                }),
+        );
         cells.join(",")
     }
 
