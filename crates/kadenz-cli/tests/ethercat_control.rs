@@ -8,162 +8,17 @@ use common::*;
 #[path = "common/field_bus.rs"]
 mod field_bus;
 use field_bus::*;
+#[path = "common/robot.rs"]
+mod robot;
+use robot::*;
 
-use std::io::{BufRead as _, BufReader, Lines};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use kadenz_ethercat::control::board::{Poster, words_for};
 use kadenz_rt::shared::Owner;
 use serde_json::Value;
-
-/// What keeps a reader from calling a loop dead that a busy machine holds up.
-const PATIENT: [&str; 2] = ["--oldest", "20s"];
-
-/// A loop that drives a virtual segment of 12 devices.
-struct Robot {
-    /// `None` once it was ended.
-    child: Option<Child>,
-    name: String,
-    folder: tempfile::TempDir,
-}
-
-impl Robot {
-    fn start(name: &str, more: &[&str]) -> Self {
-        Self::on(name, &[&["--sim", "12"], more].concat())
-    }
-
-    fn on(name: &str, more: &[&str]) -> Self {
-        let folder = folder();
-        let name = format!("test-{name}-{}", std::process::id());
-        let arguments = [
-            "ethercat", "run", "--cycle", "5ms", "--quiet", "--json", "--name", &name,
-        ];
-        let out = folder.path().join("run");
-        let interval = ["--interval", "100ms"];
-        let child = start_measuring(&out, &[&arguments[..], &interval, more].concat());
-        Self {
-            child: Some(child),
-            name,
-            folder,
-        }
-    }
-
-    fn moving(name: &str) -> Self {
-        let robot = folder();
-        let motion = motion_of(&robot, &["left knee"]);
-        // The file was read when the first interval is on disk.
-        Self::start(name, &[text_of(&motion)])
-    }
-
-    fn ask(&self, definition: &str, arguments: &[&str]) -> Value {
-        told(definition, &self.arguments(arguments))
-    }
-
-    fn say(&self, arguments: &[&str]) -> Said {
-        words(&self.arguments(arguments))
-    }
-
-    /// On a busy machine a loop without priority stands still now and then.
-    fn arguments<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
-        let patient: &[&str] = match arguments[0] {
-            "inputs" => &PATIENT,
-            _ => &[],
-        };
-        [arguments, patient, &["--loop", &self.name]].concat()
-    }
-
-    fn cycles(&self) -> u64 {
-        let stats = told("stats", &["stats", &self.name]);
-        stats["stats"]["cycles"].as_u64().unwrap()
-    }
-
-    /// Waits until the loop has gone on for some cycles.
-    fn goes_on(&self) {
-        let before = self.cycles();
-        wait_until(|| self.cycles() > before + 20);
-    }
-
-    fn is_in_op(&self) {
-        wait_until(|| {
-            let json = self.ask("state", &["state"]);
-            let devices = json["devices"].as_array().unwrap();
-            devices.iter().all(|it| it["state"] == "OP")
-        });
-    }
-
-    fn signal(&self, name: &str) {
-        signal(self.child.as_ref().unwrap(), name);
-    }
-
-    /// Ends it, as Ctrl-C does; what it said, and its run.
-    fn end(mut self) -> (Said, Value) {
-        self.signal("INT");
-        let said = self.child.take().unwrap().wait_with_output().unwrap();
-        let run = run_json(&self.folder.path().join("run"));
-        (Said::of(said), run)
-    }
-}
-
-/// A reader of a loop, which has read its first line. It ends with the loop.
-struct Watcher {
-    child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Watcher {
-    fn start(robot: &Robot, more: &[&str]) -> Self {
-        let mut child = kadenz(&["ethercat", "inputs", "--watch", "--json"])
-            .args(["--loop", &robot.name])
-            .args(more)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        match lines.next() {
-            Some(line) => line.unwrap(),
-            None => panic!("{}", Said::of(child.wait_with_output().unwrap()).err),
-        };
-        Self { child, lines }
-    }
-
-    /// Waits for its end; what it said to people.
-    fn ended(self) -> Said {
-        // It would wait for who reads.
-        self.lines.for_each(drop);
-        Said::of(self.child.wait_with_output().unwrap())
-    }
-}
-
-/// A test that fails leaves no loop behind.
-impl Drop for Robot {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// A motion's file in which nothing that a busy machine does stops the axes.
-fn motion_of(folder: &tempfile::TempDir, devices: &[&str]) -> std::path::PathBuf {
-    let motion = folder.path().join("motion.toml");
-    let mut text =
-        "cycle_us = 5000\n[safety]\nlost_cycles = 100000\nlate_cycles = 100000\n".to_owned();
-    for device in devices {
-        text.push_str(&format!(
-            "[[axis]]\ndevice = \"{device}\"\nrepeat = true\n\
-             moves = [ {{ to = 0.2, velocity = 0.5 }}, {{ to = 0.0 }} ]\n"
-        ));
-    }
-    std::fs::write(&motion, text).unwrap();
-    motion
-}
-
-fn text_of(path: &std::path::Path) -> &str {
-    path.to_str().unwrap()
-}
 
 fn entries(json: &Value) -> &Vec<Value> {
     json["entries"].as_array().unwrap()

@@ -2,6 +2,7 @@
 
 mod board;
 mod bus;
+mod company;
 mod desk;
 mod figure;
 mod live;
