@@ -29,6 +29,9 @@ pub struct Sync {
     /// What goes to register 0x09A4 where SYNC1 is wanted: how much later than a SYNC0 it comes, in ns,
     /// where that is less than the cycle; what is more lets it come with every so manieth SYNC0 only.
     pub sync1_ns: Option<u32>,
+    /// What goes to register 0x0980: which of the device's units for pulses and for latches its application
+    /// governs, and not the MainDevice.
+    pub control: u8,
 }
 
 impl Sync {
@@ -39,11 +42,14 @@ impl Sync {
             cycle0_ns: cycle_ns,
             shift0_ns: shift_ns,
             sync1_ns: None,
+            control: 0,
         }
     }
 
     /// What a SubDevice's SII asks for by one of its operation modes, at a MainDevice's cycle; `None` for
-    /// a mode without pulses. Factors are those of ETG.2000, `CycleTimeSync0` and `CycleTimeSync1`.
+    /// a mode without pulses. Factors are those of ETG.2000, `CycleTimeSync0` and `CycleTimeSync1`: SYNC0
+    /// counts from the MainDevice's cycle, a multiple of it or, below zero, a part; SYNC1 from SYNC0, or,
+    /// below zero, so many of the MainDevice's cycles, however many SYNC0 fall into them.
     #[must_use]
     pub fn of_mode(mode: &ClockMode, cycle_ns: u32) -> Option<Self> {
         let activate = (mode.activate >> 8) as u8;
@@ -56,13 +62,18 @@ impl Sync {
             (0, more) => cycle_ns.saturating_mul(more.unsigned_abs().into()),
             (own, _) => own,
         };
-        let every = u32::from(mode.factor1.max(1).unsigned_abs());
-        let behind = cycle0_ns.saturating_mul(every - 1);
+        let of = match mode.factor1 {
+            ..0 => cycle_ns,
+            _ => cycle0_ns,
+        };
+        let cycle1_ns = of.saturating_mul(mode.factor1.unsigned_abs().into());
+        let behind = cycle1_ns.saturating_sub(cycle0_ns);
         let sync1 = behind.saturating_add_signed(mode.shift1_ns);
         Some(Self {
             cycle0_ns,
             shift0_ns: mode.shift0_ns,
             sync1_ns: (activate & SYNC1 != 0).then_some(sync1),
+            control: mode.activate as u8,
         })
     }
 
@@ -212,8 +223,7 @@ fn tell(
     let width = device.width.ok_or(SyncError::NoClock(position))?;
     let whose = Whose::Of(device.station);
     registers.write(whose, DC_ACTIVATION, &[0])?;
-    // The MainDevice governs it, not the application.
-    registers.write(whose, DC_CYCLIC_CONTROL, &[0])?;
+    registers.write(whose, DC_CYCLIC_CONTROL, &[sync.control])?;
     registers.write(whose, DC_SYNC0_CYCLE, &sync.cycle0_ns.to_le_bytes())?;
     let sync1 = sync.sync1_ns.unwrap_or(0);
     registers.write(whose, DC_SYNC1_CYCLE, &sync1.to_le_bytes())?;

@@ -6,10 +6,11 @@ use super::{Bench, line, segment, sii};
 use crate::main_device::clocks::{Sync, start_sync};
 use crate::sim::{Cable, DeviceId, End, Hardware, Model, Segment, Side, Time};
 use crate::wire::Position;
+use crate::wire::register::DC_CYCLIC_CONTROL;
 
-/// Notes when it pulses.
+/// Notes when it pulses: SYNC0, and how often SYNC1.
 #[derive(Default)]
-struct Pulses(Vec<(Time, u64)>);
+struct Pulses(Vec<(Time, u64)>, usize);
 
 impl crate::sim::Application for Pulses {
     fn change(
@@ -21,33 +22,45 @@ impl crate::sim::Application for Pulses {
     }
 
     fn sync(&mut self, signal: crate::sim::Signal, pdi: &mut dyn crate::sim::Pdi) {
-        if signal == crate::sim::Signal::Sync0 {
-            self.0.push((pdi.now(), pdi.system_time()));
+        match signal {
+            crate::sim::Signal::Sync0 => self.0.push((pdi.now(), pdi.system_time())),
+            crate::sim::Signal::Sync1 => self.1 += 1,
         }
     }
 }
 
+fn pulsing() -> Model {
+    Model {
+        hardware: Hardware::et1100(),
+        sii: sii(Hardware::et1100()),
+        application: Box::new(Pulses::default()),
+    }
+}
+
+/// What a device noted.
+fn noted(bench: &mut Bench, id: u16) -> &Pulses {
+    let device = bench.segment().device_mut(DeviceId(id)).unwrap();
+    let any: &mut dyn std::any::Any = device.application_mut();
+    any.downcast_mut::<Pulses>().unwrap()
+}
+
 #[test]
 fn all_pulse_at_once_a_whole_cycle_ahead_and_by_their_shift() {
-    let mut pulsing = Segment::new(3);
+    let mut pulsing_segment = Segment::new(3);
     let mut end = End::Main(Side::Primary);
     for (at, drift_ppm) in [(0, 60.0), (1, -40.0), (2, 5.0_f64)] {
-        let model = Model {
-            hardware: Hardware::et1100(),
-            sii: sii(Hardware::et1100()),
-            application: Box::new(Pulses::default()),
-        };
         let settings = crate::sim::Settings {
             drift_ppm,
             clock_start: at,
             ..crate::sim::Settings::default()
         };
-        let id = pulsing.add(model, settings).unwrap();
+        let id = pulsing_segment.add(pulsing(), settings).unwrap();
         let cable = Cable::default();
-        pulsing.connect(end, End::Device(id, 0), cable).unwrap();
+        let here = End::Device(id, 0);
+        pulsing_segment.connect(end, here, cable).unwrap();
         end = End::Device(id, 1);
     }
-    let mut bench = Bench::new(pulsing);
+    let mut bench = Bench::new(pulsing_segment);
     let (clocks, _) = bench.aligned();
     let (cycle, shift) = (500_000, 100_000);
     let wanted = [
@@ -60,13 +73,7 @@ fn all_pulse_at_once_a_whole_cycle_ahead_and_by_their_shift() {
     let start = start.unwrap();
     assert_eq!(start % u64::from(cycle), 0);
     bench.cycle(&clocks);
-    let all: Vec<Vec<(Time, u64)>> = (0..3)
-        .map(|id| {
-            let device = bench.segment().device_mut(DeviceId(id)).unwrap();
-            let any: &mut dyn std::any::Any = device.application_mut();
-            any.downcast_mut::<Pulses>().unwrap().0.clone()
-        })
-        .collect();
+    let all: Vec<Vec<(Time, u64)>> = (0..3).map(|id| noted(&mut bench, id).0.clone()).collect();
     assert!(all.iter().all(|it| it.len() > 1_900), "{}", all[0].len());
     assert!(all[0][0].1.abs_diff(start) < 10, "{start}: {:?}", all[0][0]);
     for ((one, two), three) in all[0].iter().zip(&all[1]).zip(&all[2]) {
@@ -110,4 +117,48 @@ fn modes_of_the_sii_become_pulses() {
     assert_eq!(of(mode(2, 0, 0x0300)).unwrap().cycle0_ns, 2_000);
     assert_eq!(of(mode(1, 1, 0x0700)).unwrap().sync1_ns, Some(50));
     assert_eq!(of(mode(1, 3, 0x0700)).unwrap().sync1_ns, Some(2_050));
+    // The MainDevice's cycle is one of SYNC1, also where four of SYNC0 are in it.
+    assert_eq!(of(mode(1, -1, 0x0700)).unwrap().sync1_ns, Some(50));
+    assert_eq!(of(mode(-1, -1, 0x0700)).unwrap().sync1_ns, Some(50));
+    assert_eq!(of(mode(-4, -1, 0x0700)).unwrap().sync1_ns, Some(800));
+    assert_eq!(of(mode(-4, -2, 0x0700)).unwrap().sync1_ns, Some(1_800));
+    assert_eq!(of(mode(-4, 2, 0x0700)).unwrap().sync1_ns, Some(300));
+    assert_eq!(of(mode(1, 0, 0x0730)).unwrap().control, 0x30);
+}
+
+#[test]
+fn a_device_that_samples_more_often_gets_sync1_once_a_cycle() {
+    let mut segment = Segment::new(3);
+    let id = segment
+        .add(pulsing(), crate::sim::Settings::default())
+        .unwrap();
+    let main = End::Main(Side::Primary);
+    segment
+        .connect(main, End::Device(id, 0), Cable::default())
+        .unwrap();
+    let mut bench = Bench::new(segment);
+    let (clocks, _) = bench.aligned();
+    // Four samples a cycle, and latches that are the application's.
+    let mode = crate::wire::sii::ClockMode {
+        factor0: -4,
+        factor1: -1,
+        activate: 0x0730,
+        ..Default::default()
+    };
+    let sync = Sync::of_mode(&mode, 1_000_000).unwrap();
+    assert_eq!((sync.cycle0_ns, sync.sync1_ns), (250_000, Some(750_000)));
+    let lead = Duration::from_millis(10);
+    let wanted = [(Position(0), sync)];
+    bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    bench.cycle(&clocks);
+    let (often, seldom) = {
+        let noted = noted(&mut bench, 0);
+        (noted.0.len(), noted.1)
+    };
+    assert!(seldom > 100, "{often} {seldom}");
+    assert!((4 * seldom).abs_diff(often) <= 4, "{often} {seldom}");
+    let mut control = [0];
+    let device = bench.segment().device(DeviceId(0)).unwrap();
+    device.peek(DC_CYCLIC_CONTROL, &mut control);
+    assert_eq!(control, [0x30]);
 }
