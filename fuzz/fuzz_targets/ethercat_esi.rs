@@ -2,19 +2,24 @@
 //! who they are, whose objects can be listed, and as whom a MainDevice could configure them.
 #![no_main]
 
-use kadenz_ethercat::esi::Esi;
+use kadenz_ethercat::esi::{Esi, decode};
 use kadenz_ethercat::main_device::from_esi::Descriptions;
 use kadenz_ethercat::wire::sii::Image;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(esi) = Esi::read(text) else { return };
+    let Ok(text) = decode(bytes.to_vec()) else {
+        return;
+    };
+    let Ok(esi) = Esi::read(&text) else { return };
     let mut descriptions = Descriptions::default();
     descriptions.add(&esi);
     for device in esi.devices.iter().take(4) {
         let identity = device.fixed.identity;
-        let described = descriptions.find(&identity).expect("it was described");
+        // Another of its identity may stand behind it that cannot be read.
+        let Some(described) = descriptions.find(&identity) else {
+            continue;
+        };
         let carried: Vec<u16> = described.pdos().map(|it| it.index).collect();
         let _ = (described.process_data(), described.pulse(1_000_000));
         let _ = (*described).clone().with_pdos(&carried);

@@ -55,22 +55,32 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a text of at most so many bytes. What is no file, as a device without an end or a pipe that nobody
-/// writes to, is not opened for long: it is refused.
+/// Reads a text of at most so many bytes, as [`bytes`] does.
 pub(crate) fn read(path: &Path, longest: u64) -> IoResult<String> {
+    String::from_utf8(bytes(path, longest)?).map_err(|error| {
+        let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = whole.iter().filter(|it| **it == b'\n').count() + 1;
+        let words = format!("its letters in line {line} are not UTF-8; save it as such");
+        Error::new(ErrorKind::InvalidData, words)
+    })
+}
+
+/// Reads at most so many bytes. What is no file, as a device without an end or a pipe that nobody writes to,
+/// is not opened for long: it is refused.
+pub(crate) fn bytes(path: &Path, longest: u64) -> IoResult<Vec<u8>> {
     // Before it is opened: to open a pipe waits for its other end.
     if !std::fs::metadata(path)?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "it is no file"));
     }
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let read = File::open(path)?
         .take(longest + 1)
-        .read_to_string(&mut text)?;
+        .read_to_end(&mut bytes)?;
     if read as u64 > longest {
         let words = format!("it is longer than {} MiB", longest >> 20);
         return Err(Error::new(ErrorKind::FileTooLarge, words));
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// The same for the file that a user named.
@@ -96,6 +106,10 @@ mod tests {
         assert!(read(&path, 4).unwrap_err().to_string().contains("longer"));
         assert!(read(folder.path(), 5).is_err());
         assert!(read(&folder.path().join("b.toml"), 5).is_err());
+        std::fs::write(&path, b"a\nf\xFCr").unwrap();
+        assert_eq!(bytes(&path, 5).unwrap(), b"a\nf\xFCr");
+        let error = read(&path, 5).unwrap_err().to_string();
+        assert!(error.contains("line 2"), "{error}");
         #[cfg(unix)]
         assert!(
             read(Path::new("/dev/zero"), 5)

@@ -247,3 +247,35 @@ fn a_device_whose_pdos_are_as_the_file_wants_them_is_asked_and_not_told() {
     let demand = devices[0].process_data.demand();
     assert_eq!((demand.outputs, demand.inputs), (6, 6));
 }
+
+#[test]
+fn a_device_stays_where_its_memory_has_it_where_the_file_does_not_tell() {
+    let mut text = GRIPPER.to_owned();
+    for start in ["#x1000", "#x1080", "#x1100", "#x1180"] {
+        text = text.replace(&format!("StartAddress=\"{start}\""), "");
+    }
+    let (_, found) = found(segment(1, |_| ()), &text);
+    let (devices, _) = found.unwrap();
+    let mailboxes = devices[0].mailboxes;
+    assert_eq!(
+        (mailboxes.receive.start, mailboxes.send.start),
+        (0x1000, 0x1080)
+    );
+    let data = &devices[0].process_data;
+    let starts = (data.outputs[0].manager.start, data.inputs[0].manager.start);
+    assert_eq!(starts, (0x1100, 0x1180));
+}
+
+#[test]
+fn a_device_is_not_set_up_where_its_description_cannot_be_read() {
+    let text = GRIPPER.replacen("<SubIndex>1<", "<SubIndex>300<", 1);
+    let (_, refused) = found(segment(1, |_| ()), &text);
+    let said = refused.map(|_| ()).unwrap_err().to_string();
+    for part in ["SubDevice 0", "line 14: \"300\"", "leave it out"] {
+        assert!(said.contains(part), "{said}");
+    }
+    // One of another product harms nobody.
+    let text = text.replace("ProductCode=\"18\"", "ProductCode=\"19\"");
+    let (_, found) = found(segment(1, |_| ()), &text);
+    assert!(found.unwrap().1.is_empty());
+}

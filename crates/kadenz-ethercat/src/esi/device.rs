@@ -2,57 +2,81 @@
 
 use roxmltree::Node;
 
-use super::dictionary::data_type;
-use super::{EsiError, dictionary, xml};
+use super::types::data_type;
+use super::{Budget, EsiError, dictionary, xml};
 use crate::sim::model::{Clock, Coe, Description, Pdo, PdoEntry};
 use crate::sim::{Hardware, PortKind};
+use crate::wire::register;
 use crate::wire::sii::{
     Area, ClockMode, Direction, FmmuUse, Identity, Mailboxes, Protocols, SyncManagerDefault,
     SyncManagerUse, coe_details,
 };
 
-pub(super) fn read(node: Node<'_, '_>, vendor: u32) -> Result<Description, EsiError> {
+/// Most FMMUs and SyncManagers: objects 0x1C10 to 0x1C2F, though controllers have registers for 16.
+const MOST_MANAGERS: usize = 32;
+/// Most PDOs of a device: objects 0x1600 to 0x17FF, and 0x1A00 to 0x1BFF.
+const MOST_PDOS: usize = 1024;
+/// Most entries of a PDO, whose number is a byte, and of all PDOs of a device.
+const MOST_ENTRIES: usize = 255;
+const MOST_ENTRIES_OF_ALL: usize = 16_384;
+/// Where a controller's memory begins, and most of it.
+const MEMORY: u32 = 0x1000;
+const MOST_RAM_KIB: u8 = 60;
+/// Most operation modes.
+const MOST_MODES: usize = 255;
+
+/// Who a device is.
+pub(super) fn identity(node: Node<'_, '_>, vendor: u32) -> Result<Identity, EsiError> {
     let kind = xml::child(node, "Type").ok_or_else(|| xml::missing(node, "Device", "Type"))?;
-    let identity = Identity {
+    Ok(Identity {
         vendor,
         product: xml::attribute(kind, "ProductCode")?.unwrap_or(0),
         revision: xml::attribute(kind, "RevisionNo")?.unwrap_or(0),
         serial: 0,
-    };
-    let order = kind.text().unwrap_or_default().trim();
+    })
+}
+
+/// What it is; with its objects where there is a budget for them.
+pub(super) fn read(
+    node: Node<'_, '_>,
+    identity: Identity,
+    budget: Option<&mut Budget>,
+) -> Result<Description, EsiError> {
     let (ports, field) = physics(node.attribute("Physics").unwrap_or("YY"));
     let hardware = Hardware::et1100().with_ports(ports);
-    let mut device = Description::new(hardware, identity, order, &xml::text(node, "Name"));
+    let order = xml::name(node, "Type");
+    let mut device = Description::new(hardware, identity, &order, &xml::name(node, "Name"));
     device.general.ports = field;
-    device.group = xml::text(node, "GroupType");
-    device.fmmus = xml::children(node, "Fmmu")
-        .map(|it| fmmu(it.text().unwrap_or_default().trim()))
-        .collect();
+    device.group = xml::name(node, "GroupType");
+    for unit in xml::children(node, "Fmmu") {
+        if device.fmmus.len() == MOST_MANAGERS {
+            return Err(xml::too_much(unit, "FMMUs", MOST_MANAGERS));
+        }
+        device.fmmus.push(fmmu(xml::own(unit)));
+    }
     for manager in xml::children(node, "Sm") {
+        if device.sync_managers.len() == MOST_MANAGERS {
+            return Err(xml::too_much(manager, "SyncManagers", MOST_MANAGERS));
+        }
         device.sync_managers.push(sync_manager(manager)?);
     }
-    // As ESI files number them, TxPdo and RxPdo may stand in any order.
-    for element in node.children() {
-        match element.tag_name().name() {
-            "RxPdo" => device.pdos.push(pdo(element, Direction::Outputs)?),
-            "TxPdo" => device.pdos.push(pdo(element, Direction::Inputs)?),
-            _ => {}
-        }
-    }
+    device.pdos = pdos(node)?;
     sizes(&mut device);
     if let Some(mailbox) = xml::child(node, "Mailbox") {
-        speak(&mut device, node, mailbox)?;
+        speak(&mut device, node, mailbox, budget)?;
     }
     if let Some(clocks) = xml::child(node, "Dc") {
         for mode in xml::children(clocks, "OpMode") {
+            if device.clocks.len() == MOST_MODES {
+                return Err(xml::too_much(mode, "operation modes", MOST_MODES));
+            }
             device.clocks.push(clock(mode)?);
         }
     }
     if let Some(eeprom) = xml::child(node, "Eeprom") {
         let bytes = xml::number_of::<u32>(eeprom, "ByteSize")?.unwrap_or(2048);
         device.fixed.size = (bytes / 128).clamp(16, 4096) as u16 - 1;
-        let config = xml::text(eeprom, "ConfigData");
-        configure(&mut device, &config);
+        configure(&mut device, xml::text(eeprom, "ConfigData"));
     } else {
         device.fixed.size = 63;
     }
@@ -85,7 +109,7 @@ fn fmmu(text: &str) -> FmmuUse {
 }
 
 fn sync_manager(node: Node<'_, '_>) -> Result<SyncManagerDefault, EsiError> {
-    let usage = match node.text().unwrap_or_default().trim() {
+    let usage = match xml::own(node) {
         "MBoxOut" => SyncManagerUse::MailboxReceive,
         "MBoxIn" => SyncManagerUse::MailboxSend,
         "Outputs" => SyncManagerUse::Outputs,
@@ -93,10 +117,7 @@ fn sync_manager(node: Node<'_, '_>) -> Result<SyncManagerDefault, EsiError> {
         _ => SyncManagerUse::Unused,
     };
     Ok(SyncManagerDefault {
-        area: Area {
-            start: xml::attribute(node, "StartAddress")?.unwrap_or(0),
-            size: xml::attribute(node, "DefaultSize")?.unwrap_or(0),
-        },
+        area: area(node, usage)?,
         control: xml::attribute(node, "ControlByte")?.unwrap_or(0),
         status: 0,
         enable: xml::attribute(node, "Enable")?.unwrap_or(0),
@@ -104,41 +125,97 @@ fn sync_manager(node: Node<'_, '_>) -> Result<SyncManagerDefault, EsiError> {
     })
 }
 
+/// Where a SyncManager lies: from 0 on where the file does not tell, which no SyncManager does.
+fn area(node: Node<'_, '_>, usage: SyncManagerUse) -> Result<Area, EsiError> {
+    let start: u16 = xml::attribute(node, "StartAddress")?.unwrap_or(0);
+    let size: u16 = xml::attribute(node, "DefaultSize")?.unwrap_or(0);
+    let least = match usage {
+        // Digital outputs are the last of the registers, and may be process data.
+        SyncManagerUse::Outputs => register::OUTPUTS.into(),
+        _ => MEMORY,
+    };
+    let is_memory = (least..=0x1_0000 - u32::from(size)).contains(&u32::from(start));
+    match start == 0 || is_memory {
+        true => Ok(Area { start, size }),
+        false => Err(EsiError::Area {
+            line: xml::place(node),
+            start,
+            size,
+        }),
+    }
+}
+
+/// All PDOs. `TxPdo` and `RxPdo` may stand in any order.
+fn pdos(node: Node<'_, '_>) -> Result<Vec<Pdo>, EsiError> {
+    let (mut pdos, mut entries) = (Vec::new(), 0);
+    for element in node.children() {
+        let direction = match element.tag_name().name() {
+            "RxPdo" => Direction::Outputs,
+            "TxPdo" => Direction::Inputs,
+            _ => continue,
+        };
+        if pdos.len() == MOST_PDOS {
+            return Err(xml::too_much(element, "PDOs", MOST_PDOS));
+        }
+        let pdo = pdo(element, direction)?;
+        entries += pdo.entries.len();
+        if entries > MOST_ENTRIES_OF_ALL {
+            let what = "entries of PDOs";
+            return Err(xml::too_much(element, what, MOST_ENTRIES_OF_ALL));
+        }
+        pdos.push(pdo);
+    }
+    Ok(pdos)
+}
+
 fn pdo(node: Node<'_, '_>, direction: Direction) -> Result<Pdo, EsiError> {
     let index = xml::number_of(node, "Index")?;
     let index = index.ok_or_else(|| xml::missing(node, "RxPdo or TxPdo", "Index"))?;
     let sync_manager = xml::attribute(node, "Sm")?;
-    let mut entries = Vec::new();
-    for entry in xml::children(node, "Entry").take(255) {
-        let index: u16 = xml::number_of(entry, "Index")?.unwrap_or(0);
-        let bits: u8 = xml::number_of(entry, "BitLen")?.unwrap_or(0);
-        if index == 0 {
-            entries.push(PdoEntry::gap(bits));
-            continue;
+    let (mut entries, mut is_long) = (Vec::new(), false);
+    for entry in xml::children(node, "Entry") {
+        let bits: u16 = xml::number_of(entry, "BitLen")?.unwrap_or(0);
+        // A mapping says the length in a byte; what is longer goes on as a gap.
+        let mut rest = bits.saturating_sub(u8::MAX.into());
+        let first = u8::try_from(bits).unwrap_or(u8::MAX);
+        entries.push(pdo_entry(entry, first)?);
+        is_long |= rest > 0;
+        while rest > 0 {
+            let piece = u8::try_from(rest).unwrap_or(u8::MAX);
+            entries.push(PdoEntry::gap(piece));
+            rest -= u16::from(piece);
         }
-        entries.push(PdoEntry {
-            index,
-            sub: xml::number_of(entry, "SubIndex")?.unwrap_or(0),
-            name: xml::text(entry, "Name"),
-            data_type: data_type(&xml::text(entry, "DataType")),
-            bits,
-        });
+        if entries.len() > MOST_ENTRIES {
+            return Err(xml::too_much(entry, "entries of a PDO", MOST_ENTRIES));
+        }
     }
-    let mut pdo = Pdo::new(
-        direction,
-        index,
-        &xml::text(node, "Name"),
-        sync_manager,
-        entries,
-    );
+    let name = xml::name(node, "Name");
+    let mut pdo = Pdo::new(direction, index, &name, sync_manager, entries);
     let (mandatory, fixed) = (xml::flag(node, "Mandatory"), xml::flag(node, "Fixed"));
-    pdo.flags = u16::from(mandatory) | u16::from(fixed) << 4;
+    // A mapping that cannot be said is none to be written.
+    pdo.flags = u16::from(mandatory) | u16::from(fixed || is_long) << 4;
     Ok(pdo)
 }
 
-/// SyncManagers of process data are as long as their PDOs, whatever the file says by default.
+/// An entry of so many bits.
+fn pdo_entry(node: Node<'_, '_>, bits: u8) -> Result<PdoEntry, EsiError> {
+    let index: u16 = xml::number_of(node, "Index")?.unwrap_or(0);
+    if index == 0 {
+        return Ok(PdoEntry::gap(bits));
+    }
+    Ok(PdoEntry {
+        index,
+        sub: xml::number_of(node, "SubIndex")?.unwrap_or(0),
+        name: xml::name(node, "Name"),
+        data_type: data_type(xml::text(node, "DataType")),
+        bits,
+    })
+}
+
+/// SyncManagers of process data are as long as their PDOs, whatever the file says by default. The controller
+/// has the memory that all of them take.
 fn sizes(device: &mut Description) {
-    for number in 0..device.sync_managers.len().min(16) {
+    for number in 0..device.sync_managers.len() {
         let bytes = device.default_bytes(number as u8);
         let manager = &mut device.sync_managers[number];
         if matches!(
@@ -147,6 +224,11 @@ fn sizes(device: &mut Description) {
         ) {
             manager.area.size = u16::try_from(bytes).unwrap_or(u16::MAX);
         }
+        // Process data lies there three times.
+        let end = u32::from(manager.area.start) + 3 * u32::from(manager.area.size);
+        if end > MEMORY + u32::from(device.hardware.ram_kib) * 1024 {
+            device.hardware.ram_kib = MOST_RAM_KIB;
+        }
     }
 }
 
@@ -154,6 +236,7 @@ fn speak(
     device: &mut Description,
     node: Node<'_, '_>,
     mailbox: Node<'_, '_>,
+    budget: Option<&mut Budget>,
 ) -> Result<(), EsiError> {
     let area = |usage| {
         let mut managers = device.sync_managers.iter();
@@ -191,33 +274,42 @@ fn speak(
             device.general.coe |= bit;
         }
     }
-    let profile = xml::child(node, "Profile");
-    let objects = profile.map(dictionary::read).transpose()?;
+    let profile = xml::child(node, "Profile").zip(budget);
+    let objects = profile.map(|(profile, budget)| dictionary::read(profile, budget));
     device.coe = Some(Coe {
-        objects: objects.unwrap_or_default(),
+        objects: objects.transpose()?.unwrap_or_default(),
         ..Coe::default()
     });
     Ok(())
 }
 
-fn clock(node: Node<'_, '_>) -> Result<Clock, EsiError> {
+fn clock(mode: Node<'_, '_>) -> Result<Clock, EsiError> {
     let factor = |name| {
-        let cycle = xml::child(node, name);
+        let cycle = xml::child(mode, name);
         let factor = cycle.map(|it| xml::attribute::<i16>(it, "Factor"));
         factor.transpose().map(Option::flatten)
     };
+    let cycle0_ns: u32 = xml::number_of(mode, "CycleTimeSync0")?.unwrap_or(0);
+    let own = sync1_of_its_own(mode)?.filter(|it| it.is_multiple_of(cycle0_ns));
+    let every = own.and_then(|it| i16::try_from(it / cycle0_ns).ok());
     Ok(Clock {
-        name: xml::text(node, "Name"),
+        name: xml::name(mode, "Name"),
         mode: ClockMode {
-            cycle0_ns: xml::number_of(node, "CycleTimeSync0")?.unwrap_or(0),
-            shift0_ns: xml::number_of(node, "ShiftTimeSync0")?.unwrap_or(0),
-            shift1_ns: xml::number_of(node, "ShiftTimeSync1")?.unwrap_or(0),
+            cycle0_ns,
+            shift0_ns: xml::number_of(mode, "ShiftTimeSync0")?.unwrap_or(0),
+            shift1_ns: xml::number_of(mode, "ShiftTimeSync1")?.unwrap_or(0),
             factor0: factor("CycleTimeSync0")?.unwrap_or(0),
-            factor1: factor("CycleTimeSync1")?.unwrap_or(0),
-            activate: xml::number_of(node, "AssignActivate")?.unwrap_or(0),
+            factor1: every.or(factor("CycleTimeSync1")?).unwrap_or(0),
+            activate: xml::number_of(mode, "AssignActivate")?.unwrap_or(0),
             ..ClockMode::default()
         },
     })
+}
+
+/// SYNC1's cycle in ns, where it is no factor of another.
+pub(super) fn sync1_of_its_own(mode: Node<'_, '_>) -> Result<Option<u32>, EsiError> {
+    let cycle1_ns: Option<u32> = xml::number_of(mode, "CycleTimeSync1")?;
+    Ok(cycle1_ns.filter(|it| *it > 0))
 }
 
 /// The SII's first words, as hexadecimal bytes: PDI control and configuration, SYNC impulse, and more.

@@ -1,91 +1,25 @@
-//! The object dictionary of an ESI file: values and records of basic types. Arrays are passed over: the
-//! lists of PDOs are made from the PDOs.
+//! The object dictionary of an ESI file: values, records and arrays of basic types. The lists of PDOs are made
+//! from the PDOs.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use roxmltree::Node;
 
-use super::{EsiError, xml};
+use super::types::{Item, List, Shape, Types, Value, sized};
+use super::{Budget, EsiError, xml};
 use crate::sim::coe::Object;
 use crate::wire::coe::{Access, DataType};
 
-/// Most bytes of a default value.
-const LONGEST: usize = 4096;
-/// Most bytes of all values of a device: every object has those of its type, however short the text is that
-/// names it.
-const LONGEST_ALL: usize = 1 << 20;
-
-/// CoE's type of a name in ESI, with the bytes of a text.
-pub(super) fn data_type(name: &str) -> DataType {
-    match name {
-        "BOOL" | "BIT" => DataType::BOOLEAN,
-        "BIT2" => DataType::BIT2,
-        "BIT8" => DataType::BIT8,
-        "SINT" => DataType::INTEGER8,
-        "INT" => DataType::INTEGER16,
-        "DINT" => DataType::INTEGER32,
-        "LINT" => DataType::INTEGER64,
-        "USINT" | "BYTE" => DataType::UNSIGNED8,
-        "UINT" | "WORD" => DataType::UNSIGNED16,
-        "UDINT" | "DWORD" => DataType::UNSIGNED32,
-        "ULINT" | "LWORD" => DataType::UNSIGNED64,
-        "REAL" => DataType::REAL32,
-        "LREAL" => DataType::REAL64,
-        other if other.starts_with("STRING") => DataType::VISIBLE_STRING,
-        _ => DataType(0),
-    }
-}
-
-/// A default as hexadecimal bytes, as many as the type has.
-fn value(info: Option<Node<'_, '_>>, bits: usize) -> Vec<u8> {
-    let text = info.map_or_else(String::new, |it| xml::text(it, "DefaultData"));
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let bytes = digits.chunks_exact(2).map(|pair| {
-        let digit = |it: u8| char::from(it).to_digit(16).unwrap_or(0) as u8;
-        digit(pair[0]) << 4 | digit(pair[1])
-    });
-    let mut value: Vec<u8> = bytes.take(LONGEST).collect();
-    value.resize(bits.div_ceil(8).min(LONGEST), 0);
-    value
-}
-
-fn access(node: Node<'_, '_>) -> Access {
-    let flags = xml::child(node, "Flags");
-    let text = flags.map_or_else(String::new, |it| xml::text(it, "Access"));
-    let mapping = flags.map_or_else(String::new, |it| xml::text(it, "PdoMapping"));
-    let mut access = match text.to_ascii_lowercase().as_str() {
-        "rw" => Access::READ.and(Access::WRITE),
-        "wo" => Access::WRITE,
-        _ => Access::READ,
-    };
-    if mapping.to_ascii_uppercase().contains('R') {
-        access = access.and(Access::RX_MAPPABLE);
-    }
-    if mapping.to_ascii_uppercase().contains('T') {
-        access = access.and(Access::TX_MAPPABLE);
-    }
-    access
-}
-
-/// The objects of a `Profile`.
-pub(super) fn read(profile: Node<'_, '_>) -> Result<Vec<Object>, EsiError> {
+/// The objects of a `Profile`, as far as the budget allows for them. The last of an index counts.
+pub(super) fn read(profile: Node<'_, '_>, budget: &mut Budget) -> Result<Vec<Object>, EsiError> {
     let Some(dictionary) = xml::child(profile, "Dictionary") else {
         return Ok(Vec::new());
     };
-    let types = xml::child(dictionary, "DataTypes");
-    let types = types
-        .into_iter()
-        .flat_map(|it| xml::children(it, "DataType"));
-    // The first of a name counts.
-    let types: Types<'_, '_> = types
-        .collect::<Vec<_>>()
-        .into_iter()
-        .rev()
-        .map(|it| (xml::text(it, "Name"), it))
-        .collect();
+    budget.begin();
+    let mut types = Types::of(dictionary);
     let objects = xml::child(dictionary, "Objects");
-    let mut all = Vec::new();
-    let mut bytes = 0;
+    // In their order: each of a dictionary finds its place behind the one before.
+    let mut all = BTreeMap::new();
     for node in objects
         .into_iter()
         .flat_map(|it| xml::children(it, "Object"))
@@ -98,59 +32,203 @@ pub(super) fn read(profile: Node<'_, '_>) -> Result<Vec<Object>, EsiError> {
         if made || index < 0x1000 {
             continue;
         }
-        let Some((object, values)) = object(node, index, &types)? else {
-            continue;
+        let shape = types.shape(xml::text(node, "Type"))?;
+        let object = match &*shape {
+            Shape::Value(value) => Some(variable(node, index, sized(node, *value)?, budget)?),
+            Shape::Array(value, elements) => {
+                Some(variable(node, index, value.together(*elements), budget)?)
+            }
+            Shape::List(list) => several(node, index, list, budget)?,
+            Shape::Unknown => None,
         };
-        bytes += values;
-        if bytes > LONGEST_ALL {
-            return Err(EsiError::TooMuch {
-                line: xml::line(node),
-            });
+        if let Some(object) = object {
+            all.insert(index, object);
         }
-        all.push(object);
     }
-    Ok(all)
+    Ok(all.into_values().collect())
 }
 
-/// Data types by their names.
-type Types<'d, 'i> = HashMap<String, Node<'d, 'i>>;
-
-/// An object and the bytes of its values; `None` for one of a type that is not known.
-fn object(
+/// An object of one value.
+fn variable(
     node: Node<'_, '_>,
     index: u16,
-    types: &Types<'_, '_>,
-) -> Result<Option<(Object, usize)>, EsiError> {
-    let type_name = xml::text(node, "Type");
-    let name = xml::text(node, "Name");
+    value: Value,
+    budget: &mut Budget,
+) -> Result<Object, EsiError> {
+    let name = xml::name(node, "Name");
+    let bytes = default(xml::child(node, "Info"), value);
+    budget.take(node, 2 * name.len(), bytes.len())?;
+    let access = access(node).unwrap_or(Access::READ);
+    Ok(Object::variable(
+        index,
+        name,
+        value.data_type,
+        access,
+        &bytes,
+    ))
+}
+
+/// An object of several values; `None` for one whose types are not known.
+fn several(
+    node: Node<'_, '_>,
+    index: u16,
+    list: &List,
+    budget: &mut Budget,
+) -> Result<Option<Object>, EsiError> {
+    let name = xml::name(node, "Name");
     let info = xml::child(node, "Info");
-    let kind = data_type(&type_name);
-    if kind != DataType(0) {
-        let bits = xml::number_of::<u16>(node, "BitSize")?.unwrap_or(0);
-        let value = value(info, usize::from(bits.max(kind.bits().unwrap_or(8))));
-        let object = Object::variable(index, name, kind, access(node), &value);
-        return Ok(Some((object, value.len())));
-    }
-    let Some(record) = types.get(&type_name) else {
-        return Ok(None);
-    };
-    let mut object = Object::record(index, name, DataType(0x0800));
-    let mut defaults = info.into_iter().flat_map(|it| xml::children(it, "SubItem"));
-    let (mut last, mut bytes) = (0, 0);
-    for item in xml::children(*record, "SubItem") {
-        let default = defaults.next().and_then(|it| xml::child(it, "Info"));
-        let Some(sub) = xml::number_of::<u8>(item, "SubIdx")? else {
-            continue;
-        };
-        let kind = data_type(&xml::text(item, "Type"));
-        if sub <= last || kind == DataType(0) {
-            continue;
+    let infos = info.into_iter().flat_map(|it| xml::children(it, "SubItem"));
+    let infos: Vec<_> = infos.collect();
+    let of_object = access(node);
+    budget.take(node, name.len(), 1)?;
+    let mut object = match &list.items[..] {
+        [] => return Ok(None),
+        [array] if array.is_array => {
+            let count = list.count.or(of_object).unwrap_or(Access::READ);
+            Object::array(index, name, array.value.data_type, count)
         }
-        last = sub;
-        let bits = xml::number_of::<u16>(item, "BitSize")?.unwrap_or(0);
-        let value = value(default, usize::from(bits.max(kind.bits().unwrap_or(8))));
-        bytes += value.len();
-        object = object.entry(sub, xml::text(item, "Name"), kind, access(item), &value);
+        _ => Object::record(index, name, DataType(0x0800)),
+    };
+    for item in &list.items {
+        let access = item.access.or(of_object).unwrap_or(Access::READ);
+        for place in 0..item.count {
+            let (name, bytes) = element(item, place, &infos);
+            budget.take(node, name.len(), bytes.len())?;
+            let (sub, kind) = (item.first + place, item.value.data_type);
+            object = object.entry(sub, name, kind, access, &bytes);
+        }
     }
-    Ok((last > 0).then_some((object, bytes)))
+    Ok(Some(counted(object, list, &infos)))
+}
+
+/// An array that is not full counts those that it has.
+fn counted(object: Object, list: &List, infos: &[Node<'_, '_>]) -> Object {
+    let is_array = list.items.iter().all(|it| it.is_array);
+    let info = infos.first().and_then(|it| xml::child(*it, "Info"));
+    let count = default(info, Value::new(DataType::UNSIGNED8, 8));
+    let starts = list.items.first().is_some_and(|it| it.default > 0);
+    let told = info.is_some_and(|it| it.children().any(|it| it.is_element()));
+    match count.first() {
+        Some(count) if is_array && starts && told && *count <= object.highest_sub() => {
+            object.counting(*count)
+        }
+        _ => object,
+    }
+}
+
+/// The name and the default of one value.
+fn element(item: &Item, place: u8, infos: &[Node<'_, '_>]) -> (String, Vec<u8>) {
+    let first = infos.get(item.default);
+    let is_whole = item.is_array && first.is_some_and(|it| xml::text(*it, "Name") == item.name);
+    if is_whole {
+        // One default of all elements, one behind the other.
+        let info = first.and_then(|it| xml::child(*it, "Info"));
+        let length = item.value.bits.div_ceil(8) as usize;
+        let bits = item.value.bits.next_multiple_of(8) * u32::from(item.count);
+        let all = default(info, Value::new(item.value.data_type, bits));
+        let own = all.chunks(length.max(1)).nth(place.into());
+        let mut own = own.unwrap_or_default().to_vec();
+        own.resize(length, 0);
+        return (numbered(item.first + place), own);
+    }
+    let info = infos.get(item.default + usize::from(place));
+    let name = match (item.is_array, info) {
+        (false, _) => item.name.clone(),
+        (true, Some(info)) => xml::name(*info, "Name"),
+        (true, None) => numbered(item.first + place),
+    };
+    let info = info.and_then(|it| xml::child(*it, "Info"));
+    (name, default(info, item.value))
+}
+
+fn numbered(sub: u8) -> String {
+    format!("SubIndex {sub:03}")
+}
+
+/// A default as the bytes of a value, as many as it has: `DefaultData` in hexadecimal, or else a text or a
+/// number.
+fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
+    let text = |name| info.map_or("", |it| xml::text(it, name));
+    let mut bytes = hexadecimal(text("DefaultData"));
+    if bytes.is_empty() {
+        let letters = text("DefaultString").chars().take(Value::LONGEST);
+        bytes = match value.data_type {
+            DataType::UNICODE_STRING => {
+                let letters: String = letters.collect();
+                letters.encode_utf16().flat_map(u16::to_le_bytes).collect()
+            }
+            // CoE's texts are ASCII, and nobody keeps to it.
+            _ => letters
+                .map(|it| u8::try_from(u32::from(it)).unwrap_or(b'?'))
+                .collect(),
+        };
+    }
+    if bytes.is_empty()
+        && let Some(number) = xml::integer(text("DefaultValue"))
+    {
+        bytes = number.to_le_bytes().to_vec();
+    }
+    let length = match value.bits.div_ceil(8) as usize {
+        // A text whose type does not tell.
+        0 => bytes.len().clamp(1, Value::LONGEST),
+        length => length,
+    };
+    bytes.resize(length, 0);
+    bytes
+}
+
+/// Bytes as pairs of hexadecimal digits; what is none is passed over.
+fn hexadecimal(text: &str) -> Vec<u8> {
+    let letters = text.chars().take(16 * Value::LONGEST);
+    let digits = letters.filter_map(|it| it.to_digit(16));
+    let digits: Vec<u8> = digits.take(2 * Value::LONGEST).map(|it| it as u8).collect();
+    let pairs = digits.chunks_exact(2);
+    pairs.map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// Who may do what by an element's `Flags`; `None` for an element without.
+pub(super) fn access(node: Node<'_, '_>) -> Option<Access> {
+    let flags = xml::child(node, "Flags")?;
+    let access = xml::child(flags, "Access");
+    let within = |name: &str| states(access.and_then(|it| it.attribute(name)));
+    let read = Access(within("ReadRestrictions"));
+    let write = Access(within("WriteRestrictions") << 3);
+    let mut allowed = match access.map_or("", xml::own) {
+        rw if rw.eq_ignore_ascii_case("rw") => read.and(write),
+        wo if wo.eq_ignore_ascii_case("wo") => write,
+        _ => read,
+    };
+    let mapping = xml::text(flags, "PdoMapping").to_ascii_uppercase();
+    for (is_set, bit) in [
+        (mapping.contains('R'), Access::RX_MAPPABLE),
+        (mapping.contains('T'), Access::TX_MAPPABLE),
+        (is_yes(xml::text(flags, "Backup")), Access::BACKUP),
+        (is_yes(xml::text(flags, "Setting")), Access::SETTING),
+    ] {
+        if is_set {
+            allowed = allowed.and(bit);
+        }
+    }
+    Some(allowed)
+}
+
+fn is_yes(text: &str) -> bool {
+    matches!(text, "1" | "true")
+}
+
+/// Bits of the states that a restriction names, as `PreOP_SafeOP`; all three where it names none.
+fn states(restriction: Option<&str>) -> u16 {
+    let bits = restriction
+        .unwrap_or_default()
+        .split('_')
+        .map(|it| match it {
+            it if it.eq_ignore_ascii_case("PreOP") => 1,
+            it if it.eq_ignore_ascii_case("SafeOP") => 2,
+            it if it.eq_ignore_ascii_case("OP") => 4,
+            _ => 0,
+        });
+    match bits.fold(0, |all, bit| all | bit) {
+        0 => 7,
+        some => some,
+    }
 }

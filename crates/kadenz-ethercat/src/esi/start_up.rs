@@ -2,12 +2,14 @@
 
 use roxmltree::Node;
 
+use super::device::sync1_of_its_own;
 use super::{EsiError, xml};
 use crate::wire::coe::Address;
 
-/// Most commands of a device, and most bytes that one of them writes.
+/// Most commands of a device, most bytes that one of them writes, and most pairs that exclude each other.
 const MOST_COMMANDS: usize = 4096;
 const LONGEST: usize = 4096;
+const MOST_EXCLUDES: usize = 4096;
 
 /// From which state to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,6 +52,38 @@ pub struct InitCommand {
     pub comment: String,
 }
 
+/// What an operation mode of the clocks asks for and nobody does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unheeded {
+    /// The mode's name.
+    pub mode: String,
+    /// PDOs that it wants assigned.
+    pub pdos: bool,
+    /// A part of the cycle by which SYNC0 is to be later (`Factor` of `ShiftTimeSync0`).
+    pub shift_factor: bool,
+    /// SYNC0 is to be timed for inputs, by when they are fetched (`Input` of `ShiftTimeSync0`).
+    pub for_inputs: bool,
+    /// A cycle of SYNC1 in nanoseconds that is no multiple of SYNC0's.
+    pub sync1_cycle: bool,
+}
+
+impl Unheeded {
+    /// What it asks for, in words; none where all is done.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (self.pdos, "PDOs of its own"),
+            (self.shift_factor, "a shift by a part of the cycle"),
+            (self.for_inputs, "SYNC0 timed for inputs"),
+            (
+                self.sync1_cycle,
+                "a cycle of SYNC1 that is no multiple of SYNC0's",
+            ),
+        ];
+        all.into_iter()
+            .filter_map(|(asked, words)| asked.then_some(words))
+    }
+}
+
 /// What a device's file says besides what the device is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StartUp {
@@ -59,6 +93,8 @@ pub struct StartUp {
     pub excludes: Vec<(u16, u16)>,
     /// PDOs that are in no dictionary, and so cannot be written (`Virtual`).
     pub virtual_pdos: Vec<u16>,
+    /// Operation modes that ask for more than is done.
+    pub unheeded: Vec<Unheeded>,
 }
 
 pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
@@ -67,8 +103,7 @@ pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
     let coe = mailbox.and_then(|it| xml::child(it, "CoE"));
     for node in coe.into_iter().flat_map(|it| xml::children(it, "InitCmd")) {
         if start_up.commands.len() == MOST_COMMANDS {
-            let line = xml::line(node);
-            return Err(EsiError::TooMuch { line });
+            return Err(xml::too_much(node, "values to be written", MOST_COMMANDS));
         }
         start_up.commands.push(command(node)?);
     }
@@ -77,13 +112,44 @@ pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
             continue;
         };
         for other in xml::children(node, "Exclude") {
+            if start_up.excludes.len() == MOST_EXCLUDES {
+                let what = "pairs of PDOs that exclude each other";
+                return Err(xml::too_much(other, what, MOST_EXCLUDES));
+            }
             start_up.excludes.push((index, xml::number(other)?));
         }
         if xml::flag(node, "Virtual") {
             start_up.virtual_pdos.push(index);
         }
     }
+    let clocks = xml::child(device, "Dc");
+    for mode in clocks
+        .into_iter()
+        .flat_map(|it| xml::children(it, "OpMode"))
+    {
+        let unheeded = unheeded(mode)?;
+        if unheeded.words().next().is_some() {
+            start_up.unheeded.push(unheeded);
+        }
+    }
     Ok(start_up)
+}
+
+fn unheeded(mode: Node<'_, '_>) -> Result<Unheeded, EsiError> {
+    let shift = xml::child(mode, "ShiftTimeSync0");
+    let factor = shift.map(|it| xml::attribute::<i16>(it, "Factor"));
+    let cycle0_ns: u32 = xml::number_of(mode, "CycleTimeSync0")?.unwrap_or(0);
+    let own = sync1_of_its_own(mode)?;
+    let managers = xml::children(mode, "Sm");
+    Ok(Unheeded {
+        mode: xml::name(mode, "Name"),
+        pdos: managers
+            .map(|it| xml::child(it, "Pdo"))
+            .any(|it| it.is_some()),
+        shift_factor: factor.transpose()?.flatten().is_some_and(|it| it != 0),
+        for_inputs: shift.is_some_and(|it| xml::flag(it, "Input")),
+        sync1_cycle: own.is_some_and(|it| !it.is_multiple_of(cycle0_ns)),
+    })
 }
 
 fn command(node: Node<'_, '_>) -> Result<InitCommand, EsiError> {
@@ -91,9 +157,7 @@ fn command(node: Node<'_, '_>) -> Result<InitCommand, EsiError> {
     let data = needed("Data")?;
     let transitions = xml::children(node, "Transition");
     Ok(InitCommand {
-        transitions: transitions
-            .map(|it| Transition::of(it.text().unwrap_or_default().trim()))
-            .collect(),
+        transitions: transitions.map(|it| Transition::of(xml::own(it))).collect(),
         address: Address::new(
             xml::number(needed("Index")?)?,
             xml::number_of(node, "SubIndex")?.unwrap_or(0),
@@ -101,7 +165,7 @@ fn command(node: Node<'_, '_>) -> Result<InitCommand, EsiError> {
         complete: xml::flag(node, "CompleteAccess"),
         value: bytes(data)?,
         adapts: xml::flag(data, "AdaptAutomatically"),
-        comment: xml::text(node, "Comment"),
+        comment: xml::name(node, "Comment"),
     })
 }
 
@@ -112,7 +176,7 @@ fn bytes(node: Node<'_, '_>) -> Result<Vec<u8>, EsiError> {
     let digits: Option<Vec<u8>> = digits.map(|it| Some(it.to_digit(16)? as u8)).collect();
     let digits = digits.filter(|it| it.len().is_multiple_of(2) && it.len() <= 2 * LONGEST);
     let Some(digits) = digits else {
-        let line = xml::line(node);
+        let line = xml::place(node);
         return Err(EsiError::Bytes { line });
     };
     let pairs = digits.chunks_exact(2);

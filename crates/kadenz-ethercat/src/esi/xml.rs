@@ -1,8 +1,62 @@
 //! Small steps through XML.
 
-use roxmltree::Node;
+use roxmltree::{Document, Node, ParsingOptions};
 
 use super::EsiError;
+
+/// Most nodes of a file, that is elements and texts, and most attributes.
+pub(super) const MOST_NODES: u32 = 4 << 20;
+/// Most attributes of an element: no two have the same name, so each is compared with all.
+const MOST_ATTRIBUTES: usize = 4096;
+/// Most names of spaces: an element has all those around it.
+const MOST_SPACES: usize = 64;
+/// Most letters of a name that is kept.
+const LONGEST_NAME: usize = 255;
+
+/// Reads a text as a tree, in time and memory that are proportional to it.
+pub(super) fn parse(text: &str) -> Result<Document<'_>, EsiError> {
+    ensure_plain(text)?;
+    let options = ParsingOptions {
+        nodes_limit: MOST_NODES,
+        ..ParsingOptions::default()
+    };
+    Document::parse_with_options(text, options).map_err(|error| match error {
+        roxmltree::Error::NodesLimitReached => EsiError::Long,
+        error => EsiError::Xml(error.to_string()),
+    })
+}
+
+/// Refuses what the parser would take long for: it compares an element's attributes with each other, and
+/// gives each element the spaces of names of all around it.
+fn ensure_plain(text: &str) -> Result<(), EsiError> {
+    let (mut all, mut together) = (0_usize, 0_usize);
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'<' => together = 0,
+            b'=' if is_quoted(&bytes[at + 1..]) => {
+                (all, together) = (all + 1, together + 1);
+                if together > MOST_ATTRIBUTES || all > MOST_NODES as usize {
+                    return Err(EsiError::Long);
+                }
+            }
+            _ => {}
+        }
+    }
+    match text.matches("xmlns").nth(MOST_SPACES) {
+        Some(_) => Err(EsiError::Long),
+        None => Ok(()),
+    }
+}
+
+/// Whether a quote follows, behind blanks that are few: many would be looked through for each of many.
+fn is_quoted(behind: &[u8]) -> bool {
+    let mut few = behind.iter().take(64);
+    match few.find(|it| !it.is_ascii_whitespace()) {
+        Some(byte) => matches!(byte, b'"' | b'\''),
+        None => true,
+    }
+}
 
 pub(super) fn children<'a, 'i>(
     node: Node<'a, 'i>,
@@ -17,16 +71,64 @@ pub(super) fn child<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> Option<No
 }
 
 /// A child's text, the English one where there are several languages; empty where there is none.
-pub(super) fn text(node: Node<'_, '_>, name: &'static str) -> String {
+pub(super) fn text<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
     let english = |it: &Node<'_, '_>| it.attribute("LcId").is_none_or(|it| it == "1033");
     let found = children(node, name).find(english);
     let found = found.or_else(|| child(node, name));
     let text = found.and_then(|it| it.text()).unwrap_or_default();
-    text.trim().to_owned()
+    text.trim()
 }
 
-pub(super) fn line(node: Node<'_, '_>) -> u32 {
-    node.document().text_pos_at(node.range().start).row
+/// The same as a name, which is not longer than any screen.
+pub(super) fn name(node: Node<'_, '_>, name: &'static str) -> String {
+    text(node, name).chars().take(LONGEST_NAME).collect()
+}
+
+/// The text of an element itself.
+pub(super) fn own<'a>(node: Node<'a, '_>) -> &'a str {
+    node.text().unwrap_or_default().trim()
+}
+
+/// Where an element stands: its first byte in the text. [`Lines`] makes a line of it before anybody sees it.
+pub(super) fn place(node: Node<'_, '_>) -> u32 {
+    u32::try_from(node.range().start).unwrap_or(u32::MAX)
+}
+
+/// Which line a byte is in. Counts on from the last one, so that a file with many errors is read once.
+pub(super) struct Lines<'t> {
+    text: &'t [u8],
+    at: usize,
+    line: u32,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn of(text: &'t str) -> Self {
+        Self {
+            text: text.as_bytes(),
+            at: 0,
+            line: 1,
+        }
+    }
+
+    fn line(&mut self, place: u32) -> u32 {
+        let place = (place as usize).min(self.text.len());
+        if place < self.at {
+            (self.at, self.line) = (0, 1);
+        }
+        let between = self.text[self.at..place].iter();
+        let lines = between.filter(|it| **it == b'\n').count();
+        self.line = self.line.saturating_add(lines as u32);
+        self.at = place;
+        self.line
+    }
+
+    /// An error that names the line of what it named by its place.
+    pub(super) fn tell(&mut self, mut error: EsiError) -> EsiError {
+        if let Some(line) = error.line_mut() {
+            *line = self.line(*line);
+        }
+        error
+    }
 }
 
 pub(super) fn missing(
@@ -35,14 +137,23 @@ pub(super) fn missing(
     missing: &'static str,
 ) -> EsiError {
     EsiError::Missing {
-        line: line(node),
+        line: place(node),
         element,
         missing,
     }
 }
 
+/// There are too many of something, up to this element.
+pub(super) fn too_much(node: Node<'_, '_>, what: &'static str, most: usize) -> EsiError {
+    EsiError::TooMuch {
+        line: place(node),
+        what,
+        most,
+    }
+}
+
 /// A number as ESI files write it.
-fn parse(text: &str) -> Option<i64> {
+pub(super) fn integer(text: &str) -> Option<i64> {
     let text = text.trim();
     let hexadecimal = ["#x", "#X", "0x", "0X"].iter();
     match hexadecimal.filter_map(|it| text.strip_prefix(it)).next() {
@@ -52,9 +163,9 @@ fn parse(text: &str) -> Option<i64> {
 }
 
 fn fits<T: TryFrom<i64>>(node: Node<'_, '_>, text: &str) -> Result<T, EsiError> {
-    let number = parse(text).and_then(|it| T::try_from(it).ok());
+    let number = integer(text).and_then(|it| T::try_from(it).ok());
     number.ok_or_else(|| EsiError::Number {
-        line: line(node),
+        line: place(node),
         text: text.trim().chars().take(40).collect(),
     })
 }

@@ -11,12 +11,16 @@ mod print;
 mod text;
 
 use std::path::{Component, Path};
+use std::sync::Arc;
 
+use super::coe::Dictionary;
 use super::fault::Planned;
 use super::model::drive::{Drive, Parameters};
 use super::model::{Description, Device, Idle, sensor, stamp, terminal};
 use super::{Model, PortKind};
+use crate::esi;
 use crate::text_file;
+use crate::wire::coe::Address;
 use crate::wire::sii::{SiiError, checksum, word};
 
 pub use crate::text_file::FileError;
@@ -51,15 +55,17 @@ pub enum Kind {
     Described(Box<Described>),
 }
 
-/// A device of an ESI file.
+/// A device of an ESI file. All that are of its kind share what it is.
 #[derive(Debug, Clone)]
 pub struct Described {
     /// The file, as the segment's file names it.
     pub file: String,
     /// The revision that was asked for; `None` for the last one described.
     pub revision: Option<u32>,
-    /// What stands there.
-    pub description: Description,
+    /// What stands there, but its objects.
+    pub description: Arc<Description>,
+    /// The objects that it has when its power comes, made of those that stand there.
+    pub objects: Arc<Dictionary>,
 }
 
 impl Kind {
@@ -205,7 +211,7 @@ impl Placed {
             Kind::El2828 => self.as_described(terminal::el2828().description()),
             Kind::El2889 => self.as_described(terminal::el2889().description()),
             Kind::El3004 => self.as_described(terminal::el3004().description()),
-            Kind::Described(it) => self.as_described(&it.description),
+            Kind::Described(it) => self.of_a_file(it),
             Kind::Drive(it) => Drive::device(&self.name, self.serial, **it).model(),
             Kind::Imu => sensor::imu(&self.name, self.serial, self.seed).model(),
             Kind::Force => sensor::force(&self.name, self.serial, self.seed).model(),
@@ -229,6 +235,15 @@ impl Placed {
         let mut description = description.clone();
         description.fixed.identity.serial = self.serial;
         Device::new(description, Idle).model()
+    }
+
+    /// A device of an ESI file, with its serial number.
+    fn of_a_file(&self, described: &Described) -> Result<Model, SiiError> {
+        let mut description = Description::clone(&described.description);
+        description.fixed.identity.serial = self.serial;
+        let mut objects = Dictionary::clone(&described.objects);
+        objects.set_number(SERIAL_NUMBER, self.serial.into());
+        Device::with_objects(description, objects, Idle).model()
     }
 
     /// Writes the alias into the EEPROM, and then what is odd about it.
@@ -305,7 +320,9 @@ impl Plan {
             if !is_beside(Path::new(name)) {
                 return Err("it does not lie beside the segment's file".to_owned());
             }
-            text_file::read(&folder.join(name), LONGEST).map_err(|error| error.to_string())
+            let bytes = text_file::bytes(&folder.join(name), LONGEST);
+            let bytes = bytes.map_err(|error| error.to_string())?;
+            esi::decode(bytes).map_err(|error| error.to_string())
         })
     }
 
@@ -375,6 +392,9 @@ fn is_beside(path: &Path) -> bool {
     let is_name = |it| matches!(it, Component::Normal(_) | Component::CurDir);
     path.components().all(is_name)
 }
+
+/// The entry of an identity that is each device's own.
+const SERIAL_NUMBER: Address = Address::new(0x1018, 4);
 
 /// Longest file that is read.
 const LONGEST: u64 = 64 * 1024 * 1024;

@@ -1,15 +1,18 @@
 //! What a file says of one device.
 
+use std::collections::{HashMap, HashSet};
+
 use super::super::clocks::Sync;
 use super::super::device::{Piece, ProcessData, SubDevice};
 use super::super::layout::Demand;
 use super::super::mapping::{MappedEntry, MappedManager, MappedPdo};
-use crate::esi::{InitCommand, StartUp, Transition};
+use crate::esi::{InitCommand, StartUp, Transition, Unheeded};
 use crate::sim::model::{Clock, Description, Pdo};
 use crate::wire::SyncManager;
 use crate::wire::coe::{Address, DataType};
 use crate::wire::sii::{
-    Direction, Identity, Mailboxes, Protocols, SyncManagerDefault, SyncManagerUse, coe_details,
+    Area, Direction, Identity, Mailboxes, Protocols, SyncManagerDefault, SyncManagerUse,
+    coe_details,
 };
 use crate::wire::sync_manager::Control;
 
@@ -140,16 +143,18 @@ impl Described {
     /// PDOs that a SyncManager carries by default, and those that cannot be left out; of two that exclude
     /// each other the one that cannot be left out, else the first.
     fn by_default(&self) -> Vec<usize> {
-        let mut taken: Vec<usize> = Vec::new();
+        let rivals = self.rivals();
+        let (mut taken, mut indexes) = (Vec::new(), HashSet::new());
         for mandatory in [true, false] {
             for (place, pdo) in self.pdos.iter().enumerate() {
                 let wanted = mandatory || pdo.sync_manager.is_some();
                 if is_mandatory(pdo) != mandatory || !wanted {
                     continue;
                 }
-                let collides = |other: &&usize| self.exclude(pdo.index, self.pdos[**other].index);
-                if mandatory || taken.iter().find(collides).is_none() {
+                let mut others = rivals.get(&pdo.index).into_iter().flatten();
+                if mandatory || !others.any(|other| indexes.contains(other)) {
                     taken.push(place);
+                    indexes.insert(pdo.index);
                 }
             }
         }
@@ -157,9 +162,14 @@ impl Described {
         taken
     }
 
-    fn exclude(&self, one: u16, other: u16) -> bool {
-        let pairs = &self.start_up.excludes;
-        pairs.contains(&(one, other)) || pairs.contains(&(other, one))
+    /// Of each PDO those that cannot be carried with it, whichever of both says so.
+    fn rivals(&self) -> HashMap<u16, HashSet<u16>> {
+        let mut rivals: HashMap<u16, HashSet<u16>> = HashMap::new();
+        for (one, other) in &self.start_up.excludes {
+            rivals.entry(*one).or_default().insert(*other);
+            rivals.entry(*other).or_default().insert(*one);
+        }
+        rivals
     }
 
     /// Which SyncManager carries which of these PDOs: its own, or else the first of its direction.
@@ -215,10 +225,12 @@ impl Described {
         self.coe & coe_details::PDO_CONFIG != 0 && !pdo.is_fixed() && !is_virtual
     }
 
-    /// Lets a device have the mailboxes that the file says.
+    /// Lets a device have the mailboxes that the file says. Where it does not tell where they are, they are
+    /// where the SII has them.
     pub(super) fn prepare(&self, device: &mut SubDevice) {
         let areas = self.mailboxes;
-        if areas.receive.size > 0 && areas.send.size > 0 {
+        let is_told = |it: Area| it.size > 0 && it.start > 0;
+        if is_told(areas.receive) && is_told(areas.send) {
             device.mailboxes = areas;
             device.protocols = self.protocols;
         }
@@ -234,22 +246,26 @@ impl Described {
             if let Some(default) = default.filter(|it| it.control != 0) {
                 let length = piece.manager.length;
                 let control = Control(default.control);
-                piece.manager = SyncManager::new(default.area.start, length, control);
+                let start = match default.area.start {
+                    0 => piece.manager.start,
+                    told => told,
+                };
+                piece.manager = SyncManager::new(start, length, control);
             }
         }
     }
 
-    /// The process data as the file has it.
+    /// The process data as the file has it, as far as it tells where it is.
     #[must_use]
     pub fn process_data(&self) -> ProcessData {
         let mut data = ProcessData::default();
         for carried in &self.carried {
             let bits: usize = carried.pdos.iter().map(|it| self.pdos[*it].bits()).sum();
             let length = u16::try_from(bits.div_ceil(8)).unwrap_or(u16::MAX);
-            if length == 0 {
+            let default = self.sync_managers[usize::from(carried.number)];
+            if length == 0 || default.area.start == 0 {
                 continue;
             }
-            let default = self.sync_managers[usize::from(carried.number)];
             let (pieces, usual) = match carried.direction {
                 Direction::Outputs => (&mut data.outputs, Control::OUTPUTS),
                 Direction::Inputs => (&mut data.inputs, Control::INPUTS),
@@ -279,6 +295,21 @@ impl Described {
     pub fn pulse_of(&self, mode: &str, cycle_ns: u32) -> Option<Sync> {
         let mut modes = self.clocks.iter().filter(|it| it.name == mode);
         Sync::of_mode(&modes.next()?.mode, cycle_ns)
+    }
+
+    /// What a mode asks for and nobody does; `None` where all is done.
+    #[must_use]
+    pub fn unheeded(&self, mode: &str) -> Option<&Unheeded> {
+        let mut all = self.start_up.unheeded.iter();
+        all.find(|it| it.mode == mode)
+    }
+
+    /// The name of the first operation mode with pulses, whose they are by default.
+    #[must_use]
+    pub fn mode_by_default(&self) -> Option<&str> {
+        let mut modes = self.clocks.iter();
+        let first = modes.find(|it| Sync::of_mode(&it.mode, 1_000_000).is_some())?;
+        Some(&first.name)
     }
 
     /// The names of the device's operation modes.

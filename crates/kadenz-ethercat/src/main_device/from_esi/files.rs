@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use super::super::device::SubDevice;
 use super::{Described, Matched};
-use crate::esi::{Esi, EsiError};
+use crate::esi::{EncodingError, Esi, EsiError, decode};
 use crate::text_file;
 use crate::wire::sii::Identity;
 
 /// The longest file that is read; vendors' largest have some ten megabytes.
 const LONGEST_FILE: u64 = 64 << 20;
-/// Most files of a folder, and most devices of all.
+/// Most files of a folder, most bytes of them, and most devices of all.
 const MOST_FILES: usize = 4096;
+const LONGEST_FOLDER: u64 = 256 << 20;
 const MOST_DEVICES: usize = 65_536;
 
 /// Why files describe nothing.
@@ -27,6 +28,14 @@ pub enum DescriptionsError {
         /// Why.
         source: io::Error,
     },
+    /// Its bytes are no text.
+    #[error("{}: {source}", path.display())]
+    Encoding {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: EncodingError,
+    },
     /// It is no ESI.
     #[error("{}: {source}", path.display())]
     Esi {
@@ -35,11 +44,22 @@ pub enum DescriptionsError {
         /// Why.
         source: EsiError,
     },
+    /// A device of it cannot be read; the others can.
+    #[error("{}: {device}: {source}", path.display())]
+    Device {
+        /// Which file.
+        path: PathBuf,
+        /// The device's short name.
+        device: String,
+        /// Why.
+        source: EsiError,
+    },
     /// More than anybody has.
     #[error(
-        "{} holds more than {MOST_FILES} files or {MOST_DEVICES} devices; name a folder with those of this \
-         segment",
-        .0.display()
+        "{} holds more than {MOST_FILES} files, {} MiB of them or {MOST_DEVICES} devices; name a folder with \
+         those of this segment",
+        .0.display(),
+        LONGEST_FOLDER >> 20
     )]
     TooMany(PathBuf),
 }
@@ -47,33 +67,57 @@ pub enum DescriptionsError {
 /// Devices that files describe. Of two of the same identity the later one counts.
 #[derive(Debug, Default)]
 pub struct Descriptions {
-    devices: Vec<Arc<Described>>,
-    passed_over: Vec<DescriptionsError>,
+    devices: Vec<Known>,
+    passed_over: Vec<Arc<DescriptionsError>>,
+}
+
+/// A device of a file, or why it cannot be read.
+#[derive(Debug)]
+struct Known {
+    identity: Identity,
+    described: Result<Arc<Described>, Arc<DescriptionsError>>,
 }
 
 impl Descriptions {
     /// Reads a file, or all files of a folder whose names end with `.xml`, in the order of their names.
-    /// What in a folder is no ESI is [passed over](Self::passed_over). Waits for the disk, allocates.
+    /// What in a folder is no ESI, and devices of any file that cannot be read, are
+    /// [passed over](Self::passed_over). Waits for the disk, allocates.
     ///
     /// # Errors
     /// [`DescriptionsError`].
     pub fn read(path: &Path) -> Result<Self, DescriptionsError> {
+        Self::read_within(path, LONGEST_FOLDER)
+    }
+
+    /// Reads at most so many bytes of a folder.
+    pub(super) fn read_within(path: &Path, longest: u64) -> Result<Self, DescriptionsError> {
         let unreadable = |source| DescriptionsError::File {
             path: path.to_owned(),
             source,
         };
         let mut read = Self::default();
         if !std::fs::metadata(path).map_err(unreadable)?.is_dir() {
-            read.add(&esi(path)?);
+            let bytes = bytes(path)?;
+            read.add_of(&esi(path, bytes)?, path);
             return Ok(read);
         }
+        let mut left = longest;
         for file in files(path).map_err(unreadable)? {
-            match esi(&file) {
-                Ok(esi) => read.add(&esi),
-                Err(error) => read.passed_over.push(error),
+            let too_many = || DescriptionsError::TooMany(path.to_owned());
+            let bytes = match bytes(&file) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    read.passed_over.push(Arc::new(error));
+                    continue;
+                }
+            };
+            left = left.checked_sub(bytes.len() as u64).ok_or_else(too_many)?;
+            match esi(&file, bytes) {
+                Ok(esi) => read.add_of(&esi, &file),
+                Err(error) => read.passed_over.push(Arc::new(error)),
             }
-            if read.passed_over.len() > MOST_FILES || read.devices.len() > MOST_DEVICES {
-                return Err(DescriptionsError::TooMany(path.to_owned()));
+            if read.devices.len() + read.passed_over.len() > MOST_DEVICES {
+                return Err(too_many());
             }
         }
         Ok(read)
@@ -81,62 +125,102 @@ impl Descriptions {
 
     /// The same with the devices of one more file.
     pub fn add(&mut self, esi: &Esi) {
-        let described = esi.with_start_up();
-        let described = described.map(|(device, start_up)| Described::of(device, start_up));
-        self.devices.extend(described.map(Arc::new));
+        self.add_of(esi, Path::new("ESI"));
+    }
+
+    fn add_of(&mut self, esi: &Esi, path: &Path) {
+        for device in esi.in_order() {
+            let faulty = match device {
+                Ok((device, start_up)) => {
+                    self.devices.push(Known {
+                        identity: device.fixed.identity,
+                        described: Ok(Arc::new(Described::of(device, start_up))),
+                    });
+                    continue;
+                }
+                Err(faulty) => faulty,
+            };
+            let error = Arc::new(DescriptionsError::Device {
+                path: path.to_owned(),
+                device: faulty.order.clone(),
+                source: faulty.error.clone(),
+            });
+            self.passed_over.push(Arc::clone(&error));
+            self.devices.extend(faulty.identity.map(|identity| Known {
+                identity,
+                described: Err(error),
+            }));
+        }
     }
 
     /// How many devices are described.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.devices.len()
+        let all = self.devices.iter();
+        all.filter(|it| it.described.is_ok()).count()
     }
 
     /// Whether none is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.devices.is_empty()
+        self.len() == 0
     }
 
-    /// Files of a folder that are no ESI, each with the reason.
+    /// Files of a folder that are no ESI, and devices that cannot be read, each with the reason.
     #[must_use]
-    pub fn passed_over(&self) -> &[DescriptionsError] {
+    pub fn passed_over(&self) -> &[Arc<DescriptionsError>] {
         &self.passed_over
     }
 
     /// Which of these devices are described, and how.
     #[must_use]
     pub fn matching<'d>(&self, devices: impl IntoIterator<Item = &'d SubDevice>) -> Matched {
-        let matched = devices.into_iter().filter_map(|device| {
-            let described = self.find(&device.identity)?;
-            Some((device.station, described))
-        });
-        Matched(matched.collect())
+        let mut matched = Matched::default();
+        for device in devices {
+            match self.known(&device.identity).map(|it| &it.described) {
+                Some(Ok(described)) => matched.0.push((device.station, Arc::clone(described))),
+                Some(Err(error)) => matched.1.push((device.station, Arc::clone(error))),
+                None => {}
+            }
+        }
+        matched
     }
 
     /// What is said of a device: of its revision, or else of the last one before it, since a device of a
-    /// later revision takes the place of an earlier one. `None` where only later ones are described.
+    /// later revision takes the place of an earlier one. `None` where only later ones are described, or where
+    /// that one cannot be read.
     #[must_use]
     pub fn find(&self, identity: &Identity) -> Option<Arc<Described>> {
+        let known = self.known(identity)?;
+        known.described.as_ref().ok().map(Arc::clone)
+    }
+
+    fn known(&self, identity: &Identity) -> Option<&Known> {
         let kin = self.devices.iter().filter(|it| {
-            let its = it.identity();
+            let its = it.identity;
             its.vendor == identity.vendor
                 && its.product == identity.product
                 && its.revision <= identity.revision
         });
         // The last of several that are equal.
-        kin.max_by_key(|it| it.identity().revision).cloned()
+        kin.max_by_key(|it| it.identity.revision)
     }
 }
 
-fn esi(path: &Path) -> Result<Esi, DescriptionsError> {
+fn bytes(path: &Path) -> Result<Vec<u8>, DescriptionsError> {
+    text_file::bytes(path, LONGEST_FILE).map_err(|source| DescriptionsError::File {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn esi(path: &Path, bytes: Vec<u8>) -> Result<Esi, DescriptionsError> {
     let path = || path.to_owned();
-    let text =
-        text_file::read(&path(), LONGEST_FILE).map_err(|source| DescriptionsError::File {
-            path: path(),
-            source,
-        })?;
-    Esi::read(&text).map_err(|source| DescriptionsError::Esi {
+    let text = decode(bytes).map_err(|source| DescriptionsError::Encoding {
+        path: path(),
+        source,
+    })?;
+    Esi::without_objects(&text).map_err(|source| DescriptionsError::Esi {
         path: path(),
         source,
     })

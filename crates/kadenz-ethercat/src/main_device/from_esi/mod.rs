@@ -47,9 +47,13 @@ pub use described::{Described, SelectionError};
 pub use files::{Descriptions, DescriptionsError};
 pub use set_up::SetUpError;
 
-/// Devices of a segment that are described, each by its station address.
+/// Devices of a segment that are described, each by its station address; behind them those whose description
+/// cannot be read.
 #[derive(Debug, Clone, Default)]
-pub struct Matched(Vec<(Configured, Arc<Described>)>);
+pub struct Matched(
+    Vec<(Configured, Arc<Described>)>,
+    Vec<(Configured, Arc<DescriptionsError>)>,
+);
 
 /// Finds all SubDevices, brings them to PREOP, sets up those that are described, and learns what process
 /// data each has: [`bring_up::find`](super::bring_up::find) with ESI files. Waits, allocates.
@@ -88,6 +92,11 @@ fn one(
     Ok(())
 }
 
+/// What a file says of a device cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; mend that file, or leave it out: then the device goes by its own word")]
+struct Unreadable(Arc<DescriptionsError>);
+
 impl Matched {
     /// What a device's file says of it, if it has one.
     #[must_use]
@@ -95,6 +104,14 @@ impl Matched {
         let mut all = self.0.iter();
         let found = all.find(|it| it.0 == device.station)?;
         Some(&*found.1)
+    }
+
+    /// Why what its file says of a device cannot be read, where that is so.
+    #[must_use]
+    pub fn fault_of(&self, device: &SubDevice) -> Option<&Arc<DescriptionsError>> {
+        let mut all = self.1.iter();
+        let found = all.find(|it| it.0 == device.station)?;
+        Some(&found.1)
     }
 
     /// How many devices have one.
@@ -128,12 +145,17 @@ impl Matched {
     /// a device that comes back, before it is told what else it was commissioned with. Waits, allocates.
     ///
     /// # Errors
-    /// [`ConfigureError`], for one when it no longer takes what it took.
+    /// [`ConfigureError`], for one when it no longer takes what it took. A device whose description
+    /// [cannot be read](Self::fault_of) is not set up by its own word instead: that is an error, too.
     pub fn set_up(
         &self,
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
     ) -> Result<(), ConfigureError> {
+        if let Some(fault) = self.fault_of(device) {
+            let fault = Unreadable(Arc::clone(fault));
+            return Err(ConfigureError::Setup(Box::new(fault)));
+        }
         match self.of(device) {
             Some(described) => described.set_up(registers, device),
             None => Ok(()),

@@ -5,16 +5,18 @@ use proptest::prelude::*;
 
 const GRIPPER: &str = include_str!("../../../../../conformance/ethercat/esi/gripper.xml");
 
+/// A device of that file.
+const WHO: Identity = Identity {
+    vendor: 0x6A,
+    product: 18,
+    revision: 3,
+    serial: 5,
+};
+
 fn read(text: &str) -> Described {
     let mut descriptions = Descriptions::default();
     descriptions.add(&Esi::read(text).unwrap());
-    let identity = Identity {
-        vendor: 0x6A,
-        product: 18,
-        revision: 3,
-        serial: 5,
-    };
-    (*descriptions.find(&identity).unwrap()).clone()
+    (*descriptions.find(&WHO).unwrap()).clone()
 }
 
 fn carried(described: &Described) -> Vec<u16> {
@@ -62,11 +64,8 @@ fn start_up_values_are_read_with_when_they_are_written() {
     assert_eq!(gripper.commands(Transition::InitToPreOp).count(), 1);
     assert_eq!(gripper.commands(Transition::SafeOpToOp).count(), 1);
     for (from, to) in [("d307", "d30"), ("d307", "word")] {
-        let error = Esi::read(&GRIPPER.replace(from, to)).map(|_| ());
-        assert!(
-            matches!(error, Err(EsiError::Bytes { line: 30 })),
-            "{error:?}"
-        );
+        let esi = Esi::read(&GRIPPER.replace(from, to)).unwrap();
+        assert_eq!(esi.faulty()[0].error, EsiError::Bytes { line: 30 });
     }
 }
 
@@ -131,6 +130,99 @@ fn a_folder_is_read_and_what_in_it_is_no_esi_is_said() {
         let error = Descriptions::read(&folder.path().join(name)).map(|_| ());
         assert!(error.unwrap_err().to_string().contains(name));
     }
+}
+
+#[test]
+fn files_are_read_in_the_letters_that_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gripper.xml");
+    let named = |encoding: &str, letters: &[u8]| {
+        let head = format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>");
+        let text = GRIPPER.replace("<?xml version=\"1.0\"?>", &head);
+        let (before, behind) = text.split_once("Gripper of a robot").unwrap();
+        let bytes = [before.as_bytes(), letters, behind.as_bytes()].concat();
+        std::fs::write(&path, bytes).unwrap();
+        let read = Descriptions::read(&path);
+        read.map(|it| it.find(&WHO).unwrap().name().to_owned())
+    };
+    assert_eq!(named("ISO-8859-1", b"F\xE4nger").unwrap(), "Fänger");
+    assert_eq!(named("UTF-8", "Fänger".as_bytes()).unwrap(), "Fänger");
+    let said = |it: Result<String, DescriptionsError>| it.unwrap_err().to_string();
+    let unknown = said(named("koi8-r", b""));
+    assert!(unknown.contains("\"koi8-r\""), "{unknown}");
+    let wrong = said(named("UTF-8", b"F\xE4nger"));
+    assert!(wrong.contains("gripper.xml: line 7"), "{wrong}");
+
+    let wide = GRIPPER.replace("Gripper of a robot", "Fänger");
+    let wide = format!("\u{FEFF}{wide}");
+    let bytes: Vec<u8> = wide.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(&path, bytes).unwrap();
+    let read = Descriptions::read(&path).unwrap();
+    assert_eq!(read.find(&WHO).unwrap().name(), "Fänger");
+}
+
+#[test]
+fn a_folder_has_no_more_bytes_than_are_given_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.xml", "b.xml"] {
+        std::fs::write(folder.path().join(name), GRIPPER).unwrap();
+    }
+    let bytes = 2 * GRIPPER.len() as u64;
+    let read = |longest| Descriptions::read_within(folder.path(), longest).map(|it| it.len());
+    assert_eq!(read(bytes).unwrap(), 2);
+    let error = read(bytes - 1).unwrap_err();
+    assert!(matches!(error, DescriptionsError::TooMany(_)), "{error}");
+}
+
+#[test]
+fn a_device_that_cannot_be_read_is_said_and_harms_no_other() {
+    // Another device before the gripper, and one of the gripper's later revisions.
+    let another = |product: u32, revision: u32| {
+        let (_, device) = GRIPPER.split_once("<Devices>").unwrap();
+        let (device, _) = device.split_once("</Devices>").unwrap();
+        let kind = format!("ProductCode=\"{product}\" RevisionNo=\"#x{revision}\"");
+        let device = device.replace("ProductCode=\"18\" RevisionNo=\"#x3\"", &kind);
+        device.replacen("<SubIndex>1<", "<SubIndex>300<", 1)
+    };
+    let with = |device: String| GRIPPER.replace("<Devices>", &format!("<Devices>{device}"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("grippers.xml");
+    let read = |text: String| {
+        std::fs::write(&path, text).unwrap();
+        Descriptions::read(&path).unwrap()
+    };
+    let other = read(with(another(19, 3)));
+    assert_eq!(other.find(&WHO).unwrap().name(), "Gripper of a robot");
+    let said = other.passed_over()[0].to_string();
+    assert!(
+        said.contains("grippers.xml: Gripper: line 14: \"300\""),
+        "{said}"
+    );
+    assert_eq!((other.len(), other.passed_over().len()), (1, 1));
+
+    // What is said of this one is not to be read, so nobody takes what is said of one before it.
+    let later = read(with(another(18, 4)));
+    let is_later = Identity { revision: 4, ..WHO };
+    assert!(later.find(&WHO).is_some() && later.find(&is_later).is_none());
+    // Of two of the same identity the later one counts, whole or not.
+    assert!(read(with(another(18, 3))).find(&WHO).is_some());
+}
+
+#[test]
+fn of_many_pdos_that_exclude_each_other_the_first_are_carried() {
+    let pdo = |index: usize| {
+        let before = format!("<Exclude>{}</Exclude>", index - 1);
+        format!("<RxPdo Sm=\"2\"><Index>{index}</Index>{before}</RxPdo>")
+    };
+    let pdos: String = (0x1603..0x1603 + 1000).map(pdo).collect();
+    let text = GRIPPER.replace(
+        "<TxPdo Sm=\"3\" Mandatory",
+        &format!("{pdos}<TxPdo Sm=\"3\" Mandatory"),
+    );
+    let all = carried(&read(&text));
+    // 0x1600, 0x1601, then every second one, and the inputs; a SyncManager carries 255.
+    assert_eq!(all[..5], [0x1600, 0x1601, 0x1603, 0x1605, 0x1607]);
+    assert_eq!((all.len(), all[254], all[255]), (256, 0x17FB, 0x1A00));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Objects, their entries and values, and who may read and write them when.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::pdo;
 use crate::wire::State;
@@ -34,14 +35,21 @@ impl Entry {
     fn is_text(&self) -> bool {
         matches!(
             self.data_type,
-            DataType::VISIBLE_STRING | DataType::OCTET_STRING
+            DataType::VISIBLE_STRING | DataType::OCTET_STRING | DataType::UNICODE_STRING
         )
     }
 
     fn signed(&self) -> bool {
         matches!(
             self.data_type,
-            DataType::INTEGER8 | DataType::INTEGER16 | DataType::INTEGER32 | DataType::INTEGER64
+            DataType::INTEGER8
+                | DataType::INTEGER16
+                | DataType::INTEGER24
+                | DataType::INTEGER32
+                | DataType::INTEGER40
+                | DataType::INTEGER48
+                | DataType::INTEGER56
+                | DataType::INTEGER64
         )
     }
 }
@@ -213,8 +221,8 @@ pub struct Slot {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Dictionary {
-    /// By rising index.
-    objects: Vec<Object>,
+    /// By rising index. Those that were copied of one another share them.
+    objects: Arc<Vec<Object>>,
     values: Vec<u8>,
 }
 
@@ -289,9 +297,11 @@ impl Dictionary {
             entry.start += start;
         }
         self.values.append(&mut object.values);
-        match self.place(object.index) {
-            Ok(at) => self.objects[at] = object,
-            Err(at) => self.objects.insert(at, object),
+        let place = self.place(object.index);
+        let objects = Arc::make_mut(&mut self.objects);
+        match place {
+            Ok(at) => objects[at] = object,
+            Err(at) => objects.insert(at, object),
         }
     }
 

@@ -1,6 +1,5 @@
 //! From what is written to what can be built.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -42,7 +41,7 @@ pub(super) fn plan(file: &str, text: &str, load: Load<'_>) -> Result<Plan, FileE
         seed: written.seed,
         devices: Vec::new(),
         has_ring: written.ring.is_some(),
-        loaded: HashMap::new(),
+        loaded: Loaded::default(),
     };
     for device in &written.device {
         let placed = checker.device(device, load)?;

@@ -2,19 +2,78 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use toml::Spanned;
 
 use super::check::{Checker, Load};
 use super::text::{self, Device};
 use super::{Described, Eeprom, FileError, Kind, LONGEST, Placed};
-use crate::esi::Esi;
+use crate::esi::{Budget, Esi};
 use crate::sim::PortKind;
+use crate::sim::coe::Dictionary;
+use crate::sim::model::Description;
 use crate::sim::model::drive::{Motor, Parameters};
 use crate::sim::model::stamp;
 
-/// ESI files that were read, by their names, each with the bytes of its text.
-pub(super) type Loaded = HashMap<String, (Esi, u64)>;
+/// ESI files that were read.
+pub(super) struct Loaded {
+    files: HashMap<String, Vendors>,
+    /// For the objects of all.
+    budget: Budget,
+}
+
+impl Default for Loaded {
+    fn default() -> Self {
+        Self {
+            files: HashMap::new(),
+            budget: Budget::of_a_file(),
+        }
+    }
+}
+
+/// An ESI file.
+struct Vendors {
+    esi: Esi,
+    /// Bytes of its text.
+    bytes: u64,
+    /// Devices that are in the segment, by their places in the file.
+    used: HashMap<usize, Shared>,
+}
+
+/// What a device is, and its objects, as all of its kind have them.
+type Shared = (Arc<Description>, Arc<Dictionary>);
+
+impl Vendors {
+    /// The place of a device; what is wrong about the file, and what to do, where it is not there.
+    fn place(&self, product: u32, revision: Option<u32>) -> Result<usize, (String, String)> {
+        self.esi.place(product, revision).map_err(|faulty| {
+            if let Some(faulty) = faulty {
+                let cause = format!("has product 0x{product:08X}, which cannot be read");
+                return (cause, faulty.error.to_string());
+            }
+            let all = self.esi.devices.iter().map(|it| {
+                let id = it.fixed.identity;
+                format!("0x{:08X} revision 0x{:08X}", id.product, id.revision)
+            });
+            let all = all.collect::<Vec<_>>();
+            let cause = format!("has no product 0x{product:08X} of that revision");
+            (cause, format!("it has {}", all.join(", ")))
+        })
+    }
+
+    fn shared(&mut self, place: usize) -> Shared {
+        let make = || {
+            let mut description = self.esi.devices[place].clone();
+            let objects = description.dictionary();
+            if let Some(coe) = &mut description.coe {
+                coe.objects = Vec::new();
+            }
+            (Arc::new(description), Arc::new(objects))
+        };
+        self.used.entry(place).or_insert_with(make).clone()
+    }
+}
 
 /// The largest EEPROM, in bytes.
 const MOST_EEPROM: u32 = 512 * 1024;
@@ -122,27 +181,19 @@ impl Checker<'_> {
             let cause = "which product of the ESI file?";
             return Err(self.error(Some(esi.span()), cause, "write product = 0x..."));
         };
-        if !self.loaded.contains_key(name) {
-            let read = self.load(esi, load)?;
-            self.loaded.insert(name.clone(), read);
-        }
-        let read = &self.loaded[name].0;
+        let mut file = match self.loaded.files.remove(name) {
+            Some(file) => file,
+            None => self.load(esi, load)?,
+        };
         let revision = device.revision.as_ref().map(|it| *it.get_ref());
         let product = *product.get_ref();
-        let found = read.find(product, revision).ok_or_else(|| {
-            let all = read.devices.iter().map(|it| {
-                let id = it.fixed.identity;
-                format!("0x{:08X} revision 0x{:08X}", id.product, id.revision)
-            });
-            let all = all.collect::<Vec<_>>();
-            let cause = format!("{name} has no product 0x{product:08X} of that revision");
-            self.error(
-                Some(esi.span()),
-                cause,
-                format!("it has {}", all.join(", ")),
-            )
+        let place = file.place(product, revision);
+        let place = place.map_err(|(cause, remedy)| {
+            self.error(Some(esi.span()), format!("{name} {cause}"), remedy)
         })?;
-        if found.hardware.ports[0] == PortKind::Absent {
+        let (description, objects) = file.shared(place);
+        self.loaded.files.insert(name.clone(), file);
+        if description.hardware.ports[0] == PortKind::Absent {
             let cause =
                 format!("product 0x{product:08X} of {name} has no port 0 to be plugged in by");
             let remedy = "mend its Physics: Y is a cable, K a contact, a blank no port";
@@ -151,15 +202,16 @@ impl Checker<'_> {
         Ok(Kind::Described(Box::new(Described {
             file: name.clone(),
             revision,
-            description: found.clone(),
+            description,
+            objects,
         })))
     }
 
     /// An ESI file's devices, which all that name it share.
-    fn load(&self, esi: &Spanned<String>, load: Load<'_>) -> Result<(Esi, u64), FileError> {
+    fn load(&mut self, esi: &Spanned<String>, load: Load<'_>) -> Result<Vendors, FileError> {
         let (at, name) = (Some(esi.span()), esi.get_ref());
         let text = load(name).map_err(|cause| {
-            let remedy = "the path is from this file's folder";
+            let remedy = "look at that file; its path is from this file's folder";
             self.error(
                 at.clone(),
                 format!("{name} cannot be read: {cause}"),
@@ -167,7 +219,7 @@ impl Checker<'_> {
             )
         })?;
         let bytes = text.len() as u64;
-        let before: u64 = self.loaded.values().map(|it| it.1).sum();
+        let before: u64 = self.loaded.files.values().map(|it| it.bytes).sum();
         if before + bytes > LONGEST {
             let cause = format!(
                 "the ESI files up to {name} have more than {} MiB",
@@ -179,9 +231,14 @@ impl Checker<'_> {
                 "take fewer, or cut out the devices that are needed",
             ));
         }
-        let read = Esi::read(&text)
-            .map_err(|error| self.error(at, format!("{name}: {error}"), "mend that file"))?;
-        Ok((read, bytes))
+        let read = Esi::read_within(&text, Some(&mut self.loaded.budget));
+        let esi =
+            read.map_err(|error| self.error(at, format!("{name}: {error}"), "mend that file"))?;
+        Ok(Vendors {
+            esi,
+            bytes,
+            used: HashMap::new(),
+        })
     }
 
     /// What is odd about a device's EEPROM; and whether what it says fits into it.

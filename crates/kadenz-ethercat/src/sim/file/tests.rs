@@ -105,6 +105,44 @@ fn a_vendors_file_lies_beside_the_segments() {
     }
 }
 
+#[test]
+fn a_vendors_file_is_read_in_its_letters_and_only_its_faulty_devices_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("robot.toml");
+    let said = |vendors: &[u8], revision: u32| {
+        std::fs::write(folder.path().join("vendor.xml"), vendors).unwrap();
+        let text = format!(
+            "[[device]]\nname = \"a\"\nesi = \"vendor.xml\"\nproduct = 17\nrevision = {revision}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let plan = Plan::read(&path).map_err(|error| error.to_string())?;
+        match &plan.devices[0].kind {
+            Kind::Described(it) => Ok(it.description.name.clone()),
+            _ => Err("it is another".to_owned()),
+        }
+    };
+    let german = AXIS
+        .replace(
+            "<?xml version=\"1.0\"?>",
+            "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>",
+        )
+        .replace("Axis of a robot", "*");
+    let (before, behind) = german.split_once('*').unwrap();
+    let german = [before.as_bytes(), b"Kn\xF6chel", behind.as_bytes()].concat();
+    assert_eq!(said(&german, 2).unwrap(), "Knöchel");
+    let unknown = AXIS.replace("\"1.0\"", "\"1.0\" encoding=\"big5\"");
+    let error = said(unknown.as_bytes(), 2).unwrap_err();
+    assert!(
+        error.contains("vendor.xml") && error.contains("\"big5\""),
+        "{error}"
+    );
+
+    let faulty = AXIS.replace("<SubIdx>2<", "<SubIdx>two<");
+    assert_eq!(said(faulty.as_bytes(), 1).unwrap(), "Old drive");
+    let error = said(faulty.as_bytes(), 2).unwrap_err();
+    assert!(error.contains("cannot be read; line 31"), "{error}");
+}
+
 fn with_fault(fault: &str) -> Result<Planned, FileError> {
     parse(&format!("{RACK}\n[[fault]]\n{fault}")).map(|it| it.faults[0])
 }

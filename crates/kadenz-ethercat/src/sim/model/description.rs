@@ -180,7 +180,10 @@ impl Texts {
         let letters: Vec<u8> = letters.take(255).collect();
         let at = self.0.iter().position(|it| *it == letters);
         let at = at.unwrap_or_else(|| {
-            self.0.push(letters);
+            // One more than there are numbers for is refused when they are written; the rest need no place.
+            if self.0.len() <= usize::from(u8::MAX) {
+                self.0.push(letters);
+            }
             self.0.len() - 1
         });
         u8::try_from(at + 1).unwrap_or(0)

@@ -119,7 +119,17 @@ impl<B: Behaviour> Device<B> {
     /// A device of that description and behaviour.
     #[must_use]
     pub fn new(description: Description, behaviour: B) -> Self {
-        let initial = description.dictionary();
+        let objects = description.dictionary();
+        Self::with_objects(description, objects, behaviour)
+    }
+
+    /// The same with objects that were made of the description before, and may be shared.
+    #[must_use]
+    pub(in crate::sim) fn with_objects(
+        description: Description,
+        initial: Dictionary,
+        behaviour: B,
+    ) -> Self {
         let complete = description.general.coe & coe_details::COMPLETE_ACCESS != 0;
         let longest = usize::from(description.fixed.mailboxes.send.size).max(PROCESS_DATA);
         let mut device = Self {

@@ -167,10 +167,28 @@ impl DataType {
     pub const VISIBLE_STRING: Self = Self(0x0009);
     /// Bytes.
     pub const OCTET_STRING: Self = Self(0x000A);
+    /// UTF-16, or other values of 16 bits.
+    pub const UNICODE_STRING: Self = Self(0x000B);
+    /// An integer of 24 bits.
+    pub const INTEGER24: Self = Self(0x0010);
     /// f64.
     pub const REAL64: Self = Self(0x0011);
+    /// An integer of 40 bits.
+    pub const INTEGER40: Self = Self(0x0012);
+    /// An integer of 48 bits.
+    pub const INTEGER48: Self = Self(0x0013);
+    /// An integer of 56 bits.
+    pub const INTEGER56: Self = Self(0x0014);
     /// i64.
     pub const INTEGER64: Self = Self(0x0015);
+    /// 24 bits without sign.
+    pub const UNSIGNED24: Self = Self(0x0016);
+    /// 40 bits without sign.
+    pub const UNSIGNED40: Self = Self(0x0018);
+    /// 48 bits without sign.
+    pub const UNSIGNED48: Self = Self(0x0019);
+    /// 56 bits without sign.
+    pub const UNSIGNED56: Self = Self(0x001A);
     /// u64.
     pub const UNSIGNED64: Self = Self(0x001B);
     /// The record of a PDO's mapping.
@@ -179,6 +197,12 @@ impl DataType {
     pub const IDENTITY: Self = Self(0x0023);
     /// The record of a SyncManager's settings.
     pub const SYNC_PARAMETER: Self = Self(0x0029);
+    /// 8 bits, each of its own meaning.
+    pub const BITARR8: Self = Self(0x002D);
+    /// 16 of them.
+    pub const BITARR16: Self = Self(0x002E);
+    /// 32 of them.
+    pub const BITARR32: Self = Self(0x002F);
     /// Two bits.
     pub const BIT2: Self = Self(0x0031);
     /// Eight bits.
@@ -189,9 +213,9 @@ impl DataType {
     pub const fn bits(self) -> Option<u16> {
         Some(match self.0 {
             0x01 => 1,
-            0x02 | 0x05 | 0x1E => 8,
-            0x03 | 0x06 | 0x1F => 16,
-            0x04 | 0x07 | 0x08 | 0x20 => 32,
+            0x02 | 0x05 | 0x1E | 0x2D => 8,
+            0x03 | 0x06 | 0x1F | 0x2E => 16,
+            0x04 | 0x07 | 0x08 | 0x20 | 0x2F => 32,
             0x10 | 0x16 => 24,
             0x11 | 0x15 | 0x1B => 64,
             0x12 | 0x18 => 40,
