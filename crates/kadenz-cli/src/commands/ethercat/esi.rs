@@ -82,6 +82,16 @@ fn tell_deviations(device: &SubDevice, described: &Described) {
             whose(device)
         ));
     }
+    let mode = described.mode_by_default();
+    if let Some(unheeded) = mode.and_then(|it| described.unheeded(it)) {
+        let asked: Vec<_> = unheeded.words().collect();
+        output::note(&format!(
+            "{}: its operation mode \"{}\" asks for more than is done: {}",
+            whose(device),
+            unheeded.mode,
+            asked.join(", ")
+        ));
+    }
 }
 
 /// What is done with a device that comes back: what its file says, and then the rest.
