@@ -3,6 +3,9 @@
 //! Neither allocates, locks nor waits, but for [`Cycle::exchange`] and [`Cycle::await_answers`], which wait for the
 //! answers.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use kadenz_rt::clock::MonotonicTime;
 
 use super::layout::Layout;
@@ -16,6 +19,11 @@ use crate::wire::{
 
 /// Bytes that the first frame carries besides process data: the state of all, and the reference clock.
 pub const BESIDES: usize = 12 + 2 + 12 + 8;
+
+/// Bytes of inputs from which on it shows whether a SubDevice has put them there.
+const MARKED: usize = 6;
+/// What such bytes go out altered by where that is asked: no device's inputs change so all at once.
+const MARK: u8 = 0xA5;
 
 /// What became of a cycle's frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,6 +60,20 @@ struct Carrier {
     states: Option<Slot>,
     clock: Option<Slot>,
     out: Option<Ticket>,
+    came: Came,
+    /// Its inputs went out marked.
+    marked: bool,
+}
+
+/// How a frame came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// It did not, or is not to be believed.
+    Not,
+    /// Some took no part.
+    Short,
+    /// All took part.
+    Whole,
 }
 
 /// Process data, cycle by cycle.
@@ -61,6 +83,8 @@ pub struct Cycle {
     carriers: Vec<Carrier>,
     outputs: Vec<u8>,
     inputs: Vec<u8>,
+    /// Who took part, of those whose frame came back short.
+    part: Vec<bool>,
     outcome: Outcome,
     buffer: Box<[u8; LONGEST_FRAME]>,
 }
@@ -77,6 +101,7 @@ impl Cycle {
         Ok(Self {
             outputs: vec![0; layout.outputs],
             inputs: vec![0; layout.inputs],
+            part: vec![false; layout.shares.len()],
             layout,
             carriers,
             outcome: Outcome::default(),
@@ -108,6 +133,19 @@ impl Cycle {
         &self.inputs
     }
 
+    /// Whether a SubDevice took part in the cycle that ended last, as far as is known: it has its outputs, and
+    /// its inputs are new. Of a frame whose working counter is too low nobody knows that at first; where the
+    /// next one's is too, it shows of all with six bytes of inputs or more.
+    #[must_use]
+    pub fn took_part(&self, device: usize) -> bool {
+        let frame = self.layout.shares.get(device).and_then(|it| it.frame);
+        match frame.map(|it| self.carriers[it].came) {
+            None | Some(Came::Not) => false,
+            Some(Came::Short) => self.part[device],
+            Some(Came::Whole) => true,
+        }
+    }
+
     /// Inputs to read and outputs to write.
     pub fn images(&mut self) -> (&[u8], &mut [u8]) {
         (&self.inputs, &mut self.outputs)
@@ -117,12 +155,18 @@ impl Cycle {
     pub fn send<P: Port>(&mut self, link: &mut Link<P>) {
         self.outcome = Outcome::default();
         for (frame, carrier) in self.carriers.iter_mut().enumerate() {
+            carrier.marked = carrier.came == Came::Short;
+            carrier.came = Came::Not;
             if let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) {
                 let outputs = &self.outputs[plan.outputs.clone()];
                 let data = &mut carrier.bytes[slot.range()];
                 data[..outputs.len()].copy_from_slice(outputs);
                 // Whoever takes no part leaves its inputs as they went out: as they were last.
-                data[outputs.len()..].copy_from_slice(&self.inputs[plan.inputs.clone()]);
+                let inputs = &mut data[outputs.len()..];
+                inputs.copy_from_slice(&self.inputs[plan.inputs.clone()]);
+                if carrier.marked {
+                    mark(&self.layout, frame, inputs);
+                }
                 self.outcome.expected += u32::from(plan.expected);
             }
             self.outcome.sent += 1;
@@ -192,6 +236,7 @@ impl Cycle {
     fn take_in(&mut self, frame: usize, arrived: Arrived) {
         let carrier = &mut self.carriers[frame];
         carrier.out = None;
+        carrier.came = Came::Whole;
         let bytes = &self.buffer[..arrived.length];
         self.outcome.answered += 1;
         if let Some(slot) = carrier.states {
@@ -206,13 +251,56 @@ impl Cycle {
         };
         let got = slot.working_counter(bytes).unwrap_or(0);
         self.outcome.working_counter += u32::from(got);
-        if got == plan.expected {
-            self.outcome.whole += 1;
+        let inputs = slot.range().start + plan.outputs.len()..slot.range().end;
+        match got.cmp(&plan.expected) {
+            Ordering::Equal => {
+                self.outcome.whole += 1;
+                self.inputs[plan.inputs.clone()].copy_from_slice(&bytes[inputs]);
+            }
+            Ordering::Less => {
+                carrier.came = Came::Short;
+                self.take_in_short(frame, got, inputs);
+            }
+            // More than all cannot have taken part: that frame is not to be believed.
+            Ordering::Greater => carrier.came = Came::Not,
         }
-        // More than all cannot have taken part: that frame is not to be believed.
-        if (1..=plan.expected).contains(&got) {
-            let inputs = slot.range().start + plan.outputs.len()..slot.range().end;
-            self.inputs[plan.inputs.clone()].copy_from_slice(&bytes[inputs]);
+    }
+
+    /// Takes over the inputs of a frame in which some took no part. Who did shows where inputs went out marked.
+    fn take_in_short(&mut self, frame: usize, got: u16, came: Range<usize>) {
+        let plan = &self.layout.frames[frame];
+        let (came, marked) = (&self.buffer[came], self.carriers[frame].marked);
+        let (mut absent, mut unknown) = (0, 0);
+        for (share, part) in self.layout.shares.iter().zip(&mut self.part) {
+            if share.frame != Some(frame) {
+                continue;
+            }
+            let own = share.inputs.clone();
+            let came = &came[own.start - plan.inputs.start..own.end - plan.inputs.start];
+            let before = &mut self.inputs[own];
+            let tells = marked && before.len() >= MARKED;
+            let is_absent = tells && before.iter().zip(came).all(|(it, came)| it ^ MARK == *came);
+            *part = tells && !is_absent;
+            absent += share.expected() * u16::from(is_absent);
+            unknown += share.expected() * u16::from(!tells);
+            if !is_absent && got > 0 {
+                before.copy_from_slice(came);
+            }
+        }
+        // Then some gave inputs and took no outputs, and who that is shows nowhere.
+        if plan.expected - got > absent + unknown {
+            self.part.fill(false);
+        }
+    }
+}
+
+/// Alters inputs on their way out: who takes no part leaves them so.
+fn mark(layout: &Layout, frame: usize, inputs: &mut [u8]) {
+    let start = layout.frames[frame].inputs.start;
+    for share in layout.shares.iter().filter(|it| it.frame == Some(frame)) {
+        if share.inputs.len() >= MARKED {
+            let own = share.inputs.start - start..share.inputs.end - start;
+            inputs[own].iter_mut().for_each(|it| *it ^= MARK);
         }
     }
 }
@@ -250,6 +338,8 @@ impl Carrier {
             states,
             clock,
             out: None,
+            came: Came::Not,
+            marked: false,
         })
     }
 }

@@ -32,6 +32,14 @@ pub struct Share {
     pub logical_inputs: Logical,
 }
 
+impl Share {
+    /// What it adds to the working counter of its frame.
+    #[must_use]
+    pub fn expected(&self) -> u16 {
+        counted(!self.outputs.is_empty(), !self.inputs.is_empty())
+    }
+}
+
 /// What a frame carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FramePlan {
@@ -142,7 +150,11 @@ impl Layout {
 
 /// What a SubDevice adds to the working counter of an LRW.
 fn expected(demand: Demand) -> u16 {
-    u16::from(demand.inputs > 0) + 2 * u16::from(demand.outputs > 0)
+    counted(demand.outputs > 0, demand.inputs > 0)
+}
+
+fn counted(has_outputs: bool, has_inputs: bool) -> u16 {
+    u16::from(has_inputs) + 2 * u16::from(has_outputs)
 }
 
 /// Which SubDevices share a frame: as many in a row as fit.
@@ -239,6 +251,7 @@ mod tests {
                 }
             }
             let total: u16 = layout.frames.iter().map(|it| it.expected).sum();
+            prop_assert_eq!(total, layout.shares.iter().map(Share::expected).sum::<u16>());
             prop_assert_eq!(total, demands.iter().copied().map(expected).sum::<u16>());
         }
     }

@@ -175,6 +175,13 @@ impl<'m> Moment<'m> {
         self.outcome.is_some_and(|it| it.is_whole())
     }
 
+    /// Whether the device at a position is known to have taken part in the exchange that the inputs came with;
+    /// see [`Cycle::took_part`]. False where nothing was sent before.
+    #[must_use]
+    pub fn took_part(&self, device: usize) -> bool {
+        self.outcome.is_some() && self.cycle.took_part(device)
+    }
+
     /// Whether the cycle before was not done when this one was due.
     #[must_use]
     pub const fn overrun(&self) -> bool {
