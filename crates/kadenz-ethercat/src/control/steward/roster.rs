@@ -11,8 +11,8 @@ use crate::main_device::dictionary::{self, DictionaryError, Entry};
 use crate::main_device::exchange::{Exchange, Registers};
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
-use crate::wire::State;
 use crate::wire::coe::{Address, Unit};
+use crate::wire::{AlStatus, State};
 
 /// How a device is, as the steward saw it last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,12 @@ impl DeviceStatus {
     pub fn is_well(&self) -> bool {
         self.position.is_some() && self.status == u16::from(self.wanted)
     }
+
+    /// Whether it is there and in OP, so that its outputs count.
+    #[must_use]
+    pub fn operates(&self) -> bool {
+        self.position.is_some() && AlStatus(self.status).state() == Some(State::Op)
+    }
 }
 
 #[derive(Debug)]
@@ -61,11 +67,13 @@ struct Member {
     device: Mutex<SubDevice>,
     status: Mutex<DeviceStatus>,
     wanted: AtomicU8,
+    /// For who may not lock.
+    operates: AtomicBool,
     /// The steward sets it up just now, and has its mailbox.
     set_up: AtomicBool,
 }
 
-/// All devices. Not for a real-time path: it locks.
+/// All devices. Not for a real-time path, but for [`operates`](Self::operates): it locks.
 #[derive(Debug)]
 pub struct Roster {
     members: Vec<Member>,
@@ -124,6 +132,7 @@ impl Roster {
                 device: Mutex::new(device),
                 status: Mutex::new(status),
                 wanted: AtomicU8::new(State::Op.number()),
+                operates: AtomicBool::new(false),
                 set_up: AtomicBool::new(false),
             }
         });
@@ -166,6 +175,13 @@ impl Roster {
         (0..self.len())
             .filter_map(|it| self.status(it).ok())
             .collect()
+    }
+
+    /// Whether a device is there and in OP, as the steward saw it last. Neither locks nor waits: the loop may ask.
+    #[must_use]
+    pub fn operates(&self, device: usize) -> bool {
+        let member = self.members.get(device);
+        member.is_some_and(|it| it.operates.load(Ordering::Relaxed))
     }
 
     /// Whether all are there, each in the state that it is to be in.
@@ -243,7 +259,9 @@ impl Roster {
 
     pub(super) fn note(&self, device: usize, note: impl FnOnce(&mut DeviceStatus)) {
         if let Some(member) = self.members.get(device) {
-            note(&mut lock(&member.status));
+            let mut status = lock(&member.status);
+            note(&mut status);
+            member.operates.store(status.operates(), Ordering::Relaxed);
         }
     }
 

@@ -43,6 +43,12 @@ impl DriveState {
         )
     }
 
+    /// Whether something is wrong with the drive.
+    #[must_use]
+    pub const fn is_fault(self) -> bool {
+        matches!(self, Self::FaultReactionActive | Self::Fault)
+    }
+
     /// Bits 0 to 3, 5 and 6 of the statusword.
     #[must_use]
     pub const fn bits(self) -> u16 {
