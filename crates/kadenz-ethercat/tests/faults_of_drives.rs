@@ -24,6 +24,7 @@ use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::wire::State;
 use kadenz_ethercat::wire::cia402::{DriveState, object};
 use kadenz_ethercat::wire::coe::Address;
 
@@ -36,6 +37,8 @@ const EPOCH_NS: u64 = 1_000_000_000_000_000;
 const DEVICES: usize = 10;
 /// A drive in the middle of a leg.
 const DRIVE: usize = 6;
+/// A sensor.
+const IMU: usize = 3;
 
 /// Axes that play, their loop, its steward and a segment, all in one thread.
 struct Rig {
@@ -82,15 +85,16 @@ impl Rig {
         let cycle = prepare(&mut registers, &mut devices, reference).unwrap();
         let layout = cycle.layout().clone();
         let switch: &'static Switch = Box::leak(Box::default());
-        let conductor = Conductor::new(players, plan.safety, switch);
-        let conductor = Arc::new(Mutex::new(conductor));
         let mut ferry = Ferry::new(link, cycle, MS);
+        let steward = Steward::new(devices, &layout, ferry.health())
+            .with_setup(motion::as_commissioned(drives, clocks));
+        let conductor = Conductor::new(players, plan.safety, switch);
+        let conductor = conductor.with_roster(steward.roster());
+        let conductor = Arc::new(Mutex::new(conductor));
         let playing = Arc::clone(&conductor);
         ferry
             .control(move |moment: &mut Moment<'_>| playing.lock().unwrap().beat(moment))
             .unwrap();
-        let steward = Steward::new(devices, &layout, ferry.health())
-            .with_setup(motion::as_commissioned(drives, clocks));
         let notices = steward.notices().subscribe(10_000);
         let mut rig = Self {
             notices,
@@ -262,6 +266,18 @@ fn a_reset_before_the_drive_is_back_moves_nobody_until_it_is() {
         assert!((position - before).abs() < 1e-3, "{position} {before}");
     }
     rig.until("back", Rig::plays);
+}
+
+#[test]
+fn axes_are_enabled_also_while_a_device_that_moves_nothing_is_not_in_op() {
+    let mut rig = Rig::playing(Control::Position, false);
+    rig.roster.want(IMU, State::SafeOp).unwrap();
+    rig.power_cycle(DRIVE, MS * 200);
+    rig.run(MS * 200);
+    rig.until("power cycle", Rig::is_well);
+    assert!(!rig.roster.operates(IMU) && rig.roster.operates(DRIVE));
+    rig.switch.reset();
+    rig.until("reset", Rig::plays);
 }
 
 #[test]

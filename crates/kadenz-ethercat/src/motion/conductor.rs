@@ -1,20 +1,25 @@
 //! All axes together: enabled, brought to where their programs begin, played, stopped.
 
+use std::sync::Arc;
+
 use kadenz_rt::clock::MonotonicTime;
 
 use crate::control::cyclic::{Controller, Moment};
-use crate::wire::cia402::{DriveState, Goal};
+use crate::control::steward::Roster;
+use crate::main_device::states::longest;
+use crate::wire::State;
+use crate::wire::cia402::DriveState;
 
+use super::player::WAITED_FOR;
 use super::safety::{Cause, Policy, Safety};
 use super::switch::{Report, Switch, Telling};
-use super::trajectory::Trajectory;
 
 pub use super::player::{Player, Tracking};
 
 /// What the conductor is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stage {
-    /// Waits until all axes are enabled.
+    /// Waits until all axes are enabled; one that still moves comes to rest before.
     Enabling,
     /// Brings them to where their programs begin; so many seconds of that have passed.
     Approaching(f64),
@@ -32,9 +37,7 @@ impl Stage {
     }
 }
 
-/// How long axes may take to come to rest before the end, in s; then their power is taken away.
-const BRAKING: f64 = 1.0;
-/// How long the loop goes on then for drives that do not tell that they rest, in s.
+/// How long the loop goes on, after the time that axes may brake, for drives that do not tell that they rest, in s.
 const PARTING: f64 = 0.1;
 
 /// Time as motion has it, in s.
@@ -48,9 +51,7 @@ struct Step {
 
 impl Step {
     /// Of this cycle. A trajectory goes on by one interval a cycle at most: where beats were missed, the time
-    /// that passed is lost to all axes alike, and none is asked to make up for it by a jump. It does not go on
-    /// either behind a target whose frame did not come back; where a frame came back and a drive took no part,
-    /// it does.
+    /// that passed is lost to all axes alike, and none is asked to make up for it by a jump.
     fn of(moment: &Moment<'_>) -> Self {
         let interval = moment.interval().as_ns_f64() * 1e-9;
         let since = moment.elapsed().as_secs_f64();
@@ -60,32 +61,43 @@ impl Step {
         } else {
             since
         };
-        let is_lost = moment.outcome().is_some_and(|it| it.answered < it.sent);
         Self {
             passed,
-            onward: if is_lost { 0.0 } else { passed.min(interval) },
+            onward: passed.min(interval),
         }
     }
+}
+
+/// What is counted from a reset to the stop after it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Attempt {
+    /// Seconds of whole cycles in which some axis was not enabled though all drives were in OP.
+    waited: f64,
+    /// Seconds of whole cycles in which some drive was not.
+    starting: f64,
+    /// Cycles in a row in which some axis did not hear its target.
+    unheard: u32,
+    /// Why, in which cycle and when it ended.
+    stopped: Option<(Cause, u64, MonotonicTime)>,
 }
 
 /// Plays the programs of all axes, as the loop's [`Controller`]. Neither allocates, locks nor waits.
 ///
 /// When the loop is to end ([`Settings::farewell`](crate::control::cyclic::Settings::farewell)), or the
-/// [`Switch`] says so, it stops all axes, takes their power away and ends the loop, after little more than a
-/// second at the latest.
+/// [`Switch`] says so, it stops all axes, takes their power away and ends the loop, after little more than
+/// [`Policy::braking`] at the latest.
 #[derive(Debug)]
 pub struct Conductor<'s> {
     players: Vec<Player>,
     safety: Safety,
     switch: &'s Switch,
     telling: Option<Telling<'s>>,
+    roster: Option<Arc<Roster>>,
     stage: Stage,
     /// For so many seconds.
     seconds: f64,
-    /// Seconds of whole cycles in which not all were enabled.
-    waited: f64,
+    attempt: Attempt,
     stops: u64,
-    stopped: Option<(Cause, u64, MonotonicTime)>,
     ends: bool,
 }
 
@@ -98,13 +110,21 @@ impl<'s> Conductor<'s> {
             players,
             safety: Safety::new(policy),
             switch,
+            roster: None,
             stage: Stage::Enabling,
             seconds: 0.0,
-            waited: 0.0,
+            attempt: Attempt::default(),
             stops: 0,
-            stopped: None,
             ends: false,
         }
+    }
+
+    /// Knows by a steward's roster which drives are in OP, each by itself; without one they are when all devices
+    /// of the segment are.
+    #[must_use]
+    pub fn with_roster(mut self, roster: Arc<Roster>) -> Self {
+        self.roster = Some(roster);
+        self
     }
 
     /// Ends the loop when all programs are played; else the axes stay where they ended.
@@ -133,9 +153,19 @@ impl<'s> Conductor<'s> {
     }
 
     /// Reads all axes.
-    fn read(&mut self, moment: &Moment<'_>) {
+    fn read(&mut self, moment: &Moment<'_>, step: Step) {
+        let outcome = moment.outcome();
+        let states = outcome.and_then(|it| it.states);
+        let all_operate = states.map(|(it, _)| it.state() == Some(State::Op));
         for player in &mut self.players {
-            player.read(moment.inputs_of(player.axis().device()));
+            let device = player.axis().device();
+            let took_part = outcome.map(|_| moment.took_part(device));
+            player.read(moment.inputs_of(device), took_part, step.passed);
+            if let Some(all_operate) = all_operate {
+                let roster = self.roster.as_ref();
+                let operates = all_operate || roster.is_some_and(|it| it.operates(device));
+                player.set_operates(operates);
+            }
         }
     }
 
@@ -143,16 +173,20 @@ impl<'s> Conductor<'s> {
     fn go_on(&mut self, moment: &Moment<'_>, step: Step) {
         let before = self.stage;
         let reset = self.safety.hear(self.switch);
+        let onward = match before.moves() {
+            true => self.onward(step),
+            false => 0.0,
+        };
         self.stage = match before {
             Stage::Ending => Stage::Ending,
             _ if moment.is_ending() || self.switch.ends() => Stage::Ending,
             Stage::Stopped(_) if reset => self.begin(),
             Stage::Stopped(cause) => Stage::Stopped(cause),
             Stage::Enabling => self.enable(moment, step),
-            Stage::Approaching(seconds) if self.is_at_start(seconds) => Stage::Playing(0.0),
-            Stage::Approaching(seconds) => Stage::Approaching(seconds + step.onward),
+            Stage::Approaching(seconds) if self.is_at_start(seconds) => self.play(),
+            Stage::Approaching(seconds) => Stage::Approaching(seconds + onward),
             Stage::Playing(seconds) if self.ends && self.is_played(seconds) => Stage::Ending,
-            Stage::Playing(seconds) => Stage::Playing(seconds + step.onward),
+            Stage::Playing(seconds) => Stage::Playing(seconds + onward),
         };
         self.watch(moment);
         let is_same = std::mem::discriminant(&self.stage) == std::mem::discriminant(&before);
@@ -161,12 +195,33 @@ impl<'s> Conductor<'s> {
         } else {
             0.0
         };
+        if self.stage == Stage::Ending && !is_same {
+            self.players.iter_mut().for_each(Player::end);
+        }
+    }
+
+    /// How far trajectories go on. While an axis may not have heard its last target, none goes further. Where it
+    /// does not hear for long and that is tolerated, the others go on without it.
+    fn onward(&mut self, step: Step) -> f64 {
+        let goes = |it: &Player| it.is_out() || it.is_heard();
+        if self.players.iter().all(goes) {
+            self.attempt.unheard = 0;
+            return step.onward;
+        }
+        self.attempt.unheard = self.attempt.unheard.saturating_add(1);
+        if self.attempt.unheard <= WAITED_FOR || !self.players.iter().any(Player::is_heard) {
+            return 0.0;
+        }
+        for player in self.players.iter_mut().filter(|it| !goes(it)) {
+            player.fall_behind(step.onward);
+        }
+        step.onward
     }
 
     /// Everything anew, with one reset for each fault.
     fn begin(&mut self) -> Stage {
-        self.stopped = None;
-        self.waited = 0.0;
+        self.attempt = Attempt::default();
+        self.safety.begin();
         self.switch.set_in_force(None, 0);
         for player in &mut self.players {
             player.begin();
@@ -180,20 +235,38 @@ impl<'s> Conductor<'s> {
         if !moment.is_whole() {
             return Stage::Enabling;
         }
-        self.waited += step.passed;
         self.reset_faults(step);
-        let waits = |it: &Player| !it.is_out() && !it.is_enabled();
-        let late = self.players.iter().position(waits);
-        match late {
-            None if self.safety.cause().is_none() => self.approach(),
-            Some(axis) if self.waited > self.safety.policy().enabling.as_secs_f64() => {
-                let reading = self.players[axis].reading();
-                let status = reading.map_or(0, |it| it.status.0);
-                self.safety.stop(Cause::NotEnabled { axis, status });
-                Stage::Enabling
-            }
-            _ => Stage::Enabling,
+        let waits = |it: &Player| !it.is_out() && !it.is_ready();
+        let Some(late) = self.players.iter().position(waits) else {
+            return match self.safety.cause() {
+                None => self.approach(),
+                Some(_) => Stage::Enabling,
+            };
+        };
+        if self.waits_too_long(step) {
+            // One that is not in OP keeps all others waiting.
+            let starts = self.players.iter().position(Player::starts);
+            let axis = starts.unwrap_or(late);
+            let reading = self.players[axis].reading();
+            let status = reading.map_or(0, |it| it.status.0);
+            self.safety.stop(Cause::NotEnabled { axis, status });
         }
+        Stage::Enabling
+    }
+
+    /// Goes on with the time to be enabled; whether it is over. It does not run while axes brake, and while a drive
+    /// is on its way to OP that has its own.
+    fn waits_too_long(&mut self, step: Step) -> bool {
+        let policy = self.safety.policy();
+        let (enabling, braking) = (policy.enabling, policy.braking.as_secs_f64());
+        if self.players.iter().any(Player::starts) {
+            self.attempt.starting += step.passed;
+        } else if !self.players.iter().any(|it| it.brakes(braking)) {
+            self.attempt.waited += step.passed;
+        }
+        let starting = enabling + longest(State::Op);
+        self.attempt.waited > enabling.as_secs_f64()
+            || self.attempt.starting > starting.as_secs_f64()
     }
 
     fn reset_faults(&mut self, step: Step) {
@@ -217,17 +290,23 @@ impl<'s> Conductor<'s> {
         Stage::Approaching(0.0)
     }
 
+    fn play(&mut self) -> Stage {
+        self.players.iter_mut().for_each(Player::play);
+        Stage::Playing(0.0)
+    }
+
     fn is_at_start(&self, seconds: f64) -> bool {
         self.players.iter().all(|it| it.is_at_start(seconds))
     }
 
     fn is_played(&self, seconds: f64) -> bool {
-        let is_over = |it: &Player| seconds >= it.program().duration();
-        self.players.iter().all(is_over)
+        self.players.iter().all(|it| it.is_played(seconds))
     }
 
-    /// Stops all where something is wrong. Before the axes move, what is not there yet is none.
+    /// Stops all where something is wrong. Before the axes move, a device that is not there yet is none; but who
+    /// holds an axis in place must see it, and in time.
     fn watch(&mut self, moment: &Moment<'_>) {
+        let outcome = moment.outcome();
         if self.stage.moves() {
             let mut fault = None;
             for (axis, player) in self.players.iter_mut().enumerate() {
@@ -238,15 +317,18 @@ impl<'s> Conductor<'s> {
                 }
             }
             // Where nothing was sent before, nothing is lost.
-            let whole = moment.outcome().is_none_or(|it| it.is_whole());
+            let whole = outcome.is_none_or(|it| it.is_whole());
             self.safety.look(whole, moment.missed(), fault);
+        } else if self.stage == Stage::Enabling && self.players.iter().any(Player::is_held) {
+            let answered = outcome.is_none_or(|it| it.answered == it.sent);
+            self.safety.look(answered, moment.missed(), None);
         }
         if matches!(self.stage, Stage::Stopped(_) | Stage::Ending) {
             return;
         }
         if let Some(cause) = self.safety.cause() {
             self.stops += 1;
-            self.stopped = Some((cause, moment.number(), moment.woken()));
+            self.attempt.stopped = Some((cause, moment.number(), moment.woken()));
             self.stage = Stage::Stopped(cause);
             self.switch.set_in_force(Some(cause), self.safety.by());
         }
@@ -254,27 +336,18 @@ impl<'s> Conductor<'s> {
 
     fn write(&mut self, moment: &mut Moment<'_>, step: Step) {
         let stage = self.stage;
-        let brakes = self.seconds < BRAKING;
+        let braking = self.safety.policy().braking.as_secs_f64();
         for player in &mut self.players {
             let target = player.next(stage, step.passed);
-            let (goal, reset) = match stage {
-                _ if player.is_out() => (Goal::Disabled, false),
-                Stage::Enabling => (Goal::Enabled, player.resets()),
-                Stage::Approaching(_) | Stage::Playing(_) => (Goal::Enabled, false),
-                Stage::Ending if !(brakes && player.state().has_torque()) => {
-                    (Goal::Disabled, false)
-                }
-                Stage::Stopped(_) | Stage::Ending => (Goal::QuickStop, false),
-            };
-            player.write(moment, goal, reset, target);
+            player.write(moment, stage, braking, target);
         }
     }
 
     /// Whether everything is done that can be.
-    fn is_over(&self) -> bool {
+    fn is_done(&self) -> bool {
         let rests =
             |it: &Player| matches!(it.state(), DriveState::SwitchOnDisabled | DriveState::Fault);
-        let is_late = self.seconds >= BRAKING + PARTING;
+        let is_late = self.seconds >= self.safety.policy().braking.as_secs_f64() + PARTING;
         self.stage == Stage::Ending && (is_late || self.players.iter().all(rests))
     }
 
@@ -288,7 +361,7 @@ impl<'s> Conductor<'s> {
             stage: self.stage,
             seconds: self.seconds,
             stops: self.stops,
-            stopped: self.stopped,
+            stopped: self.attempt.stopped,
             by: self.safety.by(),
         };
         telling.tell(&report, &self.players);
@@ -298,11 +371,11 @@ impl<'s> Conductor<'s> {
 impl Controller for Conductor<'_> {
     fn beat(&mut self, moment: &mut Moment<'_>) {
         let step = Step::of(moment);
-        self.read(moment);
+        self.read(moment, step);
         self.go_on(moment, step);
         self.write(moment, step);
         self.tell(moment);
-        if self.is_over() {
+        if self.is_done() {
             moment.stop();
         }
     }

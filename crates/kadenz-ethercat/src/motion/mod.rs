@@ -43,6 +43,7 @@
 //! - [`trajectory`]: ways in time.
 
 pub mod axis;
+mod braking;
 pub mod conductor;
 mod demo;
 pub mod file;

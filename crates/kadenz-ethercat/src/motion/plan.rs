@@ -126,17 +126,17 @@ pub fn name(device: &SubDevice) -> String {
 }
 
 impl Plan {
-    /// Settings of the loop that plays it; its farewell is two seconds, for axes to come to rest.
+    /// Settings of the loop that plays it; its farewell is as long as axes need to come to rest
+    /// ([`Policy::farewell`]).
     ///
     /// # Errors
     /// [`IntervalError`] for a cycle that is none.
     pub fn settings(&self) -> Result<Settings, IntervalError> {
         let every = Settings::every(self.cycle)?;
-        let farewell = Duration::from_secs(2).as_nanos() / self.cycle.as_nanos().max(1);
         Ok(Settings {
             mode: self.mode,
             overrun: self.overrun,
-            farewell: u64::try_from(farewell).unwrap_or(u64::MAX),
+            farewell: self.safety.farewell(self.cycle),
             ..every
         })
     }

@@ -4,6 +4,7 @@ use crate::control::cyclic::Moment;
 use crate::wire::cia402::{DriveState, Goal};
 
 use super::axis::{Axis, Control, Reading};
+use super::braking::{Braking, still};
 use super::conductor::Stage;
 use super::pid::{Gains, Pid};
 use super::program::Program;
@@ -11,6 +12,8 @@ use super::trajectory::{Limits, Point, Quintic, Trajectory};
 
 /// How long the reset of a fault may take, in s: so long its bit stands.
 const RESETTING: f64 = 0.5;
+/// For so many cycles in a row all wait for an axis that does not hear what it is asked.
+pub(super) const WAITED_FOR: u32 = 10;
 
 /// How far an axis was from where it should have been.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -63,7 +66,18 @@ pub struct Player {
     /// It left its operation by itself, and stays without power until all are enabled again.
     out: bool,
     reset: FaultReset,
+    braking: Braking,
+    /// Its drive is in OP: it looks at its outputs.
+    operates: bool,
+    /// Whether what it tells is new, and what it was asked last has reached it.
+    heard: bool,
+    /// Cycles in a row in which that was not so.
+    unheard: u32,
+    /// How far it is behind the others, in s, who went on while it did not hear.
+    behind: f64,
     asked: f64,
+    /// What passed since the regulator's last step, in s.
+    since: f64,
     tracking: Tracking,
 }
 
@@ -86,7 +100,13 @@ impl Player {
             held: None,
             out: false,
             reset: FaultReset::Unused,
+            braking: Braking::default(),
+            operates: false,
+            heard: false,
+            unheard: 0,
+            behind: 0.0,
             asked: 0.0,
+            since: 0.0,
             tracking: Tracking::default(),
         }
     }
@@ -128,13 +148,39 @@ impl Player {
         self.tracking
     }
 
-    /// What it is to do.
-    pub(super) const fn program(&self) -> &Program {
-        &self.program
+    /// Takes in what its drive tells, so many seconds after the last time. `took_part`: whether that is new;
+    /// `None` where nothing was sent before.
+    pub(super) fn read(&mut self, inputs: &[u8], took_part: Option<bool>, passed: f64) {
+        let reading = self.axis.read(inputs);
+        self.reading = Some(reading);
+        self.heard = took_part.unwrap_or(true);
+        self.unheard = if self.heard {
+            0
+        } else {
+            self.unheard.saturating_add(1)
+        };
+        if took_part == Some(true) {
+            let still = still(self.axis.scale().increments);
+            self.braking
+                .look(reading.state(), reading.position, still, passed);
+        } else {
+            self.braking.wait(passed);
+        }
     }
 
-    pub(super) fn read(&mut self, inputs: &[u8]) {
-        self.reading = Some(self.axis.read(inputs));
+    /// Whether its drive is in OP.
+    pub(super) const fn set_operates(&mut self, operates: bool) {
+        self.operates = operates;
+    }
+
+    /// Whether its drive is not in OP yet.
+    pub(super) const fn starts(&self) -> bool {
+        !self.operates && !self.out
+    }
+
+    /// Whether what it was asked last has reached it.
+    pub(super) const fn is_heard(&self) -> bool {
+        self.heard
     }
 
     pub(super) fn state(&self) -> DriveState {
@@ -146,12 +192,24 @@ impl Player {
         self.state() == DriveState::OperationEnabled
     }
 
+    /// Whether it is enabled, and has been at rest before.
+    pub(super) fn is_ready(&self) -> bool {
+        self.is_enabled() && self.braking.rests()
+    }
+
+    /// Whether it is held in place until the others are enabled.
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some() && self.is_ready()
+    }
+
+    /// Whether it still comes to rest before it is enabled, and has the time to: so many seconds.
+    pub(super) fn brakes(&self, most: f64) -> bool {
+        !self.braking.rests() && self.braking.may(most)
+    }
+
     /// Whether something is wrong with the drive, by its own word.
     pub(super) fn has_fault(&self) -> bool {
-        matches!(
-            self.state(),
-            DriveState::Fault | DriveState::FaultReactionActive
-        )
+        self.state().is_fault()
     }
 
     /// The error code of a fault, where the process data tells it.
@@ -165,19 +223,37 @@ impl Player {
         self.out
     }
 
-    /// It left its operation by itself.
-    pub(super) const fn leave(&mut self) {
-        self.out = true;
+    /// It left its operation by itself, and comes to rest.
+    pub(super) fn leave(&mut self) {
+        if !self.out {
+            self.out = true;
+            self.braking = Braking::default();
+        }
     }
 
-    /// Forgets what was before all are enabled again.
-    pub(super) const fn begin(&mut self) {
+    /// Forgets what was before all are enabled again, and comes to rest before.
+    pub(super) fn begin(&mut self) {
         self.out = false;
         self.reset = FaultReset::Unused;
+        self.braking = Braking::default();
     }
 
-    /// Goes on with the one reset of its fault; whether that stayed, or came back.
+    /// Comes to rest at the end.
+    pub(super) fn end(&mut self) {
+        if !self.out {
+            self.braking = Braking::default();
+        }
+    }
+
+    /// Goes on with the one reset of its fault; whether that stayed, or came back. A drive that is not in OP does
+    /// not see it: it is given when it is.
     pub(super) fn reset_fault(&mut self, passed: f64) -> bool {
+        if !self.operates {
+            if self.resets() {
+                self.reset = FaultReset::Unused;
+            }
+            return false;
+        }
         let is_fault = self.state() == DriveState::Fault;
         let (reset, failed) = match self.reset {
             FaultReset::Unused if is_fault => (FaultReset::Given(0.0), false),
@@ -192,8 +268,8 @@ impl Player {
         failed
     }
 
-    /// Whether the bit of the reset stands.
-    pub(super) const fn resets(&self) -> bool {
+    /// Whether its fault is being reset.
+    const fn resets(&self) -> bool {
         matches!(self.reset, FaultReset::Given(_))
     }
 
@@ -201,29 +277,70 @@ impl Player {
     pub(super) fn approach(&mut self) {
         let from = self.held.unwrap_or_else(|| self.position());
         self.approach = Quintic::between(from, self.program.start(), self.limits);
+        self.behind = 0.0;
+    }
+
+    /// Begins its program.
+    pub(super) const fn play(&mut self) {
+        self.behind = 0.0;
+    }
+
+    /// Stands still while the others go on by so many seconds.
+    pub(super) fn fall_behind(&mut self, seconds: f64) {
+        self.behind += seconds;
     }
 
     pub(super) fn is_at_start(&self, seconds: f64) -> bool {
-        self.out || seconds >= self.approach.duration()
+        self.out || seconds - self.behind >= self.approach.duration()
+    }
+
+    pub(super) fn is_played(&self, seconds: f64) -> bool {
+        seconds - self.behind >= self.program.duration()
     }
 
     /// What is asked of it now, in the unit of its control, `passed` seconds after the last.
     pub(super) fn next(&mut self, stage: Stage, passed: f64) -> f64 {
+        self.since += passed;
         let point = match stage {
-            Stage::Approaching(seconds) if !self.out => self.approach.at(seconds),
-            Stage::Playing(seconds) if !self.out => {
-                let point = self.program.at(seconds);
+            _ if self.out => return self.rest(),
+            Stage::Approaching(_) | Stage::Playing(_) if !self.heard => return self.repeat(),
+            Stage::Approaching(seconds) => self.approach.at(seconds - self.behind),
+            Stage::Playing(seconds) => {
+                let point = self.program.at(seconds - self.behind);
                 self.tracking.note(point.position - self.position());
                 point
             }
-            Stage::Enabling if !self.out => return self.hold(passed),
+            // Until all are, who is enabled stays where it was then.
+            Stage::Enabling if self.is_ready() && self.heard => {
+                let position = self.position();
+                Point::at_rest(*self.held.get_or_insert(position))
+            }
+            Stage::Enabling if self.is_held() => return self.repeat(),
             _ => return self.rest(),
         };
-        self.target(point, passed)
+        self.target(point)
     }
 
-    pub(super) fn write(&mut self, moment: &mut Moment<'_>, goal: Goal, reset: bool, target: f64) {
+    /// Where its drive is to go; it may brake for `most` seconds.
+    fn goal(&self, stage: Stage, most: f64) -> Goal {
+        let state = self.state();
+        match stage {
+            _ if self.out => self.braking.goal(state, most),
+            Stage::Ending => self.braking.goal(state, most),
+            Stage::Enabling if !self.braking.rests() => self.braking.goal(state, most),
+            // It does not look yet; what it shall obey must be new to it then.
+            Stage::Enabling if !self.operates && !state.has_torque() => Goal::Disabled,
+            Stage::Enabling | Stage::Approaching(_) | Stage::Playing(_) => Goal::Enabled,
+            Stage::Stopped(_) => Goal::QuickStop,
+        }
+    }
+
+    /// Writes what brings its drive nearer to where it is to go, and the target.
+    pub(super) fn write(&mut self, moment: &mut Moment<'_>, stage: Stage, most: f64, target: f64) {
         self.asked = target;
+        let goal = self.goal(stage, most);
+        let is_enabling = stage == Stage::Enabling && self.operates && !self.out;
+        let reset = is_enabling && self.resets();
         let outputs = moment.outputs_of(self.axis.device());
         let state = self.state();
         self.axis.write(outputs, state, goal, reset, target);
@@ -234,8 +351,9 @@ impl Player {
     }
 
     /// What is asked so that the axis is there.
-    fn target(&mut self, point: Point, passed: f64) -> f64 {
+    fn target(&mut self, point: Point) -> f64 {
         let position = self.position();
+        let passed = std::mem::take(&mut self.since);
         match self.axis.control() {
             Control::Position => point.position,
             Control::Velocity => {
@@ -247,7 +365,7 @@ impl Player {
 
     /// What is asked of an axis that has no power, or is to lose it.
     fn rest(&mut self) -> f64 {
-        self.regulator.reset();
+        self.forget();
         self.held = None;
         match self.axis.control() {
             Control::Position => self.position(),
@@ -255,13 +373,21 @@ impl Player {
         }
     }
 
-    /// What is asked of an axis that waits for the others: to stay where it was as it was enabled.
-    fn hold(&mut self, passed: f64) -> f64 {
-        if !self.is_enabled() {
-            return self.rest();
+    /// What is asked of an axis that may not have heard what it was asked last, and of which nothing new is
+    /// known: the same again. A velocity or a torque is not asked so for long.
+    fn repeat(&mut self) -> f64 {
+        match self.axis.control() {
+            Control::Velocity | Control::Torque if self.unheard > WAITED_FOR => {
+                self.forget();
+                0.0
+            }
+            _ => self.asked,
         }
-        let position = self.position();
-        let held = *self.held.get_or_insert(position);
-        self.target(Point::at_rest(held), passed)
+    }
+
+    /// Lets the regulator begin anew.
+    fn forget(&mut self) {
+        self.regulator.reset();
+        self.since = 0.0;
     }
 }

@@ -16,19 +16,36 @@ pub struct Policy {
     pub late: Option<u32>,
     /// Whether the fault of one axis stops the others.
     pub stop_on_fault: bool,
-    /// How long drives that answer may take to be enabled, all of them; one that is gone is waited for.
+    /// How long drives that answer may take to be enabled, all of them; one that is gone is waited for. Ten seconds
+    /// more where one that answers is not in OP (ETG.1020 gives it so long to go there).
     pub enabling: Duration,
+    /// How long an axis may take to come to rest at the end, where it left its operation by itself, and before it
+    /// is enabled anew; then its power is taken away.
+    pub braking: Duration,
+}
+
+impl Policy {
+    /// How many cycles of that length a loop goes on after its flag, so that all axes come to rest
+    /// ([`Settings::farewell`](crate::control::cyclic::Settings::farewell)): as long as they may brake, and a
+    /// second for what comes between.
+    #[must_use]
+    pub fn farewell(&self, cycle: Duration) -> u64 {
+        let span = self.braking + Duration::from_secs(1);
+        let cycles = span.as_nanos().div_ceil(cycle.as_nanos().max(1));
+        u64::try_from(cycles).unwrap_or(u64::MAX)
+    }
 }
 
 impl Default for Policy {
     /// Ten lost cycles, ten late ones, no fault: a drive's own watchdog waits for 100 ms. Ten seconds to be
-    /// enabled: brakes and a drive that starts anew take their time.
+    /// enabled: brakes and a drive that starts anew take their time. A second to come to rest.
     fn default() -> Self {
         Self {
             lost: Some(10),
             late: Some(10),
             stop_on_fault: true,
             enabling: Duration::from_secs(10),
+            braking: Duration::from_secs(1),
         }
     }
 }
@@ -148,7 +165,12 @@ impl Safety {
         self.cause = self.cause.or(Some(cause));
     }
 
-    /// Hears the switch; whether it was reset now.
+    /// Everything anew.
+    pub const fn begin(&mut self) {
+        *self = Self::new(self.policy);
+    }
+
+    /// Hears the switch; whether somebody wants the stop that stands to end ([`begin`](Self::begin)).
     pub fn hear(&mut self, switch: &Switch) -> bool {
         let reset = switch.take_reset();
         if let Some(by) = switch.take_stop() {
@@ -158,11 +180,7 @@ impl Safety {
             self.stop(Cause::Asked);
             return false;
         }
-        let resets = reset && self.cause.is_some();
-        if resets {
-            *self = Self::new(self.policy);
-        }
-        resets
+        reset && self.cause.is_some()
     }
 }
 
@@ -235,7 +253,19 @@ mod tests {
         assert!(!safety.hear(&switch));
         switch.reset();
         assert!(safety.hear(&switch));
+        safety.begin();
         assert_eq!(safety.cause(), None);
+    }
+
+    #[test]
+    fn a_farewell_is_longer_than_axes_may_brake() {
+        let policy = Policy {
+            braking: Duration::from_millis(2_500),
+            ..Policy::default()
+        };
+        assert_eq!(policy.farewell(Duration::from_millis(1)), 3_500);
+        assert_eq!(policy.farewell(Duration::from_millis(300)), 12);
+        assert_eq!(policy.farewell(Duration::from_secs(1)), 4);
     }
 
     #[test]

@@ -100,8 +100,8 @@ impl Switch {
         let _ = first;
     }
 
-    /// Lets them go on after a stop, whatever its cause: each drive's fault is reset once. Heard while they are
-    /// stopped, else forgotten. Wait-free.
+    /// Lets them go on after a stop, whatever its cause: those that still brake come to rest, each drive's fault is
+    /// reset once. Heard while they are stopped, else forgotten. Wait-free.
     pub fn reset(&self) {
         self.reset.store(true, Ordering::Release);
     }
@@ -141,12 +141,12 @@ impl Switch {
             return;
         };
         let fault = DriveState::Fault.to_string();
-        for axis in status.axes {
+        for axis in &status.axes {
             if axis.state == fault
                 && axis.error_code.is_none()
                 && let Some(code) = read(axis.device)
             {
-                told.note_code(axis.axis, code);
+                told.note_code(&status, axis.axis, code);
             }
         }
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::axis::Control;
+use super::axis::{Control, Reading};
 use super::pid::Gains;
 use super::*;
 use crate::control::cyclic::{
@@ -13,7 +13,7 @@ use crate::control::cyclic::{
 use crate::main_device::bring_up::{find, prepare as prepare_all};
 use crate::main_device::cycle::Cycle;
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{Patience, Registers, Waiting};
+use crate::main_device::exchange::{Patience, Registers, Waiting, Whose};
 use crate::main_device::link::Link;
 use crate::main_device::mailbox::Mail;
 use crate::main_device::postbox::Postbox;
@@ -22,10 +22,17 @@ use crate::port::WirePort;
 use crate::sim::fault::{Fault, FrameFault, When, WireFault};
 use crate::sim::humanoid::humanoid;
 use crate::sim::{DeviceId, Segment, Side};
-use crate::wire::cia402::{Controlword, object};
+use crate::wire::cia402::{Controlword, DriveState, object};
 use crate::wire::coe::Address;
+use crate::wire::register::AL_CONTROL;
+use crate::wire::{AlControl, State};
 
+mod braking;
+mod codes;
+mod enabling;
+mod hearing;
 mod late;
+mod models;
 mod units;
 
 /// A segment in OP with its axes.
@@ -38,6 +45,22 @@ struct Bench {
     watched: usize,
     /// Those that were sent to it, each as often as another was sent between.
     words: Vec<Controlword>,
+    /// All cycles of its axis.
+    seen: Vec<Seen>,
+}
+
+/// A cycle of an axis.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    reading: Reading,
+    word: Controlword,
+    asked: f64,
+}
+
+impl Seen {
+    fn is(&self, state: DriveState) -> bool {
+        self.reading.state() == state
+    }
 }
 
 /// Writes an object before anything is commissioned.
@@ -60,7 +83,29 @@ impl Bench {
         prepare: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]),
         change: impl FnOnce(&mut Plan),
     ) -> Result<Self, PlanError> {
-        let devices = segment.len() as u16;
+        let mut bench = Self::in_safe_op(segment, prepare, change)?;
+        let devices = bench.devices();
+        operate(
+            &mut Loop {
+                link: &mut bench.link,
+                cycle: &mut bench.cycle,
+                postbox: &Postbox::default(),
+                stop: &AtomicBool::new(false),
+            },
+            devices,
+            &bench.settings,
+            &mut VirtualTime,
+        )
+        .unwrap();
+        Ok(bench)
+    }
+
+    /// The same, not in OP yet.
+    fn in_safe_op(
+        segment: Segment,
+        prepare: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]),
+        change: impl FnOnce(&mut Plan),
+    ) -> Result<Self, PlanError> {
         let mut link = Link::new(WirePort::new(segment), 1);
         let mut way = Waiting {
             link: &mut link,
@@ -72,28 +117,31 @@ impl Bench {
         let mut plan = demo(&mut registers, &mut found).unwrap();
         change(&mut plan);
         let players = plan.commission(&mut registers, &mut found)?;
-        let mut cycle = prepare_all(&mut registers, &mut found, None).unwrap();
-        let settings = plan.settings().unwrap();
-        operate(
-            &mut Loop {
-                link: &mut link,
-                cycle: &mut cycle,
-                postbox: &Postbox::default(),
-                stop: &AtomicBool::new(false),
-            },
-            devices,
-            &settings,
-            &mut VirtualTime,
-        )
-        .unwrap();
+        let cycle = prepare_all(&mut registers, &mut found, None).unwrap();
         Ok(Self {
             link,
             cycle,
             players,
-            settings,
+            settings: plan.settings().unwrap(),
             watched: 5,
             words: Vec::new(),
+            seen: Vec::new(),
         })
+    }
+
+    fn devices(&self) -> u16 {
+        self.cycle.layout().shares.len() as u16
+    }
+
+    fn ask_for_op(&mut self) {
+        let devices = Whose::All(self.devices());
+        let mut way = Waiting {
+            link: &mut self.link,
+            patience: Patience::default(),
+        };
+        let op = AlControl::request(State::Op).0;
+        let mut registers = Registers::by(&mut way);
+        registers.put_u16(devices, AL_CONTROL, op).unwrap();
     }
 
     /// Plays for so many cycles; before each, `meddle` may look and ask.
@@ -118,7 +166,7 @@ impl Bench {
             cycles: Some(cycles),
             ..self.settings
         };
-        let (watched, words) = (self.watched, &mut self.words);
+        let (watched, words, seen) = (self.watched, &mut self.words, &mut self.seen);
         let mut controller = |moment: &mut Moment<'_>| {
             meddle(moment.number(), conductor);
             crate::control::cyclic::Controller::beat(conductor, moment);
@@ -127,6 +175,16 @@ impl Bench {
                 if words.last() != Some(&word) {
                     words.push(word);
                 }
+                let mut players = conductor.players().iter();
+                let player = players.find(|it| it.axis().device() == watched);
+                seen.extend(player.and_then(|it| {
+                    let (reading, asked) = (it.reading()?, it.asked());
+                    Some(Seen {
+                        reading,
+                        word,
+                        asked,
+                    })
+                }));
             }
         };
         Loop {
@@ -154,11 +212,16 @@ impl Bench {
         segment.inflict(Fault::Wire(fault(device)), now);
     }
 
-    /// Loses so many frames, from the next on.
+    /// Loses so many frames, from the next on, before anybody sees them.
     fn lose(&mut self, frames: u64) {
+        self.lose_behind(Some(0), frames);
+    }
+
+    /// Loses so many frames, from the next on, behind so many devices; `None`: on their way back.
+    fn lose_behind(&mut self, after: Option<u16>, frames: u64) {
         let segment = self.link.port_mut().segment_mut();
         let next = segment.counts().frames + 1;
-        let fault = Fault::Frame(FrameFault::Lose { after: Some(0) });
+        let fault = Fault::Frame(FrameFault::Lose { after });
         segment
             .faults()
             .add(When::Frames(next, next + frames), fault)
@@ -299,52 +362,6 @@ fn the_fault_of_one_axis_stops_all_and_is_reset_once_each_time_that_somebody_ask
 }
 
 #[test]
-fn a_fault_s_code_is_told_where_the_process_data_has_it_or_somebody_asks_the_drive() {
-    for mapped in [true, false] {
-        let segment = humanoid(12).build().unwrap();
-        let assign = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
-            if mapped {
-                // All inputs of the model, the error code among them.
-                assign_inputs(registers, &mut devices[5], 0x1A01);
-            }
-        };
-        let mut bench = Bench::of(segment, assign, |_| ()).unwrap();
-        let switch = Switch::default();
-        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-        bench.play(1_000, &mut conductor, |_, _| ());
-        bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
-        bench.play(300, &mut conductor, |_, _| ());
-        let code = mapped.then_some(0x3230);
-        let cause = Cause::Fault { axis: 1, code };
-        assert_eq!(conductor.stage(), Stage::Stopped(cause));
-        let mut asked = Vec::new();
-        switch.learn_codes(|device| {
-            asked.push(device);
-            Some(0x3230)
-        });
-        let wanted: &[usize] = if mapped { &[] } else { &[5] };
-        assert_eq!(asked, wanted);
-        let stopped = switch.status().unwrap().stopped.unwrap();
-        assert_eq!(
-            stopped.why,
-            "left hip yaw: axis 1 has a fault, error code 0x3230"
-        );
-        assert_eq!(switch.status().unwrap().axes[1].error_code, Some(0x3230));
-    }
-}
-
-fn assign_inputs(registers: &mut Registers<'_>, device: &mut SubDevice, pdo: u16) {
-    let (whose, mailboxes) = (device.whose(), device.mailboxes);
-    let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
-    let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
-    for (sub, value) in [(0, vec![0]), (1, pdo.to_le_bytes().to_vec()), (0, vec![1])] {
-        let address = Address::new(0x1C13, sub);
-        sdo::write(registers, &mut mail, address, false, &value).unwrap();
-    }
-    crate::main_device::configure::learn_process_data(registers, device).unwrap();
-}
-
-#[test]
 fn with_another_policy_the_others_go_on_and_the_failed_axis_stays_without_power() {
     let mut bench = Bench::new(12, |_| ());
     let switch = Switch::default();
@@ -429,28 +446,6 @@ fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
     let mut second = Conductor::new(bench.players.clone(), Policy::default(), &switch);
     let ended = bench.play(5_000, &mut second, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);
-}
-
-#[test]
-fn an_axis_moves_no_further_in_a_cycle_than_its_limits_let_it() {
-    let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    let mut before: Vec<f64> = Vec::new();
-    let mut greatest = 0.0_f64;
-    bench.play(6_000, &mut conductor, |_, conductor| {
-        let now: Vec<_> = conductor
-            .players()
-            .iter()
-            .filter_map(|it| it.reading().map(|it| it.position))
-            .collect();
-        for (now, before) in now.iter().zip(&before) {
-            greatest = greatest.max((now - before).abs());
-        }
-        before = now;
-    });
-    // The demonstration's fastest way is a sine of 0.2 rad and half a hertz, swelling.
-    assert!(greatest > 0.0003 && greatest < 0.0015, "{greatest}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! From what is written to what can be played.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use toml::Spanned;
 
-use super::text::{Axis, Cycles, File, Safety};
+use super::text::{Axis, Cycles, File};
 use super::{FileError, MOST_AXES};
 use crate::control::cyclic::{Mode, Overrun};
 use crate::motion::axis::{Control, Stated};
@@ -16,11 +16,13 @@ use crate::motion::trajectory::Limits;
 use crate::text_file::Reader;
 
 /// Cycles that make sense, in us.
-const CYCLES_US: std::ops::RangeInclusive<u64> = 50..=1_000_000;
+const CYCLES_US: RangeInclusive<u64> = 50..=1_000_000;
 /// Times to be enabled that make sense, in s.
-const ENABLING_S: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
+const ENABLING_S: RangeInclusive<f64> = 0.1..=3600.0;
+/// Times to brake that make sense, in s.
+const BRAKING_S: RangeInclusive<f64> = 0.01..=60.0;
 /// Numbers that a unit, a gear or a torque may be.
-const POSITIVE: std::ops::RangeInclusive<f64> = 1e-6..=1e15;
+const POSITIVE: RangeInclusive<f64> = 1e-6..=1e15;
 
 pub(super) fn plan(file: &str, text: &str) -> Result<Plan, FileError> {
     let reader = Reader { file, text };
@@ -141,17 +143,33 @@ impl Reader<'_> {
                 .safety
                 .stop_on_fault
                 .unwrap_or(default.stop_on_fault),
-            enabling: self.enabling(&written.safety, default.enabling)?,
+            enabling: self.span(
+                &written.safety.enabling_s,
+                default.enabling,
+                (ENABLING_S, "to wait for drives"),
+            )?,
+            braking: self.span(
+                &written.safety.braking_s,
+                default.braking,
+                (BRAKING_S, "to brake"),
+            )?,
         })
     }
 
-    fn enabling(&self, written: &Safety, default: Duration) -> Result<Duration, FileError> {
-        let Some(seconds) = &written.enabling_s else {
+    /// Seconds within a range; what they are for.
+    fn span(
+        &self,
+        written: &Option<Spanned<f64>>,
+        default: Duration,
+        (range, what): (RangeInclusive<f64>, &str),
+    ) -> Result<Duration, FileError> {
+        let Some(seconds) = written else {
             return Ok(default);
         };
-        if !ENABLING_S.contains(seconds.get_ref()) {
-            let cause = format!("{} s is no time to wait for drives", seconds.get_ref());
-            return Err(self.error(Some(seconds.span()), cause, "write 0.1 to 3600"));
+        if !range.contains(seconds.get_ref()) {
+            let cause = format!("{} s is no time {what}", seconds.get_ref());
+            let remedy = format!("write {} to {}", range.start(), range.end());
+            return Err(self.error(Some(seconds.span()), cause, remedy));
         }
         Ok(Duration::from_secs_f64(*seconds.get_ref()))
     }

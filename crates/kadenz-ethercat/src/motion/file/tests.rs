@@ -88,6 +88,24 @@ fn a_file_says_everything_and_what_it_leaves_out_has_defaults() {
     assert_eq!(least.settings().unwrap().farewell, 2000);
 }
 
+#[test]
+fn a_loop_goes_on_for_as_long_as_axes_may_brake_by_the_file() {
+    let braking = |seconds: &str| {
+        parsed(&format!(
+            "[safety]\nbraking_s = {seconds}\n[[axis]]\nposition = 4\n"
+        ))
+    };
+    let plan = braking("2.5").unwrap();
+    assert_eq!(plan.safety.braking, Duration::from_millis(2500));
+    assert_eq!(plan.settings().unwrap().farewell, 3500);
+    for wrong in ["0.0", "61.0", "nan"] {
+        let error = braking(wrong).unwrap_err();
+        assert_eq!(error.line, Some(2), "{error}");
+        let words = "is no time to brake; write 0.01 to 60";
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
 /// What is written in place of what, in which line that is found, and what is said of it.
 const WRONG: [(&str, &str, usize, &str); 21] = [
     (

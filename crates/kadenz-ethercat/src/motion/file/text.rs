@@ -31,6 +31,7 @@ pub(super) struct Safety {
     pub(super) late_cycles: Option<Spanned<Cycles>>,
     pub(super) stop_on_fault: Option<bool>,
     pub(super) enabling_s: Option<Spanned<f64>>,
+    pub(super) braking_s: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Deserialize)]

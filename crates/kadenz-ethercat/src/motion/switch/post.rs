@@ -24,6 +24,9 @@ const KNOWN: u32 = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Told {
     seats: Box<[Seat]>,
+    /// The error code of the axis that caused a stop, with [`KNOWN`], and the stop's number above: it stays when
+    /// the drive has its fault no more.
+    cause: AtomicU64,
     words: Box<[AtomicU64]>,
 }
 
@@ -180,6 +183,7 @@ impl Told {
         let words = words_for(HEAD + AXIS * players.len());
         Self {
             seats: players.iter().map(seat).collect(),
+            cause: AtomicU64::new(0),
             words: (0..words).map(|_| AtomicU64::new(0)).collect(),
         }
     }
@@ -198,10 +202,36 @@ impl Told {
         HEAD + AXIS * self.seats.len()
     }
 
-    pub(super) fn note_code(&self, axis: usize, code: u16) {
+    /// Notes a code that somebody asked a drive for, as of a status.
+    pub(super) fn note_code(&self, of: &Status, axis: usize, code: u16) {
         if let Some(seat) = self.seats.get(axis) {
             seat.code.store(KNOWN | u32::from(code), Ordering::Relaxed);
         }
+        let cause = of.stopped.as_ref().map(|it| it.cause);
+        if matches!(cause, Some(Cause::Fault { axis: it, code: None }) if it == axis) {
+            self.keep(of.stops, code);
+        }
+    }
+
+    /// Keeps the code of a stop's cause until the next stop: the first that is known.
+    fn keep(&self, stop: u64, code: u16) {
+        // Zero says that there is no error.
+        if code == 0 {
+            return;
+        }
+        let [stop, _] = halves(stop);
+        let word = pair(KNOWN | u32::from(code), stop);
+        let newer = |kept| (halves(kept)[1] < stop).then_some(word);
+        // Then there is one already.
+        let _ = self
+            .cause
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, newer);
+    }
+
+    /// The code of that stop's cause, where it was kept.
+    fn kept(&self, stop: u64) -> Option<u16> {
+        let [code, of] = halves(self.cause.load(Ordering::Relaxed));
+        known(code).filter(|_| of == halves(stop)[0])
     }
 
     /// The last post in words; `by` names who has a number.
@@ -213,16 +243,19 @@ impl Told {
         let axes = axes
             .zip(&self.seats)
             .map(|((number, from), seat)| seat.status(number, from));
+        let axes: Vec<_> = axes.collect();
         let word = |place: usize| word(head, place);
         let [who, kind] = halves(word(6));
         let [first, second] = halves(word(7));
-        let cause = cause([kind >> 8, first, second]).map(|it| self.with_code(it));
+        let stops = word(3);
+        let cause = cause([kind >> 8, first, second]);
+        let cause = cause.map(|it| self.with_code(it, stops, &axes));
         let ago_ns = word(1).saturating_sub(word(5));
         Some(Status {
             cycle: word(0),
             stage: StageName::ALL.get(kind as usize & 0xFF).copied()?,
             seconds: f64::from_bits(word(2)),
-            stops: word(3),
+            stops,
             stopped: cause.map(|cause| Stopped {
                 cause,
                 why: self.why(cause),
@@ -230,7 +263,7 @@ impl Told {
                 cycle: word(4),
                 ago_s: ago_ns as f64 * 1e-9,
             }),
-            axes: axes.collect(),
+            axes,
         })
     }
 
@@ -246,15 +279,18 @@ impl Told {
         None
     }
 
-    /// A fault's cause with the code that was asked for meanwhile.
-    fn with_code(&self, cause: Cause) -> Cause {
-        match cause {
-            Cause::Fault { axis, code: None } => Cause::Fault {
-                axis,
-                code: self.seats.get(axis).and_then(Seat::code),
-            },
-            other => other,
-        }
+    /// The cause of a stop, a fault's with the code that was learned since.
+    fn with_code(&self, cause: Cause, stop: u64, axes: &[AxisStatus]) -> Cause {
+        let Cause::Fault { axis, code: None } = cause else {
+            return cause;
+        };
+        let code = self.kept(stop).or_else(|| {
+            let has_fault = |it: &&AxisStatus| Statusword(it.statusword).state().is_fault();
+            let now = axes.get(axis).filter(has_fault);
+            let now = now.and_then(|it| it.error_code);
+            now.inspect(|it| self.keep(stop, *it))
+        });
+        Cause::Fault { axis, code }
     }
 
     fn why(&self, cause: Cause) -> String {

@@ -1,12 +1,11 @@
 //! Drives of other units, from what they tell to where their joints are.
 
+use super::models::drive;
 use super::*;
 use crate::motion::axis::Stated;
 use crate::motion::program::{Piece, Program};
 use crate::motion::trajectory::{Limits, Quintic};
-use crate::sim::Model;
-use crate::sim::model::Device;
-use crate::sim::model::drive::{Drive, Motor, Parameters, description};
+use crate::sim::model::drive::{Motor, Parameters};
 
 /// Where the joint is brought, in rad.
 const THERE: f64 = 1.0;
@@ -21,17 +20,6 @@ fn geared() -> Parameters {
         gear: [50, 1],
         ..Parameters::default()
     }
-}
-
-/// A drive that does not have some objects.
-fn drive(parameters: Parameters, without: &[u16]) -> Model {
-    let mut description = description("joint", 7, &parameters);
-    if let Some(coe) = &mut description.coe {
-        coe.objects.retain(|it| !without.contains(&it.index));
-    }
-    Device::new(description, Drive::new(parameters))
-        .model()
-        .unwrap()
 }
 
 /// Two of them, which go there and stay.

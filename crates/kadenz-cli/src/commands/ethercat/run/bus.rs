@@ -176,6 +176,7 @@ impl Drive<'_> {
             phase,
             players: ready.players,
             policy: ready.policy,
+            roster: steward.roster(),
             beats: self.beats(),
             warm_up: self.options.warm_up.0,
         };

@@ -278,9 +278,6 @@ const fn beat_word(beat: BeatOption) -> &'static str {
     }
 }
 
-/// How long axes may take to come to rest.
-const FAREWELL: Duration = Duration::from_secs(2);
-
 /// Refuses what is no cycle of a field bus.
 pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     const SHORTEST: Duration = Duration::from_micros(20);
@@ -325,11 +322,11 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
         Some(OverrunOption::Stop) => Overrun::Stop,
         None => file.map_or(Overrun::Skip, |it| it.overrun),
     };
-    let farewell = FAREWELL.as_nanos() / cycle.as_nanos();
+    let safety = file.map_or_else(motion::Policy::default, |it| it.safety);
     Ok(Settings {
         mode,
         overrun,
-        farewell: u64::try_from(farewell)?,
+        farewell: safety.farewell(cycle),
         ..Settings::every(cycle)?
     })
 }

@@ -10,6 +10,7 @@ use kadenz_ethercat::control::cyclic::{
 };
 use kadenz_ethercat::control::health::Health;
 use kadenz_ethercat::control::phase::{Follow, Settings as PhaseSettings, Step};
+use kadenz_ethercat::control::steward::Roster;
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::exchange::{Registers, Waiting, Whose};
@@ -68,6 +69,8 @@ pub(super) struct Orders<P> {
     pub(super) phase: Option<(PhaseSettings, ClockRecorders)>,
     pub(super) players: Vec<Player>,
     pub(super) policy: Policy,
+    /// Which drives are in OP.
+    pub(super) roster: Arc<Roster>,
     /// All of them, the warm-up's too.
     pub(super) beats: Option<u64>,
     pub(super) warm_up: Duration,
@@ -108,7 +111,8 @@ impl<P: Port> Orders<P> {
                 origin: station.origin,
             }),
         };
-        let mut conductor = Conductor::new(self.players, self.policy, &shared.switch);
+        let conductor = Conductor::new(self.players, self.policy, &shared.switch);
+        let mut conductor = conductor.with_roster(self.roster);
         let mut hands = &*shared.actuators;
         let mut controller = |moment: &mut Moment<'_>| {
             conductor.beat(moment);

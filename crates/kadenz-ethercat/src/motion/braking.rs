@@ -1,0 +1,119 @@
+//! How an axis comes to rest, and when it has.
+
+use crate::wire::cia402::{DriveState, Goal};
+
+/// An axis that does not leave so small a range, in rad,
+const STILL: f64 = 0.002;
+/// or this many units of its drive's position,
+const STILL_UNITS: f64 = 2.0;
+/// for so long, in s, stands.
+const STILL_FOR: f64 = 0.05;
+
+/// How far an axis whose drive counts so many units a turn may go while it stands, in rad.
+pub(super) fn still(increments: f64) -> f64 {
+    STILL.max(STILL_UNITS * std::f64::consts::TAU / increments.abs())
+}
+
+/// An axis on its way to rest. Real-time safe.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Braking {
+    /// For so many seconds it has been.
+    seconds: f64,
+    /// Where it was when it last left where it was before, and for how many seconds it has not since.
+    place: Option<(f64, f64)>,
+    rests: bool,
+}
+
+impl Braking {
+    /// Goes on by a cycle, in which the drive told that state and position.
+    pub(super) fn look(&mut self, state: DriveState, position: f64, still: f64, passed: f64) {
+        self.wait(passed);
+        let (place, since) = match self.place {
+            Some((place, since)) if (position - place).abs() <= still => (place, since + passed),
+            _ => (position, 0.0),
+        };
+        self.place = Some((place, since));
+        self.rests |= !state.has_torque() || since >= STILL_FOR;
+    }
+
+    /// Goes on by a cycle in which the drive told nothing.
+    pub(super) fn wait(&mut self, passed: f64) {
+        self.seconds += passed;
+    }
+
+    /// Whether it stood, or was without torque, since it was to come to rest.
+    pub(super) const fn rests(&self) -> bool {
+        self.rests
+    }
+
+    /// Whether it has more time, of so many seconds.
+    pub(super) fn may(&self, most: f64) -> bool {
+        self.seconds < most
+    }
+
+    /// What brings a drive in that state to rest: a quick stop for so many seconds, and then no power.
+    pub(super) fn goal(&self, state: DriveState, most: f64) -> Goal {
+        if state.has_torque() && self.may(most) {
+            Goal::QuickStop
+        } else {
+            Goal::Disabled
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: f64 = 0.001;
+
+    /// Cycles of a millisecond until it rests, along that way, at most a thousand.
+    fn until_rest(state: DriveState, way: impl Fn(f64) -> f64) -> Option<usize> {
+        let mut braking = Braking::default();
+        (1..=1000).find(|cycle| {
+            braking.look(state, way(*cycle as f64 * MS), still(1e6), MS);
+            braking.rests()
+        })
+    }
+
+    #[test]
+    fn an_axis_rests_that_stays_where_it_is_or_has_no_torque() {
+        let quick_stop = DriveState::QuickStopActive;
+        assert_eq!(until_rest(quick_stop, |_| 1.0), Some(51));
+        assert_eq!(until_rest(quick_stop, |seconds| seconds * 0.1), None);
+        let ramp = |seconds: f64| {
+            let left = (0.4 - seconds).max(0.0);
+            -left * left * 2.5
+        };
+        let rests = until_rest(quick_stop, ramp).unwrap();
+        assert!((400..460).contains(&rests), "{rests}");
+        let disabled = DriveState::SwitchOnDisabled;
+        assert_eq!(until_rest(disabled, |seconds| seconds), Some(1));
+    }
+
+    #[test]
+    fn an_encoder_of_few_increments_stands_also_between_two_of_them() {
+        let increment = std::f64::consts::TAU / 1000.0;
+        let mut braking = Braking::default();
+        for cycle in 0..60 {
+            let position = f64::from(cycle % 2) * increment;
+            braking.look(DriveState::QuickStopActive, position, still(-1000.0), MS);
+        }
+        assert!(braking.rests());
+    }
+
+    #[test]
+    fn a_drive_brakes_for_so_long_and_loses_its_power_then() {
+        let mut braking = Braking::default();
+        for _ in 0..3 {
+            let goal = braking.goal(DriveState::QuickStopActive, 0.0025);
+            assert_eq!(goal, Goal::QuickStop);
+            braking.wait(MS);
+        }
+        let goal = braking.goal(DriveState::QuickStopActive, 0.0025);
+        assert_eq!(goal, Goal::Disabled);
+        let fresh = Braking::default();
+        let goal = fresh.goal(DriveState::SwitchOnDisabled, 1.0);
+        assert_eq!(goal, Goal::Disabled, "there is nothing to brake");
+    }
+}

@@ -1,0 +1,89 @@
+//! What is told of faults, by their codes.
+
+use std::sync::atomic::Ordering;
+
+use super::models::{OwnWill, willed};
+use super::*;
+
+#[test]
+fn a_fault_s_code_is_told_where_the_process_data_has_it_or_somebody_asks_the_drive() {
+    for mapped in [true, false] {
+        let segment = humanoid(12).build().unwrap();
+        let assign = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
+            if mapped {
+                // All inputs of the model, the error code among them.
+                assign_inputs(registers, &mut devices[5], 0x1A01);
+            }
+        };
+        let mut bench = Bench::of(segment, assign, |_| ()).unwrap();
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+        bench.play(1_000, &mut conductor, |_, _| ());
+        bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
+        bench.play(300, &mut conductor, |_, _| ());
+        let code = mapped.then_some(0x3230);
+        let cause = Cause::Fault { axis: 1, code };
+        assert_eq!(conductor.stage(), Stage::Stopped(cause));
+        let mut asked = Vec::new();
+        switch.learn_codes(|device| {
+            asked.push(device);
+            Some(0x3230)
+        });
+        let wanted: &[usize] = if mapped { &[] } else { &[5] };
+        assert_eq!(asked, wanted);
+        let stopped = switch.status().unwrap().stopped.unwrap();
+        assert_eq!(
+            stopped.why,
+            "left hip yaw: axis 1 has a fault, error code 0x3230"
+        );
+        assert_eq!(switch.status().unwrap().axes[1].error_code, Some(0x3230));
+    }
+}
+
+fn assign_inputs(registers: &mut Registers<'_>, device: &mut SubDevice, pdo: u16) {
+    let (whose, mailboxes) = (device.whose(), device.mailboxes);
+    let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
+    let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
+    for (sub, value) in [(0, vec![0]), (1, pdo.to_le_bytes().to_vec()), (0, vec![1])] {
+        let address = Address::new(0x1C13, sub);
+        sdo::write(registers, &mut mail, address, false, &value).unwrap();
+    }
+    crate::main_device::configure::learn_process_data(registers, device).unwrap();
+}
+
+#[test]
+fn the_cause_of_a_stop_keeps_its_code_when_the_drive_has_its_fault_no_more() {
+    let will = OwnWill::default();
+    let segment = Segment::line([willed(&will)], 1).unwrap();
+    let mut bench = Bench::of(segment, |_, _| (), |_| ()).unwrap();
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(500, &mut conductor, |_, _| ());
+    bench.inflict(0, |it| WireFault::Fail(it, 0x3230));
+    bench.inflict(0, |it| WireFault::Fail(it, 0));
+    bench.play(300, &mut conductor, |_, _| ());
+    switch.learn_codes(|_| Some(0x3230));
+    let why = || switch.status().unwrap().stopped.unwrap().why;
+    let known = "joint: axis 0 has a fault, error code 0x3230";
+    assert_eq!(why(), known);
+
+    // A reset at its panel.
+    will.store(0x80, Ordering::Relaxed);
+    bench.play(10, &mut conductor, |_, _| ());
+    let axis = &switch.status().unwrap().axes[0];
+    assert_eq!(
+        (&*axis.state, axis.error_code),
+        ("switch on disabled", None)
+    );
+    assert_eq!(why(), known);
+
+    // The next stop has a cause of its own.
+    switch.reset();
+    bench.play(500, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    bench.inflict(0, |it| WireFault::Fail(it, 0x4310));
+    bench.play(300, &mut conductor, |_, _| ());
+    assert_eq!(why(), "joint: axis 0 stopped by itself");
+    switch.learn_codes(|_| Some(0x4310));
+    assert_eq!(why(), "joint: axis 0 has a fault, error code 0x4310");
+}

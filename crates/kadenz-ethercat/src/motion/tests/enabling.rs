@@ -1,0 +1,151 @@
+//! What axes need until all are enabled, and what stops them meanwhile.
+
+use super::models::{drive, slow};
+use super::*;
+use crate::sim::model::drive::Parameters;
+
+/// Two drives, of which the second takes so long from SAFEOP to OP, with a fault that a reset ends. In SAFEOP.
+fn faulty(seconds: u64) -> Bench {
+    let late = slow(
+        drive(Parameters::default(), &[]),
+        Duration::from_secs(seconds).as_nanos() as u64,
+    );
+    let models = [drive(Parameters::default(), &[]), late];
+    let segment = Segment::line(models, 1).unwrap();
+    let mut bench = Bench::in_safe_op(segment, |_, _| (), |_| ()).unwrap();
+    bench.watched = 1;
+    bench.inflict(1, |it| WireFault::Fail(it, 0x7500));
+    bench.inflict(1, |it| WireFault::Fail(it, 0));
+    bench
+}
+
+#[test]
+fn a_fault_is_reset_when_the_drive_is_in_op_however_long_that_takes() {
+    let mut bench = faulty(2);
+    let switch = Switch::default();
+    let policy = Policy {
+        // That it is not in OP takes nothing of it.
+        enabling: Duration::from_secs(1),
+        ..Policy::default()
+    };
+    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+    bench.play(1_500, &mut conductor, |_, _| ());
+    bench.ask_for_op();
+    bench.play(1_900, &mut conductor, |_, _| ());
+    assert_eq!(conductor.stage(), Stage::Enabling);
+    for seen in &bench.seen[1..] {
+        assert!(seen.is(DriveState::Fault), "{seen:?}");
+        assert_eq!(seen.word, Controlword::DISABLE_VOLTAGE, "{seen:?}");
+    }
+    bench.play(1_000, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    assert_eq!((conductor.stops(), bench.take_resets()), (0, 1));
+}
+
+#[test]
+fn a_drive_that_answers_and_does_not_come_to_op_is_not_waited_for_for_ever() {
+    let mut bench = faulty(3_600);
+    let switch = Switch::default();
+    let policy = Policy {
+        enabling: Duration::from_millis(500),
+        ..Policy::default()
+    };
+    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+    bench.ask_for_op();
+    // ETG.1020 gives it ten seconds.
+    bench.play(10_450, &mut conductor, |_, _| ());
+    assert_eq!(conductor.stage(), Stage::Enabling);
+    bench.play(100, &mut conductor, |_, _| ());
+    let Stage::Stopped(Cause::NotEnabled { .. }) = conductor.stage() else {
+        panic!("{:?}", conductor.stage())
+    };
+    assert_eq!(bench.take_resets(), 0);
+}
+
+#[test]
+fn an_axis_that_is_held_until_others_are_enabled_is_stopped_when_it_is_heard_no_more() {
+    for control in [Control::Velocity, Control::Torque] {
+        let models = [
+            drive(Parameters::default(), &[]),
+            // Without this object the model does not work.
+            drive(Parameters::default(), &[object::HOMING_METHOD]),
+        ];
+        let segment = Segment::line(models, 1).unwrap();
+        let regulated = |plan: &mut Plan| {
+            for axis in &mut plan.axes {
+                axis.control = control;
+                axis.gains = match control {
+                    Control::Torque => Gains {
+                        proportional: 200.0,
+                        integral: 500.0,
+                        derivative: 9.0,
+                        filter: 0.002,
+                        limit: Some(30.0),
+                    },
+                    Control::Position | Control::Velocity => Gains {
+                        proportional: 20.0,
+                        integral: 100.0,
+                        ..Gains::default()
+                    },
+                };
+            }
+        };
+        let mut bench = Bench::of(segment, |_, _| (), regulated).unwrap();
+        bench.watched = 0;
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+        bench.play(300, &mut conductor, |_, _| ());
+        assert_eq!(conductor.stage(), Stage::Enabling);
+        assert!(conductor.players()[0].is_held());
+        bench.seen.clear();
+        // What is asked arrives; what is told does not.
+        bench.lose_behind(None, 100);
+        bench.play(20, &mut conductor, |_, _| ());
+        assert_eq!(conductor.stage(), Stage::Stopped(Cause::Lost(11)));
+        // The first is the loop's own first, without answers to look for.
+        let (blind, stopped) = bench.seen[1..].split_at(10);
+        for seen in blind {
+            assert_eq!(seen.word, Controlword::ENABLE_OPERATION, "{seen:?}");
+            assert_eq!(seen.asked, blind[0].asked, "the error does not add up");
+        }
+        for seen in stopped {
+            assert_eq!(
+                (seen.word, seen.asked),
+                (Controlword::QUICK_STOP, 0.0),
+                "{seen:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn where_any_loss_is_tolerated_no_torque_is_asked_blindly_for_long() {
+    let models = [0, 1].map(|_| drive(Parameters::default(), &[]));
+    let segment = Segment::line(models, 1).unwrap();
+    let regulated = |plan: &mut Plan| {
+        for axis in &mut plan.axes {
+            axis.control = Control::Velocity;
+            axis.gains.proportional = 20.0;
+        }
+    };
+    let mut bench = Bench::of(segment, |_, _| (), regulated).unwrap();
+    bench.watched = 0;
+    let policy = Policy {
+        lost: None,
+        ..Policy::default()
+    };
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+    bench.play(400, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()));
+    bench.seen.clear();
+    bench.lose_behind(None, 50);
+    bench.play(51, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()));
+    let (blind, long) = bench.seen[1..].split_at(10);
+    assert!(blind[0].asked.abs() > 0.05, "{:?}", blind[0]);
+    assert!(blind.iter().all(|it| it.asked == blind[0].asked));
+    assert!(long.iter().all(|it| it.asked == 0.0));
+    bench.play(1_000, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+}

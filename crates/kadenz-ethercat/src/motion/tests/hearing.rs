@@ -1,0 +1,151 @@
+//! Axes that do not hear each of their targets.
+
+use super::*;
+use crate::sim::model::drive::Parameters;
+use crate::wire::register::{FMMU, FMMU_SIZE};
+use crate::wire::{Address as Place, Command, FrameWriter, Position};
+
+#[test]
+fn an_axis_moves_no_further_in_a_cycle_than_its_limits_let_it() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let mut before: Vec<f64> = Vec::new();
+    let mut greatest = 0.0_f64;
+    bench.play(6_000, &mut conductor, |_, conductor| {
+        let now: Vec<_> = conductor
+            .players()
+            .iter()
+            .filter_map(|it| it.reading().map(|it| it.position))
+            .collect();
+        for (now, before) in now.iter().zip(&before) {
+            greatest = greatest.max((now - before).abs());
+        }
+        before = now;
+    });
+    // The demonstration's fastest way is a sine of 0.2 rad and half a hertz, swelling.
+    assert!(greatest > 0.0003 && greatest < 0.0015, "{greatest}");
+}
+
+/// A device that takes no part in some cycles: its process data is mapped nowhere then.
+struct Deaf {
+    device: u16,
+    cycle: u64,
+    from: u64,
+    cycles: u64,
+}
+
+impl Deaf {
+    fn map(&self, port: &mut WirePort, is_mapped: bool) {
+        let now = port.time();
+        // Outputs and inputs.
+        for fmmu in 0..2 {
+            let mut bytes = [0; 128];
+            let mut writer = FrameWriter::new(&mut bytes, [0; 6]).unwrap();
+            // The byte that says whether it works.
+            let register = FMMU + fmmu * FMMU_SIZE + 12;
+            let place = Place::position(Position(self.device), register);
+            let slot = writer.push(Command::Apwr, 0, place, 1).unwrap();
+            writer.data(slot)[0] = u8::from(is_mapped);
+            let length = writer.finish();
+            let _ = port.segment_mut().pass(&mut bytes[..length], now);
+        }
+    }
+}
+
+impl Timekeeper<WirePort> for Deaf {
+    fn wait_until(&mut self, port: &mut WirePort, time: MonotonicTime) {
+        self.cycle += 1;
+        VirtualTime.wait_until(port, time);
+        if self.cycle == self.from {
+            self.map(port, false);
+        } else if self.cycle == self.from + self.cycles {
+            self.map(port, true);
+        }
+    }
+}
+
+/// The greatest step between two targets that the watched axis has heard, of 600 cycles of which it does not hear
+/// some from the 300th on; and where another axis was asked to be meanwhile.
+fn greatest_step(bench: &mut Bench, conductor: &mut Conductor<'_>, deaf: u64) -> (f64, Vec<f64>) {
+    let from = 300;
+    let mut time = Deaf {
+        device: bench.watched as u16,
+        cycle: 0,
+        from,
+        cycles: deaf,
+    };
+    let mut others = Vec::new();
+    bench.seen.clear();
+    bench.play_by(600, conductor, &mut time, |_, conductor| {
+        others.push(conductor.players()[0].asked());
+    });
+    let is_deaf = |cycle: u64| (from..from + deaf).contains(&cycle);
+    let heard = (1..).zip(&bench.seen).filter(|it| !is_deaf(it.0));
+    let heard: Vec<_> = heard.map(|(_, it)| it.asked).collect();
+    let steps = heard.windows(2).map(|it| (it[1] - it[0]).abs());
+    (steps.fold(0.0, f64::max), others)
+}
+
+#[test]
+fn all_wait_for_an_axis_that_takes_no_part_in_some_cycles() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    bench.play(1_200, &mut conductor, |_, _| ());
+    let (step, others) = greatest_step(&mut bench, &mut conductor, 5);
+    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    assert!(step > 0.0003 && step < 0.001, "{step}");
+    // It is known a cycle later, and over a cycle later.
+    assert_eq!(others[301], others[305]);
+    assert!((others[307] - others[305]).abs() > 0.0003);
+    let asked = conductor.players()[0].asked();
+    assert_eq!(conductor.players()[1].asked(), asked, "they are together");
+}
+
+#[test]
+fn where_any_loss_is_tolerated_others_go_on_and_the_axis_goes_on_from_where_it_was() {
+    let mut bench = Bench::new(12, |_| ());
+    let policy = Policy {
+        lost: None,
+        ..Policy::default()
+    };
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+    bench.play(1_200, &mut conductor, |_, _| ());
+    let (step, others) = greatest_step(&mut bench, &mut conductor, 40);
+    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    assert!(step > 0.0003 && step < 0.001, "{step}");
+    assert_eq!(others[301], others[309], "they wait for ten cycles");
+    assert!((others[338] - others[312]).abs() > 0.005, "and go on then");
+    let [first, second] = [0, 1].map(|it: usize| conductor.players()[it].asked());
+    assert!((first - second).abs() > 0.0001, "{first} {second}");
+}
+
+#[test]
+fn who_takes_no_part_shows_from_the_second_cycle_on() {
+    let models = [0, 1, 2].map(|_| models::drive(Parameters::default(), &[]));
+    let segment = Segment::line(models, 1).unwrap();
+    let mut bench = Bench::of(segment, |_, _| (), |_| ()).unwrap();
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let mut time = Deaf {
+        device: 1,
+        cycle: 0,
+        from: 10,
+        cycles: 5,
+    };
+    let mut heard = Vec::new();
+    bench.play_by(20, &mut conductor, &mut time, |_, conductor| {
+        let all = conductor.players().iter().map(Player::is_heard);
+        heard.push(all.collect::<Vec<_>>());
+    });
+    // Before a cycle is seen what the one before made of the frame before that.
+    let all = vec![true; 3];
+    assert_eq!(heard[10], all);
+    assert_eq!(heard[11], vec![false; 3], "some did not");
+    for cycle in &heard[12..16] {
+        assert_eq!(*cycle, [true, false, true]);
+    }
+    assert!(heard[16..].iter().all(|it| *it == all), "{heard:?}");
+}
