@@ -161,7 +161,7 @@ fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
             ended
         });
         scope.spawn(|| {
-            let mut way = Correspondent::of(&postbox, Patience::default());
+            let mut way = Correspondent::of_steward(&postbox, Patience::default());
             steward.run(&mut way, &stop)
         });
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut rig)));

@@ -38,7 +38,7 @@ use super::health::Health;
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Patience};
 use crate::main_device::link::Link;
-use crate::main_device::postbox::Postbox;
+use crate::main_device::postbox::{Postbox, Seat};
 use crate::port::Port;
 
 /// What is called after each beat.
@@ -153,7 +153,7 @@ impl<P: Port> Exchange for Ferry<P> {
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
         let slot = loop {
-            match self.postbox.ask(frame, self.patience) {
+            match self.postbox.ask(frame, self.patience, Seat::Shared) {
                 Some(slot) => break slot,
                 None => {
                     self.beat();

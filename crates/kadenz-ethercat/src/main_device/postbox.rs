@@ -2,7 +2,11 @@
 //!
 //! The loop never waits for a lock, and no answer that came is lost to one: a slot is locked by the side whose
 //! turn it is, and by nobody else.
+//!
+//! One slot is the steward's alone, and every other question at least is its: however many ask, who brings
+//! devices back has half of the wire.
 
+use std::array;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
@@ -18,8 +22,20 @@ mod place;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// Questions that may wait at once.
-const SLOTS: usize = 4;
+/// Questions of everybody that may wait at once.
+const SHARED: usize = 4;
+/// The slot of who must not wait for everybody.
+const OWN: usize = SHARED;
+const SLOTS: usize = SHARED + 1;
+
+/// In which slots a question may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// In those of everybody.
+    Shared,
+    /// In the steward's.
+    Own,
+}
 
 #[derive(Debug, Default)]
 struct Question {
@@ -34,22 +50,26 @@ struct Question {
 #[derive(Debug, Default)]
 pub struct Postbox {
     slots: [Place<Question>; SLOTS],
-    /// The slot that is looked at first: behind the one whose question was sent last, so that nobody who
-    /// asks again and again keeps others waiting.
+    /// The slot of everybody that is looked at first: behind the one whose question was sent last, so that
+    /// nobody who asks again and again keeps others waiting.
     first: AtomicUsize,
+    /// Whether the last question was of the steward's slot.
+    was_own: AtomicBool,
     ended: AtomicBool,
 }
 
 impl Postbox {
-    /// The loop's part before it sleeps: sends one question that waits, each slot's in turn. Neither
-    /// allocates, locks nor waits.
+    /// The loop's part before it sleeps: sends one question that waits, by turns of the steward's slot and
+    /// of the others, each of these in turn. Neither allocates, locks nor waits.
     pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
-        let first = self.first.load(Ordering::Relaxed);
-        for place in (first..first + SLOTS).map(|it| it % SLOTS) {
+        for place in self.turns() {
             let Some(mut question) = self.slots[place].turn(Stage::Asked) else {
                 continue;
             };
-            self.first.store((place + 1) % SLOTS, Ordering::Relaxed);
+            self.was_own.store(place == OWN, Ordering::Relaxed);
+            if place != OWN {
+                self.first.store((place + 1) % SHARED, Ordering::Relaxed);
+            }
             let until = link.now() + question.patience.answer;
             match link.send(question.frame.bytes_mut()) {
                 Ok(ticket) => {
@@ -63,6 +83,17 @@ impl Postbox {
             }
             return;
         }
+    }
+
+    /// In which order slots are looked at.
+    fn turns(&self) -> [usize; SLOTS] {
+        let first = self.first.load(Ordering::Relaxed);
+        let mut turns = array::from_fn(|it| (first + it) % SHARED);
+        turns[SHARED] = OWN;
+        if !self.was_own.load(Ordering::Relaxed) {
+            turns.rotate_right(1);
+        }
+        turns
     }
 
     /// The loop's part for an answer that is none of its own. Neither allocates, locks nor waits.
@@ -110,10 +141,14 @@ impl Postbox {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Puts a question in; which slot it has. `None` when all are taken.
-    pub(crate) fn ask(&self, frame: &FrameBuffer, patience: Patience) -> Option<usize> {
-        self.slots.iter().position(|slot| {
-            slot.fill(|question| {
+    /// Puts a question in; which slot it has. `None` when all that it may have are taken.
+    pub(crate) fn ask(&self, frame: &FrameBuffer, patience: Patience, seat: Seat) -> Option<usize> {
+        let mut slots = match seat {
+            Seat::Shared => 0..SHARED,
+            Seat::Own => OWN..SLOTS,
+        };
+        slots.find(|slot| {
+            self.slots[*slot].fill(|question| {
                 question.frame = frame.clone();
                 question.patience = patience;
                 question.waiting = Some(std::thread::current());
@@ -165,13 +200,29 @@ impl Question {
 pub struct Correspondent<'p> {
     postbox: &'p Postbox,
     patience: Patience,
+    seat: Seat,
 }
 
 impl<'p> Correspondent<'p> {
     /// By this postbox.
     #[must_use]
     pub fn of(postbox: &'p Postbox, patience: Patience) -> Self {
-        Self { postbox, patience }
+        Self {
+            postbox,
+            patience,
+            seat: Seat::Shared,
+        }
+    }
+
+    /// By this postbox, for the one who must not wait for all others, the
+    /// [steward](crate::control::steward): every other question at least is its. Of several of them one
+    /// waits for the other.
+    #[must_use]
+    pub fn of_steward(postbox: &'p Postbox, patience: Patience) -> Self {
+        Self {
+            seat: Seat::Own,
+            ..Self::of(postbox, patience)
+        }
     }
 }
 
@@ -185,7 +236,7 @@ impl Exchange for Correspondent<'_> {
             if self.postbox.has_ended() {
                 return Err(ExchangeError::Ended);
             }
-            match self.postbox.ask(frame, self.patience) {
+            match self.postbox.ask(frame, self.patience, self.seat) {
                 Some(slot) => break slot,
                 None => std::thread::sleep(Duration::from_micros(500)),
             }

@@ -12,17 +12,29 @@ fn who_asks_again_and_again_keeps_nobody_waiting() {
     let postbox = Postbox::default();
     let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
     let mut frame = FrameBuffer::default();
-    while postbox.ask(&frame, Patience::default()).is_some() {}
-    let mut served = Vec::new();
-    for _ in 0..SLOTS {
+    let ask = |seat| postbox.ask(&FrameBuffer::default(), Patience::default(), seat);
+    while ask(Seat::Shared).is_some() {}
+    let mut serve = || {
         // An empty frame is not sent, and so lost at once.
         postbox.send_one(&mut link);
         let place = (0..SLOTS).find(|it| postbox.take(*it, &mut frame).is_some());
+        let place = place.unwrap();
+        let seat = match place {
+            OWN => Seat::Own,
+            _ => Seat::Shared,
+        };
         // It asks anew at once.
-        assert_eq!(postbox.ask(&frame, Patience::default()), place);
-        served.push(place.unwrap());
-    }
+        assert_eq!(ask(seat), Some(place));
+        place
+    };
+    let served: Vec<_> = (0..SHARED).map(|_| serve()).collect();
     assert_eq!(served, [0, 1, 2, 3]);
+
+    // Whoever has a slot of its own waits for one of the others at most, and they for it.
+    assert_eq!(ask(Seat::Own), Some(OWN));
+    assert_eq!(ask(Seat::Own), None, "it has one");
+    let served: Vec<_> = (0..6).map(|_| serve()).collect();
+    assert_eq!(served, [OWN, 0, OWN, 1, OWN, 2]);
 }
 
 /// Cycles of a loop that carries questions and nothing else, until all who ask are done.
@@ -76,7 +88,7 @@ fn no_answer_is_lost_however_many_ask_at_once() {
 fn who_looks_for_a_free_place_touches_none_whose_turn_is_the_loop_s() {
     let postbox = Postbox::default();
     let frame = FrameBuffer::default();
-    let ask = || postbox.ask(&frame, Patience::default());
+    let ask = || postbox.ask(&frame, Patience::default(), Seat::Shared);
     while ask().is_some() {}
     // The loop holds every question; who asked for one of them now would wait for this very thread.
     let held = [0, 1, 2, 3].map(|it: usize| postbox.slots[it].turn(Stage::Asked).unwrap());
