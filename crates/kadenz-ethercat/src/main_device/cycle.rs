@@ -3,6 +3,8 @@
 //! Neither allocates, locks nor waits, but for [`Cycle::exchange`] and [`Cycle::await_answers`], which wait for the
 //! answers.
 
+mod reference;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -12,10 +14,11 @@ use super::layout::Layout;
 use super::link::{Arrived, Link, Ticket};
 use super::postbox::Postbox;
 use crate::port::Port;
-use crate::wire::register::{AL_STATUS, DC_SYSTEM_TIME};
+use crate::wire::register::AL_STATUS;
 use crate::wire::{
     Address, AlStatus, Command, Configured, FrameWriter, LONGEST_FRAME, OverflowError, Slot,
 };
+use reference::Reference;
 
 /// Bytes that the first frame carries besides process data: the state of all, and the reference clock.
 pub const BESIDES: usize = 12 + 2 + 12 + 8;
@@ -40,7 +43,8 @@ pub struct Outcome {
     pub expected: u32,
     /// The states of all SubDevices by OR, and how many there are; `None` when that did not come back.
     pub states: Option<(AlStatus, u16)>,
-    /// The reference clock, ns; `None` without one, or when it did not come back.
+    /// The reference clock, ns; `None` without one, when it did not come back, or while it is away or not
+    /// set yet: then nobody is told its time.
     pub system_time_ns: Option<u64>,
 }
 
@@ -58,7 +62,7 @@ struct Carrier {
     bytes: Vec<u8>,
     data: Option<Slot>,
     states: Option<Slot>,
-    clock: Option<Slot>,
+    reference: Option<Reference>,
     out: Option<Ticket>,
     came: Came,
     /// Its inputs went out marked.
@@ -90,7 +94,8 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Makes the frames. `reference` is the SubDevice whose clock all others follow. Allocates.
+    /// Makes the frames. `reference` is the SubDevice whose clock all others follow; while it is away, and
+    /// until it is in SAFEOP again, they follow nobody. Allocates.
     ///
     /// # Errors
     /// [`OverflowError`] for a layout whose frames have no room for [`BESIDES`].
@@ -169,8 +174,14 @@ impl Cycle {
                 }
                 self.outcome.expected += u32::from(plan.expected);
             }
+            if let Some(reference) = &mut carrier.reference {
+                reference.ask(&mut carrier.bytes, link.now());
+            }
             self.outcome.sent += 1;
             carrier.out = link.send(&mut carrier.bytes).ok();
+            if carrier.out.is_none() {
+                carrier.miss();
+            }
         }
     }
 
@@ -200,6 +211,7 @@ impl Cycle {
         for carrier in &mut self.carriers {
             if let Some(ticket) = carrier.out.take() {
                 link.give_up(&ticket);
+                carrier.miss();
             }
         }
         self.outcome
@@ -242,8 +254,8 @@ impl Cycle {
         if let Some(slot) = carrier.states {
             self.outcome.states = states(slot, bytes);
         }
-        if let Some(slot) = carrier.clock {
-            self.outcome.system_time_ns = system_time(slot, bytes);
+        if let Some(reference) = &mut carrier.reference {
+            self.outcome.system_time_ns = reference.hear(bytes);
         }
         let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) else {
             self.outcome.whole += 1;
@@ -315,9 +327,8 @@ impl Carrier {
         let mut writer = FrameWriter::new(&mut bytes, [0; 6])?;
         let (mut states, mut clock) = (None, None);
         if frame == 0 {
-            if let Some(reference) = reference {
-                let address = Address::configured(reference, DC_SYSTEM_TIME);
-                clock = Some(writer.push(Command::Frmw, 0, address, 8)?);
+            if let Some(station) = reference {
+                clock = Some(Reference::push(&mut writer, station)?);
             }
             states = Some(writer.push(Command::Brd, 0, Address::broadcast(AL_STATUS), 2)?);
         }
@@ -336,11 +347,18 @@ impl Carrier {
             bytes,
             data,
             states,
-            clock,
+            reference: clock,
             out: None,
             came: Came::Not,
             marked: false,
         })
+    }
+
+    /// Nothing comes back.
+    fn miss(&mut self) {
+        if let Some(reference) = &mut self.reference {
+            reference.miss();
+        }
     }
 }
 
@@ -348,12 +366,4 @@ fn states(slot: Slot, bytes: &[u8]) -> Option<(AlStatus, u16)> {
     let data = bytes.get(slot.range())?;
     let status = AlStatus(u16::from_le_bytes([data[0], data[1]]));
     Some((status, slot.working_counter(bytes)?))
-}
-
-fn system_time(slot: Slot, bytes: &[u8]) -> Option<u64> {
-    let data = bytes.get(slot.range())?;
-    let time = u64::from_le_bytes(data.try_into().ok()?);
-    slot.working_counter(bytes)
-        .filter(|it| *it > 0)
-        .map(|_| time)
 }

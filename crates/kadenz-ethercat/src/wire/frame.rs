@@ -204,6 +204,11 @@ impl DatagramMut<'_> {
         ]))
     }
 
+    /// Asks something else.
+    pub fn set_command(&mut self, command: Command) {
+        self.header[0] = command.number();
+    }
+
     /// Lets the MainDevice know it by another index.
     pub fn set_index(&mut self, index: u8) {
         self.header[1] = index;
