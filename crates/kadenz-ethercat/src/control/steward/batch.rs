@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Whose};
-use crate::wire::{DATAGRAM_OVERHEAD, Datagrams, FrameError, Slot};
+use crate::wire::{DATAGRAM_OVERHEAD, Datagrams, ETHERNET_HEADER, FrameError, LONGEST_FRAME, Slot};
 
-/// Bytes of datagrams in a frame, so that one beside the process data does not take the wire for long:
-/// 65 us at 100 Mbit/s.
-const MOST: usize = 800;
+/// Bytes of datagrams that the longest frame has.
+pub(super) const LONGEST: usize = LONGEST_FRAME - ETHERNET_HEADER - 2;
 
 /// What is asked of one register.
 #[derive(Debug)]
@@ -25,8 +24,10 @@ struct Ask {
 pub(super) struct Number(usize);
 
 /// Questions and, once they were sent, their answers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Batch {
+    /// Bytes of datagrams in a frame, but for a group that is longer.
+    frame_bytes: usize,
     asks: Vec<Ask>,
     bytes: Vec<u8>,
     /// First questions of what belongs into one frame.
@@ -34,6 +35,16 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    /// No questions yet; they go out by frames of so many bytes of datagrams.
+    pub(super) fn of(frame_bytes: usize) -> Self {
+        Self {
+            frame_bytes: frame_bytes.min(LONGEST),
+            asks: Vec::new(),
+            bytes: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
     /// What follows, up to the next call, goes out in one frame.
     pub(super) fn together(&mut self) {
         self.groups.push(self.asks.len());
@@ -112,7 +123,7 @@ impl Batch {
                 .iter()
                 .map(|it| it.bytes.len() + DATAGRAM_OVERHEAD)
                 .sum();
-            if need > MOST && fitting.is_some() {
+            if need > self.frame_bytes && fitting.is_some() {
                 break;
             }
             fitting = Some(end);

@@ -5,6 +5,9 @@
 //! everyone has asked, pauses or is done, sends what they ask in as few frames as hold it, whoever waits
 //! longest first, and gives the answers back. So what happens does not depend on when which thread runs, time
 //! may be virtual, and a device that does not answer holds up nobody else.
+//!
+//! A frame that got lost is sent again with the questions in it, but for those that may be asked only once:
+//! their set-ups are told, and see to it themselves.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -18,9 +21,13 @@ use kadenz_rt::clock::MonotonicTime;
 use super::{Roster, Setup};
 use crate::main_device::configure::ConfigureError;
 use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Registers};
+use crate::wire::register::DC_RECEIVE_TIME;
 use crate::wire::{
-    DATAGRAM_OVERHEAD, Datagrams, DatagramsMut, FrameError, FrameWriter, OverflowError,
+    DATAGRAM_OVERHEAD, Datagram, Datagrams, DatagramsMut, FrameError, FrameWriter, OverflowError,
 };
+
+#[cfg(test)]
+mod tests;
 
 /// Set-ups at once; further ones wait until one of these is done.
 const MOST: usize = 64;
@@ -30,14 +37,41 @@ const STACK: usize = 512 * 1024;
 /// What became of a set-up; `None` where somebody else had the device.
 type Ended = Option<Result<(), ConfigureError>>;
 
+/// What a set-up asks of the segment.
+struct Question {
+    frame: Box<FrameBuffer>,
+    /// It must not be asked twice unnoticed: reading a mailbox empties it.
+    once: bool,
+}
+
+impl Question {
+    fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
+        let all = Datagrams::of(self.frame.bytes()).into_iter().flatten();
+        all.filter_map(Result::ok)
+    }
+
+    /// Bytes of its datagrams.
+    fn length(&self) -> usize {
+        let lengths = self.datagrams().map(|it| it.data.len());
+        lengths.map(|it| it + DATAGRAM_OVERHEAD).sum()
+    }
+
+    /// Whether it lets controllers take receive times. They cannot be read by the same frame (Beckhoff's
+    /// ESC data sheet, section II, register 0x0900), so whoever reads them must not be aboard.
+    fn takes_times(&self) -> bool {
+        let mut all = self.datagrams();
+        all.any(|it| it.command.writes() && it.address.register() == DC_RECEIVE_TIME)
+    }
+}
+
 /// What a set-up says.
 enum Word {
-    Asks(Box<FrameBuffer>),
+    Asks(Question),
     Pauses(Duration),
     Done(Ended),
 }
 
-/// What it is told: what time it is, and the answer where it asked.
+/// What it is told: what time it is, and the answer where it asked; none where that got lost.
 struct Reply {
     now: MonotonicTime,
     answer: Option<Box<FrameBuffer>>,
@@ -48,7 +82,7 @@ enum Stage {
     /// It computes: its next word is waited for.
     Computes,
     /// Its question waits to be sent.
-    Asks(Box<FrameBuffer>),
+    Asks(Question),
     /// Until that time.
     Pauses(MonotonicTime),
     Done(Ended),
@@ -109,14 +143,8 @@ impl Crew {
             Some(_) => return Progress::UnderWay,
             None if self.jobs.len() >= MOST => return Progress::UnderWay,
             None => {
-                return match Job::begin(device, Arc::clone(&self.roster), Arc::clone(setup)) {
-                    Ok(job) => {
-                        self.roster.set_up(device, true);
-                        self.jobs.insert(device, job);
-                        Progress::UnderWay
-                    }
-                    Err(error) => Progress::Failed(ConfigureError::Setup(error.into())),
-                };
+                let setup = Arc::clone(setup);
+                return self.begin(device, setup);
             }
         }
         match self.jobs.remove(&device).map(Job::end) {
@@ -127,24 +155,45 @@ impl Crew {
         }
     }
 
+    /// Begins a device's set-up once nobody else has the device. From now on nobody else gets it.
+    fn begin(&mut self, device: usize, setup: Arc<Setup>) -> Progress {
+        self.roster.set_up(device, true);
+        if self.roster.try_with(device, |_| ()).is_none() {
+            return Progress::UnderWay;
+        }
+        match Job::begin(device, Arc::clone(&self.roster), setup) {
+            Ok(job) => {
+                self.jobs.insert(device, job);
+                Progress::UnderWay
+            }
+            Err(error) => {
+                self.roster.set_up(device, false);
+                Progress::Failed(ConfigureError::Setup(error.into()))
+            }
+        }
+    }
+
     /// Ends a device's set-up, where there is one: whatever it asks from now on has no answer.
     pub(super) fn cancel(&mut self, device: usize) {
         if let Some(job) = self.jobs.remove(&device) {
             self.waiting.retain(|it| *it != device);
             job.end();
-            self.roster.set_up(device, false);
         }
+        self.roster.set_up(device, false);
     }
 
     /// Carries questions and answers until all are done, for `most` at the longest, and no longer than
-    /// `least` where one is done already.
+    /// `least` where one is done already; by frames of `frame_bytes` of datagrams, but for a question that
+    /// is longer than that alone.
     ///
     /// # Errors
-    /// [`ExchangeError`] when nothing came back. What was asked still waits then.
+    /// [`ExchangeError`] when nothing was sent or what came is damaged. What was asked is asked again
+    /// then, but for what may be asked only once.
     pub(super) fn serve(
         &mut self,
         exchange: &mut dyn Exchange,
         (least, most): (Duration, Duration),
+        frame_bytes: usize,
     ) -> Result<(), ExchangeError> {
         let start = exchange.now();
         loop {
@@ -163,7 +212,7 @@ impl Crew {
                 let next = pauses.min().map_or(until, |it| it.min(until));
                 exchange.pause(next.remaining(now));
             } else {
-                self.carry(exchange)?;
+                self.carry(exchange, frame_bytes)?;
             }
         }
     }
@@ -201,37 +250,64 @@ impl Crew {
     }
 
     /// Sends one frame of questions, and hands out the answers.
-    fn carry(&mut self, exchange: &mut dyn Exchange) -> Result<(), ExchangeError> {
+    fn carry(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        frame_bytes: usize,
+    ) -> Result<(), ExchangeError> {
         let mut frame = FrameBuffer::default();
-        let aboard = frame.write(|writer| self.load(writer))?;
-        exchange.exchange(&mut frame)?;
-        self.unload(&frame, &aboard, exchange.now())
+        let aboard = frame.write(|writer| self.load(writer, frame_bytes))?;
+        let came = exchange.exchange_once(&mut frame);
+        let now = exchange.now();
+        let unloaded = match came {
+            Ok(true) => self.unload(&frame, &aboard, now),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.tell_losses(&aboard, now);
+        unloaded
     }
 
-    /// Puts in what fits; whose questions these are.
-    fn load(&self, writer: &mut FrameWriter<'_>) -> Result<Vec<usize>, OverflowError> {
-        let mut aboard = Vec::new();
+    /// Puts in what fits, at least one; whose questions these are.
+    fn load(
+        &self,
+        writer: &mut FrameWriter<'_>,
+        frame_bytes: usize,
+    ) -> Result<Vec<usize>, OverflowError> {
+        let most = frame_bytes.min(writer.room() + DATAGRAM_OVERHEAD);
+        let (mut aboard, mut taken) = (Vec::new(), 0);
         for device in &self.waiting {
             let Some(Stage::Asks(question)) = self.jobs.get(device).map(|it| &it.stage) else {
                 continue;
             };
-            let datagrams = || {
-                let all = Datagrams::of(question.bytes()).into_iter().flatten();
-                all.filter_map(Result::ok)
-            };
-            let need: usize = datagrams()
-                .map(|it| it.data.len() + DATAGRAM_OVERHEAD)
-                .sum();
-            if need > writer.room() + DATAGRAM_OVERHEAD {
+            let (alone, length) = (question.takes_times(), question.length());
+            if !aboard.is_empty() && (alone || taken + length > most) {
                 continue;
             }
-            for it in datagrams() {
+            for it in question.datagrams() {
                 let slot = writer.push(it.command, 0, it.address, it.data.len())?;
                 writer.data(slot).copy_from_slice(it.data);
             }
             aboard.push(*device);
+            taken += length;
+            if alone {
+                break;
+            }
         }
         Ok(aboard)
+    }
+
+    /// Tells those whose question has no answer and may be asked only once. The others' waits on.
+    fn tell_losses(&mut self, aboard: &[usize], now: MonotonicTime) {
+        for device in aboard {
+            let Some(job) = self.jobs.get_mut(device) else {
+                continue;
+            };
+            if matches!(&job.stage, Stage::Asks(question) if question.once) {
+                self.waiting.retain(|it| it != device);
+                job.reply(now, None);
+            }
+        }
     }
 
     fn unload(
@@ -248,7 +324,7 @@ impl Crew {
             let Stage::Asks(question) = &job.stage else {
                 continue;
             };
-            let mut answered = question.clone();
+            let mut answered = question.frame.clone();
             for asked in DatagramsMut::of(answered.bytes_mut())? {
                 let mut asked = asked?;
                 let answer = answers.next().ok_or(FrameError::Overrun)??;
@@ -267,7 +343,7 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        while let Some(device) = self.jobs.keys().next().copied() {
+        for device in 0..self.roster.len() {
             self.cancel(device);
         }
     }
@@ -345,15 +421,32 @@ impl Way {
         self.now = reply.now;
         Some(reply)
     }
+
+    /// Asks; whether there is an answer.
+    fn ask(&mut self, frame: &mut FrameBuffer, once: bool) -> Result<bool, ExchangeError> {
+        let question = Question {
+            frame: Box::new(frame.clone()),
+            once,
+        };
+        let reply = self.say(Word::Asks(question));
+        let reply = reply.ok_or(ExchangeError::Ended)?;
+        let Some(answer) = reply.answer else {
+            return Ok(false);
+        };
+        frame.replace(answer.bytes());
+        Ok(true)
+    }
 }
 
 impl Exchange for Way {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
-        let question = Word::Asks(Box::new(frame.clone()));
-        let reply = self.say(question).ok_or(ExchangeError::Ended)?;
-        let answer = reply.answer.ok_or(ExchangeError::Ended)?;
-        frame.replace(answer.bytes());
-        Ok(())
+        // Who asks for as long as it takes is told of no loss.
+        let answered = self.ask(frame, false)?;
+        answered.then_some(()).ok_or(ExchangeError::Ended)
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        self.ask(frame, true)
     }
 
     fn pause(&mut self, span: Duration) {

@@ -57,10 +57,12 @@ impl Reading {
 }
 
 /// Reads the identities of SubDevices by their stations, in their order; `None` for an EEPROM that does
-/// not answer. The EEPROMs are given back to their applications afterwards.
+/// not answer. Frames carry so many bytes of datagrams. The EEPROMs are given back to their applications
+/// afterwards.
 pub(super) fn read(
     exchange: &mut dyn Exchange,
     stations: &[Configured],
+    frame_bytes: usize,
 ) -> Result<Vec<Option<Identity>>, ExchangeError> {
     let mut all: Vec<_> = stations
         .iter()
@@ -70,15 +72,16 @@ pub(super) fn read(
             under_way: false,
         })
         .collect();
-    own(exchange, stations, &[2, 0])?;
+    let batch = || Batch::of(frame_bytes);
+    own(exchange, stations, &[2, 0], batch())?;
     for _ in 0..LOOKS {
         if all.iter().all(Reading::is_done) {
             break;
         }
-        ask(exchange, &mut all)?;
-        look(exchange, &mut all)?;
+        ask(exchange, &mut all, batch())?;
+        look(exchange, &mut all, batch())?;
     }
-    own(exchange, stations, &[1])?;
+    own(exchange, stations, &[1], batch())?;
     Ok(all.iter().map(Reading::identity).collect())
 }
 
@@ -87,8 +90,8 @@ fn own(
     exchange: &mut dyn Exchange,
     stations: &[Configured],
     owners: &[u8],
+    mut batch: Batch,
 ) -> Result<(), ExchangeError> {
-    let mut batch = Batch::default();
     for station in stations {
         batch.together();
         for owner in owners {
@@ -99,8 +102,11 @@ fn own(
 }
 
 /// Begins the next read wherever none is under way.
-fn ask(exchange: &mut dyn Exchange, all: &mut [Reading]) -> Result<(), ExchangeError> {
-    let mut batch = Batch::default();
+fn ask(
+    exchange: &mut dyn Exchange,
+    all: &mut [Reading],
+    mut batch: Batch,
+) -> Result<(), ExchangeError> {
     let mut asked: Vec<(usize, Number)> = Vec::new();
     for (place, reading) in all.iter().enumerate() {
         if reading.is_done() || reading.under_way {
@@ -125,8 +131,11 @@ fn ask(exchange: &mut dyn Exchange, all: &mut [Reading]) -> Result<(), ExchangeE
     Ok(())
 }
 
-fn look(exchange: &mut dyn Exchange, all: &mut [Reading]) -> Result<(), ExchangeError> {
-    let mut batch = Batch::default();
+fn look(
+    exchange: &mut dyn Exchange,
+    all: &mut [Reading],
+    mut batch: Batch,
+) -> Result<(), ExchangeError> {
     let mut asked: Vec<(usize, Number)> = Vec::new();
     for (place, reading) in all.iter().enumerate().filter(|(_, it)| it.under_way) {
         batch.together();

@@ -55,6 +55,8 @@ mod presence;
 mod roster;
 mod survey;
 mod tend;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::sync::Arc;
@@ -72,8 +74,9 @@ use crate::main_device::configure::ConfigureError;
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::{Exchange, ExchangeError, Registers};
 use crate::main_device::layout::{Layout, Share};
-use crate::wire::State;
 use crate::wire::sii::Identity;
+use crate::wire::{ETHERNET_HEADER, State};
+use batch::Batch;
 use crew::Crew;
 use survey::Row;
 
@@ -87,6 +90,10 @@ const CREW_CALM: Duration = Duration::from_millis(40);
 const CREW_MOVING: Duration = Duration::from_millis(10);
 /// The longest pause between two looks when all is not well but nothing changes.
 const LONGEST_CALM: Duration = Duration::from_millis(20);
+/// What a byte takes at 100 Mbit/s, in ns.
+const BYTE_NS: u128 = 80;
+/// Bytes of a frame besides its datagrams: headers, preamble, check sequence, gap.
+const AROUND: usize = ETHERNET_HEADER + 2 + 24;
 
 /// How the steward does its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,15 +104,40 @@ pub struct Settings {
     pub count_every: Duration,
     /// Whether a device of another serial number is taken in the place of one that is gone.
     pub serials: Serials,
+    /// Bytes of datagrams in a frame of its questions, of which one goes beside the process data each
+    /// cycle. A question that is longer, as a large mailbox is, goes alone.
+    pub frame_bytes: usize,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
+impl Settings {
+    /// For a loop of that cycle: a frame of questions takes the wire for an eighth of it at most, and leaves
+    /// the rest to the process data.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kadenz_ethercat::control::steward::Settings;
+    ///
+    /// let bytes = |us| Settings::for_cycle(Duration::from_micros(us)).frame_bytes;
+    /// // All that a frame carries, and what takes 31 us at 100 Mbit/s.
+    /// assert_eq!((bytes(1_000), bytes(250)), (1_498, 350));
+    /// ```
+    #[must_use]
+    pub fn for_cycle(cycle: Duration) -> Self {
+        let bytes = usize::try_from(cycle.as_nanos() / 8 / BYTE_NS).unwrap_or(usize::MAX);
         Self {
             look_every: Duration::from_millis(100),
             count_every: Duration::from_secs(1),
             serials: Serials::default(),
+            frame_bytes: bytes.saturating_sub(AROUND).min(batch::LONGEST),
         }
+    }
+}
+
+impl Default for Settings {
+    /// For cycles of 1 ms.
+    fn default() -> Self {
+        Self::for_cycle(Duration::from_millis(1))
     }
 }
 
@@ -149,8 +181,12 @@ struct Watched {
     not_before: MonotonicTime,
     /// Since when it is as it should be.
     well: Option<MonotonicTime>,
+    /// The state that it reached last of those that it was to be in.
+    reached: Option<State>,
+    /// It was lost, or left the state that it is to be in, and is not back there yet.
+    missed: bool,
     moved: bool,
-    counters: Option<[u8; 20]>,
+    counters: Option<[u8; watch::COUNTERS]>,
 }
 
 /// Watches and mends a segment. See the module.
@@ -304,7 +340,8 @@ impl Steward {
             Looked::Calm => CREW_CALM,
             Looked::Unsure | Looked::Moving => CREW_MOVING,
         };
-        self.crew.serve(exchange, (CREW_MOVING, most))?;
+        let bytes = self.settings.frame_bytes;
+        self.crew.serve(exchange, (CREW_MOVING, most), bytes)?;
         Ok(Looked::Moving)
     }
 
@@ -332,7 +369,7 @@ impl Steward {
     }
 
     fn look(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
-        let Some(rows) = survey::take(exchange)? else {
+        let Some(rows) = survey::take(exchange, self.batch())? else {
             return Ok(Looked::Unsure);
         };
         let now = exchange.now();
@@ -360,6 +397,11 @@ impl Steward {
         for device in 0..self.watched.len() {
             self.lose(device, now);
         }
+    }
+
+    /// Questions of a look.
+    fn batch(&self) -> Batch {
+        Batch::of(self.settings.frame_bytes)
     }
 
     fn tell(&self, device: usize, now: MonotonicTime, event: Event) {
@@ -409,6 +451,8 @@ impl Watched {
             troubles: 0,
             not_before: MonotonicTime::from_ns(0),
             well: None,
+            reached: None,
+            missed: false,
             moved: false,
             counters: None,
         }

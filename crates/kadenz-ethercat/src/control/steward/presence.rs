@@ -2,14 +2,13 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::batch::Batch;
 use super::place::{self, Known, Newcomer};
 use super::survey::Row;
 use super::{Event, LONGEST_PAUSE, Looked, Steward, identity};
 use crate::main_device::exchange::{Exchange, ExchangeError, Whose};
 use crate::wire::register::STATION_ADDRESS;
 use crate::wire::sii::Identity;
-use crate::wire::{Configured, Position, State};
+use crate::wire::{AlStatus, Configured, Position, State};
 
 /// Addresses for who is not known yet, each given once before the first is given again.
 pub(super) const FIRST_TEMPORARY: u16 = 0x7001;
@@ -49,7 +48,8 @@ impl Steward {
             return Ok(Looked::Calm);
         }
         let stations: Vec<_> = asked.iter().map(|it| it.station).collect();
-        let identities = identity::read(exchange, &stations)?;
+        let bytes = self.settings.frame_bytes;
+        let identities = identity::read(exchange, &stations, bytes)?;
         let strangers = self.welcome(exchange, asked, &identities)?;
         self.give_places(exchange, &strangers)?;
         self.note_moved(exchange.now());
@@ -84,7 +84,9 @@ impl Steward {
 
     pub(super) fn lose(&mut self, device: usize, now: MonotonicTime) {
         self.crew.cancel(device);
+        let wanted = self.wanted(device);
         let watched = &mut self.watched[device];
+        watched.missed |= watched.reached == Some(wanted);
         let was_there = watched.position.take().is_some();
         // Whoever was never seen may have been configured by somebody else meanwhile.
         watched.configured &= was_there || watched.told;
@@ -113,7 +115,7 @@ impl Steward {
         rows: &[Row],
     ) -> Result<Vec<Asked>, ExchangeError> {
         let now = exchange.now();
-        let mut batch = Batch::default();
+        let mut batch = self.batch();
         let mut given = Vec::new();
         let mut asked = Vec::new();
         for (position, row) in (0_u16..).zip(rows) {
@@ -211,7 +213,7 @@ impl Steward {
             }
             // Somebody else's device, with an address that another MainDevice gave it.
             let station = self.next_temporary(&[]);
-            let mut batch = Batch::default();
+            let mut batch = self.batch();
             let whose = Whose::Of(one.station);
             let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
             batch.send(exchange)?;
@@ -286,7 +288,7 @@ impl Steward {
         identity: Identity,
     ) -> Result<(), ExchangeError> {
         let station = self.watched[device].who.station;
-        let mut batch = Batch::default();
+        let mut batch = self.batch();
         let whose = Whose::Of(one.station);
         let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
         batch.send(exchange)?;
@@ -405,10 +407,12 @@ impl Steward {
         if watched.pending.as_ref().is_some_and(left) {
             watched.pending = None;
         }
+        let recovers = self.note_way(device, row.status);
         self.roster.note(device, |it| {
             it.status = row.status.0;
             it.code = row.code.0;
             it.links = row.links.0;
+            it.recoveries += u32::from(recovers);
         });
         if from != 0 && from != row.status.0 {
             let (to, code) = (row.status.0, row.code.0);
@@ -422,6 +426,19 @@ impl Steward {
                 _ => {}
             }
         }
+    }
+
+    /// Notes whether it is as it is to be, and whether it was so before: whether it came back to that. Where
+    /// somebody wanted another state of it, it did not leave the first by itself.
+    fn note_way(&mut self, device: usize, status: AlStatus) -> bool {
+        let wanted = self.wanted(device);
+        let watched = &mut self.watched[device];
+        if status == AlStatus::new(wanted, false) {
+            watched.reached = Some(wanted);
+            return std::mem::take(&mut watched.missed);
+        }
+        watched.missed |= watched.reached == Some(wanted);
+        false
     }
 }
 

@@ -1,7 +1,8 @@
 //! The devices that were configured, and how each is: what the steward, the desk and others share.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,9 @@ use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo::{self, SdoError};
 use crate::wire::coe::{Address, Unit};
 use crate::wire::{AlStatus, State};
+
+/// From one look to the next whether somebody else still has a device.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// How a device is, as the steward saw it last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +46,7 @@ pub struct DeviceStatus {
     pub wanted: u8,
     /// How often it was lost.
     pub losses: u32,
-    /// How often it was configured anew or brought back to its state.
+    /// How often it was brought back to the state that it is to be in, after it was lost or had left it.
     pub recoveries: u32,
     /// Emergencies that it sent.
     pub emergencies: u32,
@@ -229,32 +233,51 @@ impl Roster {
         work: impl FnOnce(&mut SubDevice) -> R,
     ) -> Option<R> {
         let member = self.members.get(device)?;
-        let mut device = match member.device.try_lock() {
-            Ok(device) => device,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(work(&mut device))
+        let mut held = try_lock(&member.device)?;
+        Some(work(&mut held))
     }
 
-    /// Notes whether the steward sets a device up, which may take seconds.
+    /// Notes whether the steward sets a device up or is about to, which may take seconds.
     pub(super) fn set_up(&self, device: usize, is: bool) {
         if let Some(member) = self.members.get(device) {
             member.set_up.store(is, Ordering::Relaxed);
         }
     }
 
-    /// As [`with`](Self::with), for its objects: refused at once while the steward sets the device up, whose
-    /// questions may be those of the very thread that asks.
+    /// As [`with`](Self::with), for its objects: refused at once while the steward sets the device up, also
+    /// where that begins while another has the device. The set-up's questions may be those of the very
+    /// thread that asks.
     fn with_objects<R>(
         &self,
         device: usize,
         work: impl FnOnce(&mut SubDevice) -> Result<R, ObjectError>,
     ) -> Result<R, ObjectError> {
-        if self.member(device)?.set_up.load(Ordering::Relaxed) {
-            return Err(ObjectError::SetUp(device));
+        let member = self.member(device)?;
+        loop {
+            if member.set_up.load(Ordering::Relaxed) {
+                return Err(ObjectError::SetUp(device));
+            }
+            if let Some(mut held) = try_lock(&member.device) {
+                return work(&mut held);
+            }
+            std::thread::sleep(LOOK);
         }
-        self.with(device, work)?
+    }
+
+    /// As [`with_objects`](Self::with_objects), by its mailbox.
+    fn with_mail<R, E>(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> Result<R, E>,
+    ) -> Result<R, ObjectError>
+    where
+        ObjectError: From<E>,
+    {
+        self.with_objects(device, |it| {
+            let mut mail = it.mail().map_err(SdoError::from)?;
+            Ok(work(&mut Registers::by(exchange), &mut mail)?)
+        })
     }
 
     pub(super) fn note(&self, device: usize, note: impl FnOnce(&mut DeviceStatus)) {
@@ -275,12 +298,8 @@ impl Roster {
         device: usize,
         address: Address,
     ) -> Result<Entry, ObjectError> {
-        self.with_objects(device, |it| {
-            let (whose, mailboxes) = (it.whose(), it.mailboxes);
-            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
-            let mut mail = mail.map_err(SdoError::from)?;
-            let entry = dictionary::entry(&mut Registers::by(exchange), &mut mail, address);
-            Ok(entry?)
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::entry(registers, mail, address)
         })
     }
 
@@ -294,12 +313,8 @@ impl Roster {
         device: usize,
         address: Address,
     ) -> Result<Option<Unit>, ObjectError> {
-        self.with_objects(device, |it| {
-            let (whose, mailboxes) = (it.whose(), it.mailboxes);
-            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
-            let mut mail = mail.map_err(SdoError::from)?;
-            let unit = dictionary::unit(&mut Registers::by(exchange), &mut mail, address);
-            Ok(unit?)
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::unit(registers, mail, address)
         })
     }
 
@@ -313,12 +328,8 @@ impl Roster {
         device: usize,
         address: Address,
     ) -> Result<Vec<u8>, ObjectError> {
-        self.with_objects(device, |it| {
-            let (whose, mailboxes) = (it.whose(), it.mailboxes);
-            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
-            let mut mail = mail.map_err(SdoError::from)?;
-            let registers = &mut Registers::by(exchange);
-            Ok(sdo::read(registers, &mut mail, address, false)?)
+        self.with_mail(exchange, device, |registers, mail| {
+            sdo::read(registers, mail, address, false)
         })
     }
 
@@ -333,12 +344,17 @@ impl Roster {
         address: Address,
         value: &[u8],
     ) -> Result<(), ObjectError> {
-        self.with_objects(device, |it| {
-            let (whose, mailboxes) = (it.whose(), it.mailboxes);
-            let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
-            let mut mail = mail.map_err(SdoError::from)?;
-            let registers = &mut Registers::by(exchange);
-            Ok(sdo::write(registers, &mut mail, address, false, value)?)
+        self.with_mail(exchange, device, |registers, mail| {
+            sdo::write(registers, mail, address, false, value)
         })
+    }
+}
+
+/// What a lock guards, where nobody else has it now.
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(held) => Some(held),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }

@@ -17,10 +17,13 @@ pub(super) struct Row {
     pub(super) code: AlStatusCode,
 }
 
-/// Looks at all. `None` when that made no sense: somebody came or went meanwhile, or a frame was damaged.
-pub(super) fn take(exchange: &mut dyn Exchange) -> Result<Option<Vec<Row>>, ExchangeError> {
+/// Looks at all by an empty batch. `None` when that made no sense: somebody came or went meanwhile, or a
+/// frame was damaged.
+pub(super) fn take(
+    exchange: &mut dyn Exchange,
+    mut batch: Batch,
+) -> Result<Option<Vec<Row>>, ExchangeError> {
     let count = Registers::by(exchange).count_reading(Whose::All(0), TYPE, &mut [0])?;
-    let mut batch = Batch::default();
     let asked: Vec<_> = (0..count)
         .map(|position| {
             let whose = Whose::At(Position(position));

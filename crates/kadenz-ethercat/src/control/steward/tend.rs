@@ -94,7 +94,7 @@ impl Steward {
     /// One step with each device that is not as it should be.
     pub(super) fn tend(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
         let now = exchange.now();
-        let mut batch = Batch::default();
+        let mut batch = self.batch();
         let mut asked = Vec::new();
         for device in 0..self.watched.len() {
             let task = self.watched[device].task(self.wanted(device), now);
@@ -176,7 +176,6 @@ impl Steward {
         match to {
             State::SafeOp if from == State::PreOp => watched.configured = true,
             State::Init => watched.configured = false,
-            State::Op => self.roster.note(device, |it| it.recoveries += 1),
             _ => {}
         }
     }

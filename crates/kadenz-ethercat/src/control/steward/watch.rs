@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::batch::Batch;
 use super::{Event, Steward};
 use crate::control::health::Vitals;
 use crate::main_device::exchange::{Exchange, ExchangeError, Registers, Whose};
 use crate::main_device::mailbox::Mail;
 use crate::wire::Configured;
 use crate::wire::coe::Emergency;
-use crate::wire::register::{RX_ERRORS, SYNC_MANAGER, SYNC_MANAGER_SIZE};
+use crate::wire::register::{LOST_LINKS, RX_ERRORS, SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sync_manager::{self, Status};
 
 /// What goes on and on is told once in that time, with how often it was.
@@ -28,6 +27,17 @@ pub(super) struct Told {
     counter_again: MonotonicTime,
     frames: Vitals,
     frames_again: MonotonicTime,
+}
+
+/// Bytes from the first counter of errors to the last one's end.
+pub(super) const COUNTERS: usize = 20;
+/// Where those of lost links are among them.
+const LOST_LINKS_AT: usize = 16;
+
+/// The counters that are told: three for each port, and its lost links.
+fn told(counters: &[u8; COUNTERS]) -> impl Iterator<Item = u8> + '_ {
+    let (errors, links) = (&counters[..12], &counters[LOST_LINKS_AT..]);
+    errors.iter().chain(links).copied()
 }
 
 impl Steward {
@@ -85,7 +95,7 @@ impl Steward {
         }
         self.mail = now + MAIL_EVERY;
         let register = SYNC_MANAGER + SYNC_MANAGER_SIZE + sync_manager::STATUS;
-        let mut batch = Batch::default();
+        let mut batch = self.batch();
         let mut asked = Vec::new();
         for (device, station) in self.there() {
             let watched = &self.watched[device];
@@ -100,10 +110,9 @@ impl Steward {
             let full = batch.answer(number).is_some_and(|[it]| Status(it).full());
             let emergencies = self.roster.try_with(device, |it| {
                 if full {
-                    let (whose, mailboxes) = (it.whose(), it.mailboxes);
-                    let mail = Mail::of(whose, mailboxes, &mut it.counter, &mut it.emergencies);
+                    let drain = |mut mail: Mail<'_>| mail.drain(&mut Registers::by(exchange));
                     // What fails now is tried again the next time.
-                    let _ = mail.and_then(|mut it| it.drain(&mut Registers::by(exchange)));
+                    let _ = it.mail().and_then(drain);
                 }
                 std::mem::take(&mut it.emergencies)
             });
@@ -139,7 +148,7 @@ impl Steward {
             return Ok(());
         }
         self.count = now + self.settings.count_every;
-        let mut batch = Batch::default();
+        let mut batch = self.batch();
         let there = self.there();
         let asked: Vec<_> = there
             .iter()
@@ -148,22 +157,23 @@ impl Steward {
                 (
                     *device,
                     *station,
-                    batch.read(Whose::Of(*station), RX_ERRORS, 20),
+                    batch.read(Whose::Of(*station), RX_ERRORS, COUNTERS),
                 )
             })
             .collect();
         batch.send(exchange)?;
-        let mut reset = Batch::default();
+        let mut reset = self.batch();
         for (device, station, number) in asked {
-            let Some(counters) = batch.answer::<20>(number) else {
+            let Some(counters) = batch.answer(number) else {
                 continue;
             };
             if let Some(before) = self.watched[device].counters.replace(counters) {
                 self.tell_port_errors(device, before, counters, now);
             }
-            if counters.iter().any(|it| *it >= NEARLY_FULL) {
+            // What else stands between them is not told, and is not set back either.
+            if told(&counters).any(|it| it >= NEARLY_FULL) {
                 reset.together();
-                for register in [RX_ERRORS, crate::wire::register::LOST_LINKS] {
+                for register in [RX_ERRORS, LOST_LINKS] {
                     reset.write(Whose::Of(station), register, &[0; 4]);
                 }
                 self.watched[device].counters = None;
@@ -175,8 +185,8 @@ impl Steward {
     fn tell_port_errors(
         &self,
         device: usize,
-        before: [u8; 20],
-        counters: [u8; 20],
+        before: [u8; COUNTERS],
+        counters: [u8; COUNTERS],
         now: MonotonicTime,
     ) {
         // A counter that is less than before began anew.
@@ -187,7 +197,7 @@ impl Steward {
         for port in 0..4_u8 {
             let at = usize::from(port);
             let (invalid, physical) = (risen(2 * at), risen(2 * at + 1));
-            let (forwarded, lost_links) = (risen(8 + at), risen(16 + at));
+            let (forwarded, lost_links) = (risen(8 + at), risen(LOST_LINKS_AT + at));
             if invalid + physical + forwarded + lost_links == 0 {
                 continue;
             }

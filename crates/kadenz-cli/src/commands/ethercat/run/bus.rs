@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy as LoopEndedBy, Settings};
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
-use kadenz_ethercat::control::steward::Steward;
+use kadenz_ethercat::control::steward::{Settings as StewardSettings, Steward};
 use kadenz_ethercat::control::timing::Snapshot;
 use kadenz_ethercat::main_device::postbox::Correspondent;
 use kadenz_ethercat::motion;
@@ -167,6 +167,9 @@ impl Drive<'_> {
         let shared = Shared::new(self.settings, board);
         let names = ready.devices.iter().map(motion::name).collect();
         let steward = Steward::new(ready.devices, &layout, Arc::clone(&shared.health))
+            .with_settings(StewardSettings::for_cycle(
+                self.settings.interval.as_duration(),
+            ))
             .with_setup(ready.setup);
         let live = self.live(&shared, &steward, names);
         let orders = Orders {
@@ -289,7 +292,7 @@ impl Drive<'_> {
             scope.spawn(|| desk.serve(&told, &shared.halt));
             scope.spawn(|| watchman.watch(&shared.halt));
             scope.spawn(move || {
-                let mut way = Correspondent::of(&shared.postbox, PATIENCE);
+                let mut way = Correspondent::of_steward(&shared.postbox, PATIENCE);
                 // It ends with the loop.
                 let _ = steward.run(&mut way, &shared.halt);
             });
