@@ -55,7 +55,7 @@ fn one(out: &Path, cell: &str, kind: Kind, worst: u64) -> Series {
         tuning: (cell == "P").then(priority).into_iter().collect(),
         files: SeriesFiles {
             hlog: Some(file),
-            samples: None,
+            ..SeriesFiles::default()
         },
         counts: Counts {
             recorded: 40_000,

@@ -10,13 +10,18 @@ use kadenz_record::run::folder::{
     AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader, RunWriter,
 };
 use kadenz_record::run::model::{EndedBy, Run};
+use kadenz_record::samples::Sample;
 
 /// A run of `values` values, from sample `first` on.
 fn part(dir: &Path, first: u64, values: u64) -> RunReader {
+    part_of(dir, (first..first + values).map(numbered))
+}
+
+fn part_of(dir: &Path, samples: impl Iterator<Item = Sample>) -> RunReader {
     let mut writer = RunWriter::create(dir, run()).expect("creates");
     let mut recorder = writer.series(spec("lateness", false)).expect("a series");
     let running = writer.start(INTERVAL).expect("starts");
-    (first..first + values).for_each(|n| recorder.record(numbered(n)));
+    samples.for_each(|it| recorder.record(it));
     std::thread::sleep(3 * INTERVAL);
     running.finish(EndedBy::Finished).expect("finishes");
     RunReader::open(dir).expect("opens")
@@ -94,6 +99,144 @@ fn a_growing_run_is_readable_after_every_part_and_grows_on_after_a_crash() {
     assert_eq!(whole.run().series[0].counts, run.series[0].counts);
     whole.add(&second, &[("lateness", "other")]).expect("grows");
     assert_eq!(whole.run().series.len(), 2);
+}
+
+/// The logs, and what `run.json` says.
+fn on_disk(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(dir).expect("lists");
+    let mut files: Vec<_> = entries
+        .map(|it| {
+            let it = it.expect("an entry");
+            let bytes = std::fs::read(it.path()).expect("reads");
+            (it.file_name().to_string_lossy().into_owned(), bytes)
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// A part goes into two logs, and then into `run.json`: a process may be killed before, between and after
+/// any of the writes.
+#[test]
+fn wherever_a_process_is_killed_the_part_is_taken_as_a_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("whole");
+    let names = [("lateness", "cell"), ("lateness", "other")];
+    let parts = [0, 1, 2].map(|n| part(&folder.path().join(n.to_string()), 300 * n, 300));
+    let mut whole = GrowingRun::create(&dir, run()).expect("creates");
+    for (number, part) in parts.iter().enumerate() {
+        let before = on_disk(&dir);
+        whole.add(part, &names).expect("grows");
+        drop(whole);
+        let after = on_disk(&dir);
+        let length = |files: &[(String, Vec<u8>)], name: &str| {
+            let log = files.iter().find(|it| it.0 == name);
+            log.map_or(0, |it| it.1.len())
+        };
+        let [cell, other] = ["cell.hlog", "other.hlog"].map(|name| {
+            let (old, new) = (length(&before, name), length(&after, name));
+            [old, old + 1, (old + new) / 2, new - 1, new]
+        });
+        // With the first log somewhere, the second is as it was; it is begun when the first has all.
+        let all = *cell.last().expect("a length");
+        let moments = cell.map(|it| (it, other[0])).into_iter();
+        for (cell, other) in moments.chain(other.map(|it| (all, it))) {
+            for (name, bytes) in &after {
+                let (left, bytes) = match name.as_str() {
+                    "cell.hlog" => (cell, bytes),
+                    "other.hlog" => (other, bytes),
+                    _ => {
+                        let old = before.iter().find(|it| it.0 == *name);
+                        (usize::MAX, &old.expect("a run.json").1)
+                    }
+                };
+                let bytes = &bytes[..left.min(bytes.len())];
+                std::fs::write(dir.join(name), bytes).expect("writes");
+            }
+            if number == 0 && other == 0 {
+                std::fs::remove_file(dir.join("other.hlog")).expect("removes");
+            }
+            let state = format!("part {number} with {cell} and {other} bytes");
+            RunReader::open(&dir).unwrap_or_else(|error| panic!("{state}: {error}"));
+            let mut again = GrowingRun::reopen(&dir).unwrap_or_else(|it| panic!("{state}: {it}"));
+            again
+                .add(part, &names)
+                .unwrap_or_else(|error| panic!("{state}: {error}"));
+            let run = again.finish(EndedBy::Finished).expect("finishes");
+            let reader = RunReader::open(&dir).expect("opens");
+            for series in &run.series {
+                let wanted = 300 * (number as u64 + 1);
+                let log = intervals(&reader, &series.name);
+                assert_eq!(series.counts.recorded, wanted, "{state}");
+                assert_eq!((log.recorded, log.truncated), (wanted, false), "{state}");
+            }
+        }
+        whole = GrowingRun::reopen(&dir).expect("opens again");
+    }
+}
+
+/// What was counted is exact, though a histogram has only three digits.
+#[test]
+fn counts_survive_a_crash_to_the_last_digit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("whole");
+    let mut whole = GrowingRun::create(&dir, run()).expect("creates");
+    let sample = Sample {
+        value_ns: 123_456_789,
+        ..Sample::default()
+    };
+    let part = part_of(&folder.path().join("0"), std::iter::once(sample));
+    whole.add(&part, &[("lateness", "cell")]).expect("grows");
+    let counts = whole.run().series[0].counts;
+    drop(whole);
+    let whole = GrowingRun::reopen(&dir).expect("opens again");
+    assert_eq!(whole.run().series[0].counts, counts);
+    assert_eq!(counts.max_ns, Some(123_456_789));
+}
+
+#[test]
+fn a_part_that_cannot_be_written_to_its_end_leaves_the_run_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("whole");
+    let mut whole = GrowingRun::create(&dir, run()).expect("creates");
+    let part = part(&folder.path().join("0"), 0, 100);
+    whole.add(&part, &[("lateness", "a")]).expect("grows");
+    let (before, run) = (on_disk(&dir), whole.run().clone());
+    // In the place of the second log there is a folder.
+    std::fs::create_dir(dir.join("b.hlog")).expect("creates");
+    let names = [("lateness", "a"), ("lateness", "b")];
+    let error = whole.add(&part, &names);
+    assert!(
+        matches!(error, Err(AddPartError::Write { .. })),
+        "{error:?}"
+    );
+    std::fs::remove_dir(dir.join("b.hlog")).expect("removes");
+    assert_eq!((on_disk(&dir), whole.run()), (before, &run));
+    whole.add(&part, &names).expect("grows");
+    let run = whole.finish(EndedBy::Finished).expect("finishes");
+    let counts = run.series.iter().map(|it| it.counts.recorded);
+    assert_eq!(counts.collect::<Vec<_>>(), [200, 100]);
+}
+
+#[test]
+fn a_run_that_names_a_log_elsewhere_does_not_grow() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("whole");
+    let mut whole = GrowingRun::create(&dir, run()).expect("creates");
+    let part = part(&folder.path().join("0"), 0, 10);
+    whole.add(&part, &[("lateness", "a")]).expect("grows");
+    let error = whole.add(&part, &[("lateness", "A")]);
+    assert!(matches!(error, Err(AddPartError::Name(_))), "{error:?}");
+    drop(whole);
+    let elsewhere = folder.path().join("b.hlog");
+    std::fs::write(&elsewhere, "somebody's").expect("writes");
+    let json = std::fs::read_to_string(dir.join("run.json")).expect("reads");
+    let json = json.replace("\"name\": \"a\"", "\"name\": \"../b\"");
+    std::fs::write(dir.join("run.json"), json).expect("writes");
+    let error = GrowingRun::reopen(&dir).expect_err("a name that is none");
+    assert!(matches!(error, OpenRunError::Malformed { .. }), "{error}");
+    let kept = std::fs::read_to_string(&elsewhere).expect("reads");
+    assert_eq!(kept, "somebody's");
 }
 
 #[test]

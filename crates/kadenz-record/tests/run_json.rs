@@ -91,6 +91,7 @@ fn full() -> Run {
         tuning: vec![tuning],
         files: SeriesFiles {
             hlog: Some(text()),
+            hlog_bytes: Some(1),
             samples: Some(text()),
         },
         counts: Counts {
@@ -345,7 +346,7 @@ fn all_series() -> impl Strategy<Value = Series> {
         Kind::Latency,
         Kind::Floor,
     ]);
-    let files = (of("[a-z]{1,9}"), of("[a-z]{1,9}"));
+    let files = (of("[a-z]{1,9}"), of(any::<u64>()), of("[a-z]{1,9}"));
     let limits = (of(any::<u64>()), of(any::<u64>()));
     let tuning = prop::collection::vec(tunings(), 0..3);
     (
@@ -358,16 +359,22 @@ fn all_series() -> impl Strategy<Value = Series> {
         counts(),
     )
         .prop_map(
-            |(name, description, kind, limits, tuning, (hlog, samples), counts)| Series {
-                name,
-                description,
-                kind,
-                unit: "ns".to_owned(),
-                expected_interval_ns: limits.0,
-                deadline_ns: limits.1,
-                tuning,
-                files: SeriesFiles { hlog, samples },
-                counts,
+            |(name, description, kind, limits, tuning, (hlog, hlog_bytes, samples), counts)| {
+                Series {
+                    name,
+                    description,
+                    kind,
+                    unit: "ns".to_owned(),
+                    expected_interval_ns: limits.0,
+                    deadline_ns: limits.1,
+                    tuning,
+                    files: SeriesFiles {
+                        hlog,
+                        hlog_bytes,
+                        samples,
+                    },
+                    counts,
+                }
             },
         )
 }

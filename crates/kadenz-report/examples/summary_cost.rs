@@ -107,6 +107,7 @@ fn write_run(folder: &Path, samples: u64) -> Result<(), Box<dyn Error>> {
         files: SeriesFiles {
             hlog: Some(log),
             samples: Some(arrow),
+            ..SeriesFiles::default()
         },
         counts,
         ..Series::default()

@@ -203,6 +203,10 @@ pub struct SeriesFiles {
     /// HdrHistogram interval log 1.3, `<series>.hlog`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hlog: Option<String>,
+    /// Bytes of the interval log that count, in a run that grows by parts: what follows them is of a part that
+    /// was not taken over, since the process was killed meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hlog_bytes: Option<u64>,
     /// Raw samples, Arrow IPC stream, `<series>.samples.arrow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<String>,

@@ -34,7 +34,7 @@ fn write_run(folder: &Path, name: &str, intervals: u64, centre: f64, spell: f64)
     let series = Series {
         files: SeriesFiles {
             hlog: Some(file),
-            samples: None,
+            ..SeriesFiles::default()
         },
         counts,
         unit: "ns".into(),

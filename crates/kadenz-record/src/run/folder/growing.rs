@@ -1,4 +1,8 @@
 //! A run that grows by whole runs, taken one after another.
+//!
+//! A part goes into the logs first, and then into `run.json` at one stroke. That names each log and how many
+//! bytes of it count, so whatever a process that is killed in between leaves behind, a line or a whole log,
+//! belongs to a part that was never taken over.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -7,9 +11,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::claim;
-use super::error::{AddPartError, CreateRunError, OpenRunError};
+use super::error::{AddPartError, AddSeriesError, CreateRunError, OpenRunError};
 use super::manifest::{self, RUN_JSON};
-use super::reader::RunReader;
+use super::reader::{self, RunReader};
 use crate::histogram::Histogram;
 use crate::hlog::writer::{LineEncoder, header};
 use crate::run::disk::LocalDisk;
@@ -19,7 +23,8 @@ use crate::run::model::{Counts, EndedBy, FORMAT_VERSION, Run, Series, SeriesFile
 /// a part's intervals are appended to series of this run, at the time when they were taken.
 ///
 /// It is readable after every part, also when the process is killed in the middle of one, and can
-/// be opened again to grow further. Histograms only: raw samples stay with the parts.
+/// be opened again to grow further: a part was then taken over as a whole or not at all. Histograms
+/// only: raw samples stay with the parts.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -82,16 +87,22 @@ impl GrowingRun {
         Ok(growing)
     }
 
-    /// Opens a run again that grew before, complete or not. What a crash left of a line is cut away.
+    /// Opens a run again that grew before, complete or not. What a crash left of a part is cut away.
     ///
     /// # Errors
     /// [`OpenRunError`] if there is no run, or it cannot be read or written.
     pub fn reopen(dir: &Path) -> Result<Self, OpenRunError> {
-        let reader = RunReader::open(dir)?;
-        let mut run = reader.run().clone();
-        for series in &run.series {
+        let (_, mut run) = reader::as_written(dir)?;
+        check_names(dir, &run)?;
+        if !cut_back(dir, &run)? {
+            // What was counted is not what the logs hold, or nobody said.
+            run = RunReader::open(dir)?.run().clone();
+        }
+        for series in &mut run.series {
             let path = dir.join(log_name(&series.name));
-            cut_torn_line(&path).map_err(|source| OpenRunError::Unreadable { path, source })?;
+            let length = std::fs::metadata(&path).map(|it| it.len());
+            series.files.hlog_bytes =
+                Some(length.map_err(|source| OpenRunError::Unreadable { path, source })?);
         }
         run.complete = false;
         run.ended_by = None;
@@ -133,7 +144,7 @@ impl GrowingRun {
     /// Appends series of a part: the first name is the part's, the second this run's, where it is
     /// made at its first part and looks as it does there.
     ///
-    /// A part that cannot be read leaves this run as it was.
+    /// A part that cannot be read, or not be written to its end, leaves this run as it was.
     ///
     /// # Errors
     /// [`AddPartError`] if the part lacks a series or cannot be read, or this run not be written.
@@ -150,13 +161,17 @@ impl GrowingRun {
             })?;
             read.push((ours, series, self.lines_of(part, theirs, offset_s)?));
         }
-        for (ours, series, lines) in read {
-            self.grow(ours, series, &lines)?;
+        let mut grown = self.run.clone();
+        let taken = read
+            .iter()
+            .try_for_each(|(ours, series, lines)| self.grow(&mut grown, ours, series, lines))
+            .and_then(|()| self.write_as(&grown));
+        match taken {
+            Ok(()) => self.run = grown,
+            // If this fails as well, reopening does it.
+            Err(_) => drop(cut_back(&self.dir, &self.run)),
         }
-        self.write().map_err(|source| AddPartError::Write {
-            path: self.dir.join(RUN_JSON),
-            source,
-        })
+        taken
     }
 
     /// The intervals of a series of a part, as lines of this run.
@@ -179,30 +194,39 @@ impl GrowingRun {
         Ok(lines)
     }
 
-    /// Appends lines to a series, which is made first if it is new.
-    fn grow(&mut self, name: &str, like: &Series, lines: &Lines) -> Result<(), AddPartError> {
+    /// Appends lines to a series of `run`, which is made first if it is new.
+    fn grow(
+        &self,
+        run: &mut Run,
+        name: &str,
+        like: &Series,
+        lines: &Lines,
+    ) -> Result<(), AddPartError> {
         let path = self.dir.join(log_name(name));
         let failed = |source| AddPartError::Write {
             path: path.clone(),
             source,
         };
-        let known = self.run.series.iter().position(|it| it.name == name);
+        let known = run.series.iter().position(|it| it.name == name);
         let place = if let Some(place) = known {
             place
         } else {
+            check_new(run, name)?;
             let start_s = self.start.as_microsecond() as f64 / 1e6;
             let comment = format!("Series: {name}");
             let header = header(start_s, &[&comment, "Unit: ns"]);
-            claim::check_name(name)?;
-            let mut file = File::create_new(&path).map_err(failed)?;
+            // A log that `run.json` does not name is of a part that was not taken over.
+            let mut file = File::create(&path).map_err(failed)?;
             file.write_all(header.as_bytes()).map_err(failed)?;
-            self.run.series.push(grown_like(name, like));
-            self.run.series.len() - 1
+            run.series.push(grown_like(name, like));
+            run.series.len() - 1
         };
-        append_whole(&path, lines.text.as_bytes()).map_err(failed)?;
-        add_counts(&mut self.run.series[place].counts, &like.counts);
+        let series = &mut run.series[place];
+        let bytes = append_whole(&path, lines.text.as_bytes()).map_err(failed)?;
+        series.files.hlog_bytes = Some(bytes);
+        add_counts(&mut series.counts, &like.counts);
         let end_ns = (lines.end_s * 1e9) as u64;
-        self.run.duration_ns = self.run.duration_ns.max(end_ns);
+        run.duration_ns = run.duration_ns.max(end_ns);
         Ok(())
     }
 
@@ -221,6 +245,12 @@ impl GrowingRun {
         let path = self.dir.join(RUN_JSON);
         manifest::write(&LocalDisk, &path, &self.run, self.run.complete)
     }
+
+    fn write_as(&self, run: &Run) -> Result<(), AddPartError> {
+        let path = self.dir.join(RUN_JSON);
+        manifest::write(&LocalDisk, &path, run, false)
+            .map_err(|source| AddPartError::Write { path, source })
+    }
 }
 
 fn log_name(series: &str) -> String {
@@ -233,7 +263,7 @@ fn grown_like(name: &str, like: &Series) -> Series {
         name: name.to_owned(),
         files: SeriesFiles {
             hlog: Some(log_name(name)),
-            samples: None,
+            ..SeriesFiles::default()
         },
         counts: Counts::default(),
         ..like.clone()
@@ -252,23 +282,66 @@ fn add_counts(sum: &mut Counts, part: &Counts) {
     (sum.min_ns, sum.max_ns) = (lowest, sum.max_ns.max(part.max_ns));
 }
 
-/// Appends bytes, or cuts away what was written of them.
-fn append_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Whether a series of this name may be made.
+fn check_new(run: &Run, name: &str) -> Result<(), AddSeriesError> {
+    claim::check_name(name)?;
+    let name_is_taken = |it: &Series| it.name.eq_ignore_ascii_case(name);
+    if run.series.iter().any(name_is_taken) {
+        return Err(AddSeriesError::Duplicate {
+            name: name.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether every series has a name that this run would have given it: its log is going to be written.
+fn check_names(dir: &Path, run: &Run) -> Result<(), OpenRunError> {
+    for series in &run.series {
+        claim::check_name(&series.name).map_err(|error| OpenRunError::Malformed {
+            path: dir.join(RUN_JSON),
+            cause: error.to_string(),
+        })?;
+    }
+    Ok(())
+}
+
+/// Appends bytes, or cuts away what was written of them; how long the file is then.
+fn append_whole(path: &Path, bytes: &[u8]) -> io::Result<u64> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     let good = file.seek(SeekFrom::End(0))?;
-    let written = file.write_all(bytes);
-    if written.is_err() {
+    if let Err(error) = file.write_all(bytes) {
         // If this fails as well, reopening cuts the line away.
         let _ = file.set_len(good);
+        return Err(error);
     }
-    written
+    Ok(good + bytes.len() as u64)
+}
+
+/// Cuts every log back to what counts of it. False where a log is shorter, or nobody said what counts: then
+/// it is cut back to its last whole line.
+fn cut_back(dir: &Path, run: &Run) -> Result<bool, OpenRunError> {
+    let mut all = true;
+    for series in &run.series {
+        let path = dir.join(log_name(&series.name));
+        let cut = cut_log(&path, series.files.hlog_bytes);
+        all &= cut.map_err(|source| OpenRunError::Unreadable { path, source })?;
+    }
+    Ok(all)
+}
+
+fn cut_log(path: &Path, counts: Option<u64>) -> io::Result<bool> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let length = file.metadata()?.len();
+    match counts.filter(|counts| *counts <= length) {
+        Some(counts) => file.set_len(counts).map(|()| true),
+        None => cut_torn_line(file).map(|()| false),
+    }
 }
 
 /// Cuts a file back to the end of its last whole line.
-fn cut_torn_line(path: &Path) -> io::Result<()> {
+fn cut_torn_line(mut file: File) -> io::Result<()> {
     /// No line of a log is longer than what its reader takes.
     const LONGEST: i64 = 1 << 24;
-    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
     let length = file.seek(SeekFrom::End(0))?;
     let back = LONGEST.min(i64::try_from(length).unwrap_or(LONGEST));
     file.seek(SeekFrom::End(-back))?;

@@ -47,6 +47,7 @@ impl Prepared {
         series.files = SeriesFiles {
             hlog: Some(format!("{}.hlog", series.name)),
             samples: raw.then(|| format!("{}.samples.arrow", series.name)),
+            ..SeriesFiles::default()
         };
         "ns".clone_into(&mut series.unit);
         series.counts = Counts::default();

@@ -29,31 +29,8 @@ impl RunReader {
     /// # Errors
     /// [`OpenRunError`] if there is no run, or `run.json` cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenRunError> {
-        let path = path.as_ref();
-        let named = path.file_name().is_some_and(|name| name == RUN_JSON) && path.is_file();
-        let dir = if named {
-            path.parent().unwrap_or(Path::new(""))
-        } else {
-            path
-        };
-        let run_json = dir.join(RUN_JSON);
-        let run = manifest::read(&run_json).map_err(|error| match error {
-            OpenRunError::Unreadable { source, .. }
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                OpenRunError::NoRun {
-                    path: dir.to_owned(),
-                }
-            }
-            other => other,
-        })?;
-        let mut reader = Self {
-            dir: dir.to_owned(),
-            run,
-        };
+        let (dir, run) = as_written(path.as_ref())?;
+        let mut reader = Self { dir, run };
         if !reader.run.complete {
             reader.recount();
         }
@@ -163,4 +140,28 @@ impl RunReader {
         }
         self.run.duration_ns = u64::try_from(end.as_nanos()).unwrap_or(u64::MAX);
     }
+}
+
+/// The folder of a run, and what its `run.json` says.
+pub(super) fn as_written(path: &Path) -> Result<(PathBuf, Run), OpenRunError> {
+    let named = path.file_name().is_some_and(|name| name == RUN_JSON) && path.is_file();
+    let dir = if named {
+        path.parent().unwrap_or(Path::new(""))
+    } else {
+        path
+    };
+    let run = manifest::read(&dir.join(RUN_JSON)).map_err(|error| match error {
+        OpenRunError::Unreadable { source, .. }
+            if matches!(
+                source.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            OpenRunError::NoRun {
+                path: dir.to_owned(),
+            }
+        }
+        other => other,
+    })?;
+    Ok((dir.to_owned(), run))
 }

@@ -219,8 +219,8 @@ fn keep_samples(
     }
     writer.finish()?;
     about.files = SeriesFiles {
-        hlog: None,
         samples: Some(file),
+        ..SeriesFiles::default()
     };
     series.samples = Some(meter.facts());
     Ok(())

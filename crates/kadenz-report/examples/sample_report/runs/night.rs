@@ -69,8 +69,8 @@ fn run(file: &str, samples: &[Sample]) -> Run {
         unit: "ns".into(),
         expected_interval_ns: Some(10_000_000),
         files: SeriesFiles {
-            hlog: None,
             samples: Some(file.into()),
+            ..SeriesFiles::default()
         },
         ..Series::default()
     };

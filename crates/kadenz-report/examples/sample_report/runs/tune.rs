@@ -154,7 +154,7 @@ fn series(plan: &Plan, combination: Combination, name: &str, kind: Kind, counts:
             .collect(),
         files: SeriesFiles {
             hlog: Some(format!("{name}.hlog")),
-            samples: None,
+            ..SeriesFiles::default()
         },
         counts,
         ..Series::default()
