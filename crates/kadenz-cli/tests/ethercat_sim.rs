@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kadenz_ethercat::port::{Port, RingPort, Waiting};
+use kadenz_ethercat::port::{InterfacePort, Port, RingPort, Waiting};
 use kadenz_ethercat::sim::Side;
 use kadenz_ethercat::wire::{self, Address, Datagrams, FrameWriter};
 use kadenz_rt::net::cable::Cable;
@@ -186,6 +186,96 @@ fn a_segment_on_a_tap_answers_whoever_holds_it() {
         assert_eq!(answer, Some(12));
         sim.end();
     });
+}
+
+/// Clock ticks that a process has had of CPUs (`proc_pid_stat(5)`, fields 14 and 15), of which there are a
+/// hundred a second.
+fn ticks(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+    fields
+        .skip(11)
+        .take(2)
+        .map(|it| it.parse::<u64>().unwrap())
+        .sum()
+}
+
+#[test]
+fn a_segment_waits_while_its_interface_is_down_and_ends_when_it_is_gone() {
+    in_a_network("an interface down, up and gone", || {
+        let cable = Cable::create("far", "near").unwrap();
+        let mut sim = Sim::at(&["--interface", "far", "--devices", "12"]);
+        assert!(sim.next_note().contains("on far"));
+        assert_eq!(devices(&near(&["scan", "--json"])), 12);
+        for _ in 0..2 {
+            cable.set_up(false).unwrap();
+            let before = ticks(sim.id());
+            std::thread::sleep(Duration::from_secs(1));
+            let spent = ticks(sim.id()) - before;
+            assert!(spent < 50, "{spent} of 100 ticks for nothing");
+            cable.set_up(true).unwrap();
+            assert_eq!(devices(&near(&["scan", "--json"])), 12);
+        }
+        drop(cable);
+        let said = sim.ended();
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(
+            said.err.contains("frames on far cannot be waited for"),
+            "{}",
+            said.err
+        );
+    });
+}
+
+#[test]
+fn what_follows_in_a_line_that_is_too_long_is_not_obeyed() {
+    in_a_network("a line that is too long", || {
+        let mut sim = Sim::start(&["--devices", "12"]);
+        let long = "x".repeat(1_001);
+        let note = sim.say(&format!("# {long} cut 0"));
+        assert!(note.contains("1000 bytes at most"), "{note}");
+        // That was all that it said.
+        assert!(sim.say("counts").starts_with("0 frames"));
+        assert_eq!(sim.end()["wire_faults"], 0);
+    });
+}
+
+#[test]
+fn frames_are_late_by_as_much_as_a_fault_says_also_where_that_is_little() {
+    in_a_network("frames that are a little late", || {
+        let mut sim = Sim::start(&["--devices", "3"]);
+        let mut port = InterfacePort::open("near", Waiting::Blocking).unwrap();
+        let mut way = |index| {
+            let start = port.now();
+            port.send(&question(0x10, index)).unwrap();
+            assert!(port.wait(start + Duration::from_secs(10)).unwrap());
+            let took = port.now().since(start);
+            assert!(port.receive(&mut [0; 1514]).is_some());
+            took
+        };
+        way(0);
+        for (index, us) in [(1, 800), (2, 1_900)] {
+            assert!(sim.say(&format!("delay {us}us")).starts_with("done"));
+            let took = way(index);
+            assert!(took >= us * 1_000, "{took} ns and not {us} us");
+        }
+        assert_eq!(sim.end()["frame_faults"], 2);
+    });
+}
+
+#[test]
+fn what_prints_a_file_takes_no_options_of_what_runs() {
+    for more in [
+        &["--pace", "as-wire"][..],
+        &["--for", "1s"],
+        &["--until-stdin-closes"],
+        &["--json"],
+        &["--interface", "far"],
+    ] {
+        let said = run(&[&["ethercat", "sim", "--print"], more].concat());
+        assert_eq!(said.code, 2, "{more:?}: {}", said.err);
+        assert!(said.err.contains(more[0]), "{}", said.err);
+    }
 }
 
 #[test]

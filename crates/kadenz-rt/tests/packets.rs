@@ -4,7 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kadenz_rt::clock::WallTime;
 use kadenz_rt::net::cable::Cable;
@@ -170,6 +170,110 @@ fn a_pulled_cable_is_an_error_and_works_again_when_it_is_back() {
             }
         }
         panic!("nothing came after the cable was back");
+    });
+}
+
+/// What the calling thread has had of CPUs; `None` where the kernel does not count it.
+fn on_cpu() -> Option<Duration> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let ns = told.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(ns))
+}
+
+#[test]
+fn at_an_interface_that_is_down_a_wait_is_one_and_takes_no_cpu() {
+    with_cable("a wait at an interface that is down", |cable| {
+        let (mut near, mut far) = (open("near", ETHERTYPE, 64), open("far", ETHERTYPE, 64));
+        for opened_while_down in [false, true] {
+            cable.set_up(false).unwrap();
+            if opened_while_down {
+                near = open("near", ETHERTYPE, 64);
+            }
+            let (start, before) = (Instant::now(), on_cpu());
+            for _ in 0..10 {
+                assert!(!near.wait(Duration::from_millis(20)).unwrap());
+            }
+            let (took, after) = (start.elapsed(), on_cpu());
+            // A signal may end one of them.
+            assert!(took > Duration::from_millis(150), "{took:?}");
+            if let Some((before, after)) = before.zip(after) {
+                let spent = after.saturating_sub(before);
+                assert!(spent < took / 2, "{spent:?} of {took:?}");
+            }
+            cable.set_up(true).unwrap();
+            let mut got = [0; 100];
+            let came = (0..200).any(|_| {
+                // The first that is refused, if any is, is not refused for what was before.
+                let sent = far.send(&frame(ETHERTYPE, 60, 2));
+                let down = |error: &io::Error| error.kind() == io::ErrorKind::NetworkDown;
+                assert!(!sent.as_ref().is_err_and(down), "{sent:?}");
+                near.wait(Duration::from_millis(50)).unwrap() && near.receive(&mut got).is_some()
+            });
+            assert!(came, "it hears again");
+            while far.receive(&mut got).is_some() {}
+        }
+    });
+}
+
+#[test]
+fn the_first_frame_after_an_interface_was_down_is_sent() {
+    with_cable("the first frame after an interface was down", |cable| {
+        let near = open("near", ETHERTYPE, 64);
+        for _ in 0..5 {
+            cable.set_up(false).unwrap();
+            cable.set_up(true).unwrap();
+            let sent = near.send(&frame(ETHERTYPE, 60, 2));
+            let down = |error: &io::Error| error.kind() == io::ErrorKind::NetworkDown;
+            assert!(!sent.as_ref().is_err_and(down), "{sent:?}");
+        }
+    });
+}
+
+/// Waits until a port says that it cannot; until then it may wait.
+fn until_gone(port: &mut PacketPort) -> io::Error {
+    for _ in 0..500 {
+        match port.wait(Duration::from_millis(20)) {
+            Ok(ready) => assert!(!ready, "there is no frame"),
+            Err(error) => return error,
+        }
+    }
+    panic!("nobody said that it is gone");
+}
+
+#[test]
+fn an_interface_that_is_gone_is_told() {
+    with_cable("an interface that is gone", |_| {
+        for at_once in [false, true] {
+            let cable = Cable::create("one", "other").unwrap();
+            let mut port = open("one", ETHERTYPE, 64);
+            if !at_once {
+                cable.set_up(false).unwrap();
+                assert!(!port.wait(Duration::from_millis(20)).unwrap());
+            }
+            drop(cable);
+            let error = until_gone(&mut port);
+            assert_eq!(error.raw_os_error(), Some(19), "ENODEV, not {error}");
+            assert!(port.wait(Duration::ZERO).is_err(), "and again");
+        }
+    });
+}
+
+#[test]
+fn of_two_interfaces_that_are_waited_for_one_may_be_gone() {
+    with_cable("one of two interfaces is gone", |_| {
+        let (first, second) = (Cable::create("a", "a2"), Cable::create("b", "b2"));
+        let (mut a, mut b) = (open("a", ETHERTYPE, 64), open("b", ETHERTYPE, 64));
+        let far = open("b2", ETHERTYPE, 64);
+        a.watch_too(&b);
+        drop(first.unwrap());
+        for _ in 0..5 {
+            assert!(!a.wait(Duration::from_millis(20)).unwrap());
+        }
+        far.send(&frame(ETHERTYPE, 60, 3)).unwrap();
+        assert!(a.wait(Duration::from_secs(10)).unwrap());
+        assert!(b.receive(&mut [0; 100]).is_some());
+        drop(second.unwrap());
+        until_gone(&mut a);
     });
 }
 

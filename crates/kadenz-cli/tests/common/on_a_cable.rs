@@ -1,7 +1,7 @@
 //! A virtual segment that a program of its own serves, in a network of the test's own.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStderr, Stdio};
 
 use kadenz_rt::net::namespace::Namespace;
@@ -47,6 +47,20 @@ impl Sim {
     pub(crate) fn say(&mut self, line: &str) -> String {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
         self.next_note()
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn ended(mut self) -> Said {
+        wait_until(|| self.child.try_wait().unwrap().is_some());
+        let mut notes = String::new();
+        self.notes.read_to_string(&mut notes).unwrap();
+        let mut said = Said::of(self.child.wait_with_output().unwrap());
+        said.err = notes;
+        said
     }
 
     /// Ends it; what it counted.

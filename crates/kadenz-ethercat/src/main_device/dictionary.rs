@@ -3,7 +3,7 @@
 use super::exchange::Registers;
 use super::mailbox::{Mail, MailError};
 use crate::wire::coe::{
-    Access, Address, CoeError, DataType, Info, InfoError, ListType, Message, ObjectCode, Unit,
+    Access, Address, DataType, Info, InfoError, ListType, Message, ObjectCode, Unit,
 };
 use crate::wire::sii::Text;
 
@@ -196,14 +196,10 @@ fn ask<R>(
         |data| match Message::read(data) {
             Ok(Message::Info(Info::Error(error))) => Some(Err(error.into())),
             Ok(Message::Info(info)) => take(info),
-            Ok(_) => None,
-            Err(error) => Some(Err(damaged(error))),
+            // Who sorts messages has read it before.
+            Ok(_) | Err(_) => None,
         },
     )?
-}
-
-fn damaged(error: CoeError) -> DictionaryError {
-    MailError::from(error).into()
 }
 
 #[cfg(test)]

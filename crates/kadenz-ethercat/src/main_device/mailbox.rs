@@ -37,9 +37,14 @@ pub enum MailError {
     /// The segment did not answer.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
-    /// The message does not fit, or the answer is cut short.
-    #[error(transparent)]
-    Mailbox(#[from] MailboxError),
+    /// The message does not fit.
+    #[error("{whose} cannot be sent the message: {cause}; look whether its SII is damaged")]
+    NoRoom {
+        /// Who was to be asked.
+        whose: Whose,
+        /// What is too small.
+        cause: MailboxError,
+    },
     /// The SubDevice has no mailbox.
     #[error("{0} has no mailbox, by its SII; it has no objects, and nothing can be asked of it")]
     None(Whose),
@@ -73,6 +78,20 @@ pub enum MailError {
         /// How long was waited.
         waited: Duration,
     },
+    /// Messages came that nobody can read, and no answer.
+    #[error(
+        "{whose} did not answer within {waited:?}; what it sent cannot be read ({times} of that, the last: {cause}): look for newer firmware of it, and whether somebody else uses its mailbox"
+    )]
+    Unreadable {
+        /// Who was asked.
+        whose: Whose,
+        /// How long was waited.
+        waited: Duration,
+        /// How many messages that were.
+        times: u32,
+        /// What is wrong with the last.
+        cause: ReadError,
+    },
     /// The answer was in a frame that got lost, and did not come again.
     #[error(
         "the answer of {whose} was in a frame that got lost, and it did not send it again within {waited:?}; look at the cables, and ask again"
@@ -83,9 +102,27 @@ pub enum MailError {
         /// How long was waited.
         waited: Duration,
     },
-    /// An answer that makes no sense.
+}
+
+/// Why a message of a SubDevice cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// It is cut short.
+    #[error(transparent)]
+    Mailbox(#[from] MailboxError),
+    /// It is no CoE message.
     #[error(transparent)]
     Coe(#[from] CoeError),
+}
+
+/// What a message is to whoever waits for an answer.
+enum Sorted<'b> {
+    /// Perhaps the answer: the data of a CoE message.
+    Data(&'b [u8]),
+    /// Somebody else's, or an emergency, which is kept.
+    Other,
+    /// Nobody's: it cannot be read.
+    Unreadable(ReadError),
 }
 
 /// What is kept of a SubDevice's mailboxes from message to message: by what either side knows what it has
@@ -197,18 +234,26 @@ impl<'m> Mail<'m> {
         self.send(registers, fill)?;
         let end = registers.exchange().now() + LONGEST_ANSWER;
         let mut message = [0; LARGEST];
+        let mut unreadable = None;
         while registers.exchange().now() < end {
             let Some(length) = self.receive(registers, &mut message)? else {
                 registers.exchange().pause(PAUSE);
                 continue;
             };
-            if let Some(data) = self.sort(&message[..length])?
-                && let Some(answered) = answer(data)
-            {
-                return Ok(answered);
+            match self.sort(&message[..length])? {
+                Sorted::Data(data) => {
+                    if let Some(answered) = answer(data) {
+                        return Ok(answered);
+                    }
+                }
+                Sorted::Other => {}
+                Sorted::Unreadable(cause) => {
+                    let times = unreadable.map_or(0, |(times, _): (u32, ReadError)| times);
+                    unreadable = Some((times.saturating_add(1), cause));
+                }
             }
         }
-        Err(self.silent())
+        Err(self.unanswered(unreadable))
     }
 
     /// Takes what lies in the mailbox: emergencies are kept, answers to nobody dropped.
@@ -237,6 +282,27 @@ impl<'m> Mail<'m> {
         }
     }
 
+    /// Nothing came, or nothing that can be read, so often.
+    fn unanswered(&self, unreadable: Option<(u32, ReadError)>) -> MailError {
+        match unreadable {
+            None => self.silent(),
+            Some((times, cause)) => MailError::Unreadable {
+                whose: self.whose,
+                waited: LONGEST_ANSWER,
+                times,
+                cause,
+            },
+        }
+    }
+
+    /// The error of a message that does not fit into a mailbox.
+    pub(super) fn no_room(&self, cause: MailboxError) -> MailError {
+        MailError::NoRoom {
+            whose: self.whose,
+            cause,
+        }
+    }
+
     fn lost(&self) -> MailError {
         MailError::Lost {
             whose: self.whose,
@@ -252,7 +318,8 @@ impl<'m> Mail<'m> {
         // The whole mailbox is written: its last byte tells the SubDevice that the message is there.
         let mut bytes = [0; LARGEST];
         let bytes = &mut bytes[..self.room()];
-        mailbox::write(bytes, Protocol::Coe, Counter::NONE, fill)?;
+        mailbox::write(bytes, Protocol::Coe, Counter::NONE, fill)
+            .map_err(|cause| self.no_room(cause))?;
         mailbox::set_counter(bytes, self.counter.next());
         let end = registers.exchange().now() + LONGEST_ANSWER;
         while registers.exchange().now() < end {
@@ -341,9 +408,13 @@ impl<'m> Mail<'m> {
         Ok(Status(status).full())
     }
 
-    /// The data of a CoE message that may be an answer.
-    fn sort<'b>(&mut self, message: &'b [u8]) -> Result<Option<&'b [u8]>, MailError> {
-        let (header, data) = Header::read(message)?;
+    /// Whose a message is. A vendor's own service, a message that is cut short and whatever else nobody can
+    /// read end no question: the answer may follow.
+    fn sort<'b>(&mut self, message: &'b [u8]) -> Result<Sorted<'b>, MailError> {
+        let (header, data) = match Header::read(message) {
+            Ok(read) => read,
+            Err(cause) => return Ok(Sorted::Unreadable(cause.into())),
+        };
         match header.protocol() {
             Some(Protocol::Coe) => {}
             Some(Protocol::Error) => {
@@ -351,21 +422,20 @@ impl<'m> Mail<'m> {
                 let whose = self.whose;
                 return Err(MailError::NotUnderstood { whose, detail });
             }
-            _ => return Ok(None),
+            _ => return Ok(Sorted::Other),
         }
         let message = match Message::read(data) {
-            // A vendor's own service answers nobody.
-            Err(CoeError::Service(_)) => return Ok(None),
-            message => message?,
+            Ok(message) => message,
+            Err(cause) => return Ok(Sorted::Unreadable(cause.into())),
         };
         if let Message::Emergency(emergency) = message {
             if self.emergencies.len() == MOST_EMERGENCIES {
                 self.emergencies.remove(0);
             }
             self.emergencies.push(emergency);
-            return Ok(None);
+            return Ok(Sorted::Other);
         }
-        Ok(Some(data))
+        Ok(Sorted::Data(data))
     }
 }
 

@@ -56,7 +56,8 @@ pub fn read_into(
     let mut upload = Upload::new(address, complete, to);
     loop {
         let mut message = [0; 16];
-        let length = upload.request(&mut message).map_err(MailError::from)?;
+        let length = upload.request(&mut message);
+        let length = length.map_err(|cause| mail.no_room(cause))?;
         let fill = |data: &mut [u8]| {
             data[..length].copy_from_slice(&message[..length]);
             Ok(length)
@@ -128,7 +129,8 @@ pub fn write(
             other => Some(other),
         };
         let mut message = vec![0; mail.room()];
-        let length = download.request(&mut message).map_err(MailError::from)?;
+        let length = download.request(&mut message);
+        let length = length.map_err(|cause| mail.no_room(cause))?;
         let fill = |data: &mut [u8]| {
             data[..length].copy_from_slice(&message[..length]);
             Ok(length)

@@ -171,6 +171,7 @@ impl Port for WirePort {
             at,
             length,
             again,
+            ..
         } = self.segment.pass_from(side, copy, self.now)
             && (self.both || side == Side::Primary)
         {

@@ -16,28 +16,24 @@ use echo::Echoes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pace {
     /// As long as the computer takes: a master then measures itself and the computer, not the wire. Only
-    /// what faults delay comes later.
-    ///
-    /// A fault that delays a frame by less than the longest way there is, 2 ms, is not told from a long way:
-    /// it delays nothing at this pace.
+    /// what faults delay comes later, by as much as they do.
     #[default]
     AtOnce,
     /// As long as on a wire of 100 Mbit/s with all its hops, or what the computer takes where that is more.
     AsWire,
 }
 
-/// Frames that may wait until they are back.
-const MOST_UNDER_WAY: usize = 64;
+/// Frames that may wait until they are back: at 4 kHz those of a quarter of a second.
+const MOST_UNDER_WAY: usize = 1_024;
 /// Frames that are taken in before the caller is heard again.
 const MOST_AT_ONCE: usize = 256;
 /// How long an idle segment sleeps at most, so that who stops it is heard.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// A frame that needs longer than this is delayed by a fault: what the longest frame takes through the
-/// most devices.
-const LONGEST_WAY_NS: u64 = 2_000_000;
 
 struct Late {
     at: Time,
+    /// Which it is of all that waited: of those that are back at the same time, the first goes first.
+    number: u64,
     side: Side,
     length: usize,
     bytes: [u8; LONGEST_FRAME],
@@ -51,6 +47,9 @@ pub struct Server<P> {
     /// When this began, and what time it was on the segment then.
     start: (MonotonicTime, Time),
     late: Vec<Late>,
+    /// Frames that have waited.
+    waited: u64,
+    crowded: u64,
     unsent: u64,
     echoes: Echoes,
     echoed: u64,
@@ -71,6 +70,8 @@ impl<P: Port> Server<P> {
             pace,
             start,
             late,
+            waited: 0,
+            crowded: 0,
             unsent: 0,
             echoes: Echoes::new(),
             echoed: 0,
@@ -86,6 +87,12 @@ impl<P: Port> Server<P> {
     #[must_use]
     pub fn unsent(&self) -> u64 {
         self.unsent
+    }
+
+    /// Frames that were lost since 1024 were late at a time.
+    #[must_use]
+    pub fn crowded(&self) -> u64 {
+        self.crowded
     }
 
     /// Frames that were not passed, since a segment had passed them already: another one on the same wire, or
@@ -141,6 +148,7 @@ impl<P: Port> Server<P> {
         let Passed::Returned {
             side,
             at,
+            held_ns,
             length,
             again,
         } = self.segment.pass_from(side, frame, now)
@@ -148,10 +156,13 @@ impl<P: Port> Server<P> {
             return;
         };
         let frame = &frame[..length.min(frame.len())];
-        for at in [Some(at), again].into_iter().flatten() {
-            let waits = self.pace == Pace::AsWire || at.since(now) > LONGEST_WAY_NS;
-            if waits {
-                self.keep(at, side, frame);
+        for back in [Some(at), again].into_iter().flatten() {
+            let due = match self.pace {
+                Pace::AsWire => back,
+                Pace::AtOnce => now.after(held_ns).after(back.since(at)),
+            };
+            if due > now {
+                self.keep(due, side, frame);
             } else {
                 self.send(side, frame, now);
             }
@@ -161,14 +172,16 @@ impl<P: Port> Server<P> {
     /// Where there is no room the frame is lost, as in a switch.
     fn keep(&mut self, at: Time, side: Side, frame: &[u8]) {
         if self.late.len() == MOST_UNDER_WAY {
-            self.unsent += 1;
+            self.crowded += 1;
             return;
         }
+        self.waited += 1;
         let length = frame.len();
         let mut bytes = [0; LONGEST_FRAME];
         bytes[..length].copy_from_slice(frame);
         self.late.push(Late {
             at,
+            number: self.waited,
             side,
             length,
             bytes,
@@ -193,7 +206,8 @@ impl<P: Port> Server<P> {
 /// The earliest whose time has come.
 fn first_due(late: &[Late], now: Time) -> Option<usize> {
     let due = late.iter().enumerate().filter(|(_, it)| it.at <= now);
-    due.min_by_key(|(_, it)| it.at).map(|(place, _)| place)
+    let first = due.min_by_key(|(_, it)| (it.at, it.number));
+    first.map(|(place, _)| place)
 }
 
 #[cfg(test)]

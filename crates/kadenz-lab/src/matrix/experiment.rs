@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kadenz_record::run::folder::{
     AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader,
@@ -20,8 +21,13 @@ use crate::stop::Stop;
 const DONE: &str = "rounds_done";
 /// Name of the parameter that holds what load there really was.
 const LOAD_RATES: &str = "load_rates";
-/// Where a round is measured, in the folder of the matrix; gone when it has been taken over.
+/// Where a round is measured, in the folder of the matrix, with the number of this process behind it: a round
+/// whose process outlives an earlier attempt by a moment has another. Gone when it has been taken over.
 const ROUND: &str = "round";
+/// How often it is tried to remove what an earlier attempt left, while somebody writes there still.
+const TRIES: u32 = 50;
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -127,7 +133,9 @@ pub fn measure(
     let fresh = session::describe(&plan.session)?;
     let (whole, _lock) = if resume {
         let lock = Lock::take(&plan.session.out)?;
-        (reopened(plan)?, lock)
+        let whole = reopened(plan)?;
+        clear_earlier(&plan.session.out);
+        (whole, lock)
     } else {
         let whole = GrowingRun::create(&plan.session.out, fresh)?;
         (whole, Lock::take(&plan.session.out)?)
@@ -240,7 +248,7 @@ impl Matrix {
             visit: *visit,
             source,
         };
-        let out = self.whole.dir().join(ROUND);
+        let out = self.whole.dir().join(round_folder());
         clear(&out).map_err(failed)?;
         rounds.measure(visit, &out).map_err(failed)?;
         if stop.requested() {
@@ -263,14 +271,26 @@ impl Matrix {
         for series in &part.run().series {
             self.note_refusals(visit, &series.tuning);
         }
+        let before = self.done.clone();
         self.done.insert(lateness.clone(), visit.round + 1);
-        let parameters = &mut self.whole.run_mut().parameters;
-        parameters.insert(DONE.to_owned(), serde_json::json!(self.done));
+        self.note_done();
         let names = [
             (its_lateness, lateness.as_str()),
             (its_jitter, jitter.as_str()),
         ];
-        Ok(self.whole.add(part, &names)?)
+        let taken = self.whole.add(part, &names);
+        if taken.is_err() {
+            // It is measured again when the matrix goes on.
+            self.done = before;
+            self.note_done();
+        }
+        Ok(taken?)
+    }
+
+    /// Says how many rounds each series has, in the same `run.json` that has them.
+    fn note_done(&mut self) {
+        let parameters = &mut self.whole.run_mut().parameters;
+        parameters.insert(DONE.to_owned(), serde_json::json!(self.done));
     }
 
     /// What was not granted stands in the run once, not once a round.
@@ -303,6 +323,26 @@ impl Matrix {
             .or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(all) = all {
             all.push(rates);
+        }
+    }
+}
+
+fn round_folder() -> String {
+    format!("{ROUND}-{}", std::process::id())
+}
+
+/// Removes what rounds of earlier attempts left. The process of one that was killed with its matrix may just
+/// be ending its own run there; what stays in spite of all is in nobody's way.
+fn clear_earlier(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_round = |name: &str| name == ROUND || name.starts_with(&format!("{ROUND}-"));
+    let left = entries.filter(|it| it.file_name().to_str().is_some_and(is_round));
+    for round in left.map(|it| it.path()) {
+        for _ in 0..TRIES {
+            if clear(&round).is_ok() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
         }
     }
 }

@@ -8,17 +8,21 @@
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::os::linux::{link, tap::Changer};
+use crate::os::linux::{addresses, link, signals, tap::Changer};
 use crate::shield::start_of;
 
 /// Begins the alias of a cable.
 const MARK: &str = "kadenz";
 
-/// A cable in use. Both ends go when this is dropped; after `kill -9` they stay until the next cable is
-/// made, [`restore`] is called, or their network namespace ends.
+/// A cable in use. Both ends go when this is dropped, also those that were given other names meanwhile; after
+/// `kill -9` they stay until the next cable is made, [`restore`] is called, or their network namespace ends.
+/// Who takes the cable away and makes an interface of the same name keeps that.
 #[derive(Debug)]
 pub struct Cable {
     near: String,
+    /// The kernel's number of that end.
+    number: u32,
+    maker: Maker,
 }
 
 /// Why there is no cable.
@@ -65,12 +69,21 @@ impl Cable {
             let near = near.to_owned();
             move |source| CableError { what, near, source }
         };
+        let maker = Maker::this().map_err(failed("make"))?;
         link::create_veth(near, far).map_err(failed("make"))?;
+        let gone = || io::Error::from(io::ErrorKind::NotFound);
+        let number = addresses::number_of(near).ok_or_else(gone);
+        let number = number.map_err(failed("set up"))?;
+        if let Err(error) = link::set_alias(number, &maker.mark()) {
+            // Nobody would know whose it is.
+            let _ = link::delete(number);
+            return Err(failed("set up")(error));
+        }
         let cable = Self {
             near: near.to_owned(),
+            number,
+            maker,
         };
-        let maker = Maker::this().map_err(failed("set up"))?;
-        link::set_alias(near, &maker.mark()).map_err(failed("set up"))?;
         let changer = Changer::open().map_err(failed("set up"))?;
         for end in [near, far] {
             // Absent where the kernel is built without it, which is as good.
@@ -83,26 +96,37 @@ impl Cable {
     /// Pulls the cable or plugs it in again: takes one end down, or up.
     ///
     /// # Errors
-    /// Without `CAP_NET_ADMIN`.
+    /// Without `CAP_NET_ADMIN`, or where somebody took the cable away.
     pub fn set_up(&self, up: bool) -> Result<(), CableError> {
         let failed = |source| CableError {
             what: "switch",
             near: self.near.clone(),
             source,
         };
+        let gone = || failed(io::ErrorKind::NotFound.into());
+        let name = self.name().ok_or_else(gone)?;
         let changer = Changer::open().map_err(failed)?;
         let change = if up {
-            changer.bring_up(&self.near)
+            changer.bring_up(&name)
         } else {
-            changer.take_down(&self.near)
+            changer.take_down(&name)
         };
         change.map_err(failed)
+    }
+
+    /// What its near end is called by now; `None` where it is gone.
+    fn name(&self) -> Option<String> {
+        let ends = all().unwrap_or_default().into_iter();
+        let mut own = ends.filter(|it| (it.number, it.maker) == (self.number, self.maker));
+        own.next().map(|it| it.name)
     }
 }
 
 impl Drop for Cable {
     fn drop(&mut self) {
-        let _ = link::delete(&self.near);
+        if self.name().is_some() {
+            let _ = link::delete(self.number);
+        }
     }
 }
 
@@ -148,7 +172,15 @@ impl Maker {
 
     fn lives(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
-        stat.is_ok_and(|stat| start_of(&stat) == Some(self.start))
+        self.lives_by(stat.ok().as_deref(), || signals::is_there(self.pid))
+    }
+
+    /// Where `/proc` hides the processes of others (`hidepid`), one that is there may be the maker.
+    fn lives_by(&self, stat: Option<&str>, is_there: impl FnOnce() -> bool) -> bool {
+        match stat {
+            Some(stat) => start_of(stat) == Some(self.start),
+            None => is_there(),
+        }
     }
 }
 
@@ -161,12 +193,30 @@ pub struct Abandoned {
     pub pid: u32,
 }
 
-/// Every cable of the calling thread's network, by one of its ends, with who made it.
-fn all() -> io::Result<Vec<(String, Maker)>> {
-    let aliases = link::aliases()?.into_iter();
-    Ok(aliases
-        .filter_map(|(name, alias)| Some((name, Maker::parse(&alias)?)))
-        .collect())
+/// The end of a cable that says who made it.
+struct End {
+    number: u32,
+    name: String,
+    maker: Maker,
+}
+
+/// Every cable of the calling thread's network.
+fn all() -> io::Result<Vec<End>> {
+    let end = |it: link::Aliased| {
+        Some(End {
+            number: it.number,
+            name: it.name,
+            maker: Maker::parse(&it.alias)?,
+        })
+    };
+    Ok(link::aliases()?.into_iter().filter_map(end).collect())
+}
+
+/// Those whose process has ended.
+fn left() -> io::Result<Vec<End>> {
+    let here = Maker::this()?.namespace;
+    let is_left = |it: &End| it.maker.namespace == here && !it.maker.lives();
+    Ok(all()?.into_iter().filter(is_left).collect())
 }
 
 /// Cables in the calling thread's network whose process has ended. Those of another PID namespace are
@@ -175,15 +225,11 @@ fn all() -> io::Result<Vec<(String, Maker)>> {
 /// # Errors
 /// When the kernel does not tell.
 pub fn abandoned() -> io::Result<Vec<Abandoned>> {
-    let here = Maker::this()?.namespace;
-    let all = all()?.into_iter();
-    Ok(all
-        .filter(|(_, maker)| maker.namespace == here && !maker.lives())
-        .map(|(interface, maker)| Abandoned {
-            interface,
-            pid: maker.pid,
-        })
-        .collect())
+    let told = |it: End| Abandoned {
+        interface: it.name,
+        pid: it.maker.pid,
+    };
+    Ok(left()?.into_iter().map(told).collect())
 }
 
 /// Takes away the cables of processes that have ended, and says which those were.
@@ -196,10 +242,15 @@ pub fn restore() -> Result<Vec<String>, CableError> {
         move |source| CableError { what, near, source }
     };
     let mut done = Vec::new();
-    for Abandoned { interface, pid } in abandoned().map_err(failed("look for", "any"))? {
-        link::delete(&interface).map_err(failed("take away", &interface))?;
+    for End {
+        number,
+        name,
+        maker: Maker { pid, .. },
+    } in left().map_err(failed("look for", "any"))?
+    {
+        link::delete(number).map_err(failed("take away", &name))?;
         done.push(format!(
-            "the cable at `{interface}`, whose process {pid} has ended"
+            "the cable at `{name}`, whose process {pid} has ended"
         ));
     }
     Ok(done)
@@ -209,9 +260,9 @@ pub fn restore() -> Result<Vec<String>, CableError> {
 /// about to end without dropping them. What it does not find is gone.
 pub fn remove_own() {
     let Ok(this) = Maker::this() else { return };
-    for (interface, maker) in all().unwrap_or_default() {
-        if maker == this {
-            let _ = link::delete(&interface);
+    for end in all().unwrap_or_default() {
+        if end.maker == this {
+            let _ = link::delete(end.number);
         }
     }
 }
@@ -251,6 +302,51 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_cannot_be_looked_at_lives_as_long_as_one_has_its_number() {
+        let this = Maker::this().unwrap();
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        assert!(this.lives_by(Some(&stat), || panic!("it was seen")));
+        assert!(this.lives_by(None, || true));
+        assert!(!this.lives_by(None, || false));
+        let later = Maker { start: 1, ..this };
+        assert!(
+            !later.lives_by(Some(&stat), || true),
+            "its number is another's"
+        );
+        // No system gives such a number.
+        let never = Maker {
+            pid: 4_000_000_000,
+            ..this
+        };
+        assert!(!never.lives());
+    }
+
+    #[test]
+    fn an_interface_that_has_the_name_of_a_cable_by_now_stays() {
+        alone("an interface of the same name", || {
+            let cable = Cable::create("near", "far").unwrap();
+            link::delete(cable.number).unwrap();
+            assert!(cable.set_up(false).is_err(), "it is gone");
+            link::create_veth("near", "others").unwrap();
+            let others = addresses::number_of("near").unwrap();
+            // Whatever its alias: that it was made by this process says that another `Cable` has it.
+            link::set_alias(others, &cable.maker.mark()).unwrap();
+            drop(cable);
+            assert_eq!(addresses::number_of("near"), Some(others));
+        });
+    }
+
+    #[test]
+    fn a_cable_whose_alias_is_anothers_stays() {
+        alone("a cable with another alias", || {
+            let cable = Cable::create("near", "far").unwrap();
+            link::set_alias(cable.number, "mine now").unwrap();
+            drop(cable);
+            assert!(addresses::number_of("near").is_some());
+        });
+    }
+
+    #[test]
     fn cables_of_dead_processes_are_taken_away_and_others_are_not() {
         alone("cables of dead processes", || {
             let this = Maker::this().unwrap();
@@ -265,7 +361,7 @@ mod tests {
                 ("users", "my own".to_owned()),
             ] {
                 link::create_veth(name, &format!("{name}-2")).unwrap();
-                link::set_alias(name, &mark).unwrap();
+                link::set_alias(addresses::number_of(name).unwrap(), &mark).unwrap();
             }
             let told = abandoned().unwrap();
             assert_eq!(told.len(), 1, "{told:?}");

@@ -3,9 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use crate::clock::WallTime;
+use crate::clock::{self, WallTime};
 use crate::os::linux::addresses;
-use crate::os::linux::packet::Socket;
+use crate::os::linux::packet::{self, Socket};
 use crate::os::linux::tap::Watched;
 
 /// What a port receives, and how much of it may wait.
@@ -29,6 +29,8 @@ pub struct PacketPlan {
 pub struct PacketPort {
     socket: Socket,
     watched: Watched,
+    /// Whether an interface was down when it was last heard of: it may be gone by now.
+    was_down: bool,
     dropped: u64,
 }
 
@@ -106,18 +108,24 @@ impl PacketPort {
         Ok(Self {
             socket,
             watched,
+            was_down: false,
             dropped: 0,
         })
     }
 
-    /// Hands a frame to the interface. One system call that does not wait.
+    /// Hands a frame to the interface. One system call that does not wait; a second where the interface was
+    /// down.
     ///
     /// # Errors
     /// When the interface is down or gone, or its queue is full ([`io::ErrorKind::WouldBlock`]): the
     /// frame is not sent then.
     #[inline]
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
-        self.socket.send(frame)
+        match self.socket.send(frame) {
+            // The kernel tells once that it was down, also where it is up by now.
+            Err(error) if error.kind() == io::ErrorKind::NetworkDown => self.socket.send(frame),
+            sent => sent,
+        }
     }
 
     /// The next frame, copied into `frame`; `None` when there is none now. What does not fit is cut. No
@@ -136,17 +144,36 @@ impl PacketPort {
         self.socket.ring.is_ready()
     }
 
-    /// Waits until there is a frame, or so long; whether there may be one: an interface that is down or gone
-    /// ends each wait at once. A signal ends the wait. One system call.
+    /// Waits until there is a frame, or so long; whether there is one. At an interface that is down none comes
+    /// until it is up again. A signal ends the wait. One system call, some more while an interface is down.
     ///
     /// # Errors
-    /// When the kernel has no memory for it.
+    /// When the interface is gone for good (`ENODEV`: deleted, or moved to another network), or the kernel has
+    /// no memory for it.
     pub fn wait(&mut self, longest: Duration) -> io::Result<bool> {
-        let longest_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
-        Ok(self.watched.wait(longest_ns)? > 0)
+        let end = clock::now() + longest;
+        let mut left = longest;
+        loop {
+            // An interface goes down first, which the kernel tells, and then it is gone, which it does not.
+            if self.was_down && self.watched.numbers().all(packet::is_unbound) {
+                return Err(packet::gone());
+            }
+            let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+            if self.watched.wait(left_ns)? == 0 {
+                return Ok(false);
+            }
+            if self.watched.has_data() {
+                self.was_down = false;
+                return Ok(true);
+            }
+            self.watched.failed().for_each(packet::forget_error);
+            self.was_down = true;
+            left = end.remaining(clock::now());
+        }
     }
 
-    /// From now on [`wait`](Self::wait) ends when another port has a frame, too. Allocates.
+    /// From now on [`wait`](Self::wait) ends when another port has a frame, too; of the two interfaces, one may
+    /// be gone. Allocates.
     pub fn watch_too(&mut self, other: &Self) {
         let both = [self.socket.number(), other.socket.number()];
         self.watched = Watched::new(both.into_iter());

@@ -29,10 +29,11 @@ impl FromStr for Which {
         if text.is_empty() {
             return Err("a device is a position from 0, a name, alias:N, or all".to_owned());
         }
-        if text == "all" {
+        let lower = text.to_lowercase();
+        if lower == "all" {
             return Ok(Self::All);
         }
-        if let Some(alias) = text.strip_prefix("alias:") {
+        if let Some(alias) = lower.strip_prefix("alias:") {
             return number(alias).map(Self::Alias);
         }
         if text.bytes().all(|it| it.is_ascii_digit()) {
@@ -110,7 +111,8 @@ impl Which {
             }
             Self::Alias(alias) => places(&|it| it.alias == *alias && *alias != 0),
             Self::Name(name) => {
-                let same = |it: &str| it.eq_ignore_ascii_case(name);
+                let name = name.to_lowercase();
+                let same = |it: &str| it.to_lowercase() == name;
                 let by_long = places(&|it| same(&it.long));
                 match by_long.is_empty() {
                     true => places(&|it| same(&it.name)),
@@ -186,7 +188,10 @@ mod tests {
     #[test]
     fn a_device_is_a_position_a_name_or_an_alias() {
         assert_eq!("4".parse(), Ok(Which::Position(4)));
-        assert_eq!("all".parse(), Ok(Which::All));
+        for all in ["all", "All"] {
+            assert_eq!(all.parse(), Ok(Which::All));
+        }
+        assert_eq!("ALIAS:7".parse(), Ok(Which::Alias(7)));
         assert_eq!("alias:0x10".parse(), Ok(Which::Alias(16)));
         assert_eq!("left knee".parse(), Ok(Which::Name("left knee".to_owned())));
         for text in ["", "70000", "alias:x"] {

@@ -1,7 +1,7 @@
 //! Transfers while every one of their frames is lost, late or doubled in turn.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -17,10 +17,10 @@ use crate::port::WirePort;
 use crate::sim::coe::{Dictionary, Object};
 use crate::sim::fault::{Fault, FrameFault, When, WireFault};
 use crate::sim::model::{Behaviour, Coe, Description, Device};
-use crate::sim::{DeviceId, Hardware, Segment};
+use crate::sim::{Application, Change, Decision, DeviceId, Hardware, Model, Pdi, Segment, Time};
 use crate::wire::coe::{Abort, Access, Address, DataType, ListType};
 use crate::wire::sii::Identity;
-use crate::wire::{Command, Datagrams, DatagramsMut};
+use crate::wire::{Command, Datagrams, DatagramsMut, State};
 
 /// Objects by how long they are: one that goes expedited, one in a message, one in several.
 const OBJECTS: [(u16, usize); 3] = [(0x2000, 4), (0x2001, 20), (0x2002, 300)];
@@ -50,6 +50,10 @@ impl Behaviour for Tally {
 }
 
 fn segment(stored: &Arc<AtomicU32>) -> Segment {
+    Segment::line([model(stored)], 1).unwrap()
+}
+
+fn model(stored: &Arc<AtomicU32>) -> Model {
     let access = Access::READ.and(Access::WRITE);
     let object = |(index, length): (u16, usize)| {
         let text = DataType::OCTET_STRING;
@@ -62,7 +66,7 @@ fn segment(stored: &Arc<AtomicU32>) -> Segment {
     let hardware = Hardware::et1100();
     let it = Description::new(hardware, Identity::default(), "KZ-Tally", "Tally");
     let device = Device::new(it.with_coe(coe, MAILBOX), Tally(Arc::clone(stored)));
-    Segment::line([device.model().unwrap()], 1).unwrap()
+    device.model().unwrap()
 }
 
 /// A device in PREOP.
@@ -75,7 +79,11 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let stored = Arc::new(AtomicU32::new(0));
-        let mut link = Link::new(WirePort::new(segment(&stored)), 1);
+        Self::of(segment(&stored), stored)
+    }
+
+    fn of(segment: Segment, stored: Arc<AtomicU32>) -> Self {
+        let mut link = Link::new(WirePort::new(segment), 1);
         let mut way = Waiting {
             link: &mut link,
             patience: Patience::default(),
@@ -233,16 +241,101 @@ fn an_emergency_before_an_answer_is_kept_once() {
     }
 }
 
+/// What is wrong with a message, and its bytes: the length of what follows the header, CoE; then the service in
+/// the upper half of a byte.
+const STRANGE: [(&str, [u8; 16]); 5] = [
+    (
+        "service 15",
+        [10, 0, 0, 0, 0, 3, 0, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0],
+    ),
+    (
+        "command 0xE0",
+        [10, 0, 0, 0, 0, 3, 0, 0x30, 0xE0, 0, 0, 0, 0, 0, 0, 0],
+    ),
+    (
+        "cut short: 1 bytes",
+        [1, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    ),
+    (
+        "cut short: 3 bytes",
+        [5, 0, 0, 0, 0, 3, 0, 0x30, 0x60, 0, 0, 0, 0, 0, 0, 0],
+    ),
+    (
+        "cut short: 40 bytes",
+        [0xD0, 7, 0, 0, 0, 3, 0, 0x30, 0x60, 0, 0, 0, 0, 0, 0, 0],
+    ),
+];
+
+/// A device that says something strange before each answer, or in its place.
+struct Talkative {
+    device: Box<dyn Application>,
+    says: Vec<u8>,
+    answers: Arc<AtomicBool>,
+}
+
+impl Application for Talkative {
+    fn power_on(&mut self, pdi: &mut dyn Pdi) {
+        self.device.power_on(pdi);
+    }
+
+    fn change(&mut self, change: Change, pdi: &mut dyn Pdi) -> Decision {
+        self.device.change(change, pdi)
+    }
+
+    fn changed(&mut self, from: State, to: State, pdi: &mut dyn Pdi) {
+        self.device.changed(from, to, pdi);
+    }
+
+    fn mailbox(&mut self, message: &[u8], pdi: &mut dyn Pdi) {
+        pdi.send(&self.says, 1_000).unwrap();
+        if self.answers.load(Ordering::Relaxed) {
+            self.device.mailbox(message, pdi);
+        }
+    }
+
+    fn next_run(&self) -> Time {
+        self.device.next_run()
+    }
+
+    fn run(&mut self, pdi: &mut dyn Pdi) {
+        self.device.run(pdi);
+    }
+}
+
 #[test]
-fn a_message_of_a_vendor_s_own_service_answers_nobody() {
-    let mut rig = Rig::new();
-    let mut mail = rig.device.mail().unwrap();
-    // The header: 10 bytes follow, CoE, the first message; then the service in the upper half of a byte.
-    let mut message = [10, 0, 0, 0, 0, 0x13, 0, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0];
-    assert!(mail.sort(&message).unwrap().is_none(), "service 15");
-    message[7] = 0x30;
-    message[8] = 0x60;
-    assert!(mail.sort(&message).unwrap().is_some(), "an SDO answer");
+fn what_cannot_be_read_answers_nobody_and_is_told_where_no_answer_comes() {
+    for (what, says) in STRANGE {
+        let stored = Arc::new(AtomicU32::new(0));
+        let answers = Arc::new(AtomicBool::new(true));
+        let mut model = model(&stored);
+        model.application = Box::new(Talkative {
+            device: model.application,
+            says: says.to_vec(),
+            answers: Arc::clone(&answers),
+        });
+        let mut rig = Rig::of(Segment::line([model], 1).unwrap(), stored);
+        let stored = Arc::clone(&rig.stored);
+        for object in OBJECTS {
+            rig.ask(|registers, mail| there_and_back(&stored, registers, mail, object, 1))
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+        answers.store(false, Ordering::Relaxed);
+        let address = Address::new(0x1000, 0);
+        let asked = rig.ask(|registers, mail| sdo::get::<4>(registers, mail, address));
+        let Err(SdoError::Mail(error @ MailError::Unreadable { times: 1, .. })) = asked else {
+            panic!("{what}: {asked:?}");
+        };
+        let words = error.to_string();
+        assert!(
+            words.contains("the SubDevice with address") && words.contains("firmware"),
+            "{words}"
+        );
+        let code = what.replace("service", "CoE service");
+        assert!(
+            words.contains(&code.replace("command", "SDO command")),
+            "{what}: {words}"
+        );
+    }
 }
 
 #[test]

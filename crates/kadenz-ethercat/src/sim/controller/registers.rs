@@ -172,7 +172,10 @@ impl Chip {
             self.mapping.reload(&mut self.memory);
             self.marks.index = true;
         }
-        if touches(register::SYNC_MANAGER, 0x80) {
+        if touches(
+            register::SYNC_MANAGER,
+            16 * u32::from(register::SYNC_MANAGER_SIZE),
+        ) {
             self.guards.reload(&mut self.memory);
         }
         if overlap(start, end, &DC) {

@@ -162,6 +162,8 @@ pub struct FaultPlan {
     lines: Vec<Line>,
     next: u32,
     random: Random,
+    /// Empty, with room for as many as may strike with one frame.
+    room: Vec<WireFault>,
 }
 
 impl FaultPlan {
@@ -172,6 +174,7 @@ impl FaultPlan {
             lines: Vec::new(),
             next: 0,
             random: Random::new(seed),
+            room: Vec::new(),
         }
     }
 
@@ -198,7 +201,19 @@ impl FaultPlan {
             planned,
             left: planned.frames.max(1),
         });
+        self.room.reserve(self.lines.len());
         Ok(id)
+    }
+
+    /// Room for the faults of the segment that strike with one frame, however many: nobody allocates then.
+    pub(super) fn take_room(&mut self) -> Vec<WireFault> {
+        std::mem::take(&mut self.room)
+    }
+
+    /// The same room, for the next frame.
+    pub(super) fn give_room_back(&mut self, mut room: Vec<WireFault>) {
+        room.clear();
+        self.room = room;
     }
 
     /// Takes a fault off the plan; whether it was there. What has struck stays.

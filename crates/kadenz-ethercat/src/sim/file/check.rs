@@ -15,6 +15,11 @@ pub(super) type Load<'l> = &'l mut dyn FnMut(&str) -> Result<String, String>;
 /// What the cable back to the MainDevice is called where a device is named.
 pub(super) const RING: &str = "ring";
 
+/// Whether two names are the same where a device is named: capital letters are those that they are capitals of.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
 /// A file that is being checked.
 pub(super) struct Checker<'t> {
     reader: Reader<'t>,
@@ -70,21 +75,19 @@ impl Checker<'_> {
     }
 
     pub(super) fn place(&self, name: &str) -> Option<usize> {
-        self.devices.iter().position(|it| it.name == name)
+        self.devices.iter().position(|it| is_same(&it.name, name))
     }
 
     /// A name must be one that can be said to commands, and nobody else's.
     fn ensure_name(&self, written: &Spanned<String>) -> Result<(), FileError> {
         let name = written.get_ref();
-        let is_taken = |it: &Placed| it.name.to_lowercase() == name.to_lowercase();
+        let is_taken = |it: &Placed| is_same(&it.name, name);
+        let has_other_meaning = |it: &str| ["all", RING].contains(&it) || it.starts_with("alias:");
         let cause = if name.is_empty() || self.devices.iter().any(is_taken) {
             format!("the name \"{name}\" is empty or another device's")
         } else if name.chars().any(char::is_control) {
             "the name has characters that nobody can type".to_owned()
-        } else if ["all", RING].contains(&name.as_str())
-            || name.starts_with("alias:")
-            || name.parse::<u64>().is_ok()
-        {
+        } else if has_other_meaning(&name.to_lowercase()) || name.parse::<u64>().is_ok() {
             format!("\"{name}\" means something else where a device is named")
         } else {
             return Ok(());

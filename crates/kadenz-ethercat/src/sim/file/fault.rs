@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::FileError;
-use super::check::{Checker, RING};
+use super::check::{Checker, RING, is_same};
 use super::text::{self, Number};
 use crate::sim::Time;
 use crate::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
@@ -280,7 +280,7 @@ impl Question<'_, '_> {
     /// The cable before a device, or the one that makes a ring.
     fn cable(&self) -> Result<CableId, FileError> {
         let named = self.fault.device.as_ref();
-        if self.checker.has_ring && named.is_some_and(|it| it.get_ref() == RING) {
+        if self.checker.has_ring && named.is_some_and(|it| is_same(it.get_ref(), RING)) {
             return Ok(CableId(self.checker.devices.len() as u16));
         }
         self.place().map(CableId)

@@ -68,7 +68,16 @@ fn errors_name_file_line_and_remedy() {
     );
     assert!(wrong("load = 2.0", "inertia = 0.0").contains("no motor has such numbers"));
     assert!(wrong("\"valves\"", "\"coupler\"").starts_with("robot.toml:8: "));
-    for name in ["COUPLER", "7", "all", "alias:7", "bell\\u0007"] {
+    for name in [
+        "COUPLER",
+        "7",
+        "all",
+        "All",
+        "Ring",
+        "alias:7",
+        "ALIAS:3",
+        "bell\\u0007",
+    ] {
         let said = wrong("\"valves\"", &format!("\"{name}\""));
         assert!(said.starts_with("robot.toml:8: "), "{name}: {said}");
     }
@@ -141,6 +150,31 @@ fn a_vendors_file_is_read_in_its_letters_and_only_its_faulty_devices_are_refused
     assert_eq!(said(faulty.as_bytes(), 1).unwrap(), "Old drive");
     let error = said(faulty.as_bytes(), 2).unwrap_err();
     assert!(error.contains("cannot be read; line 31"), "{error}");
+}
+
+#[test]
+fn a_name_is_the_same_in_capitals_and_not_wherever_it_is_said() {
+    let text = RACK.replace("\"hub\"", "\"hébergement\"");
+    let twice = format!("{text}[[device]]\nname = \"HÉBERGEMENT\"\nmodel = \"imu\"\n");
+    assert!(
+        parse(&twice)
+            .unwrap_err()
+            .to_string()
+            .contains("another device's")
+    );
+    let child = "[[device]]\nname = \"a\"\nmodel = \"imu\"\nparent = \"HÉbergement\"\n";
+    let fault = "[[fault]]\nwhat = \"cut\"\nat_ms = 1\ndevice = ";
+    let plan = parse(&format!(
+        "[ring]\ndevice = \"FOOT\"\n{text}{child}{fault}\"hÉbergement\"\n{fault}\"RING\"\n"
+    ));
+    let plan = plan.unwrap();
+    assert_eq!(plan.devices[4].parent.map(|it| it.device), Some(2));
+    assert_eq!(plan.ring.map(|it| it.device), Some(3));
+    let cables = [CableId(2), CableId(5)].map(|it| Fault::Wire(WireFault::Cut(it)));
+    assert_eq!(
+        plan.faults.iter().map(|it| it.fault).collect::<Vec<_>>(),
+        cables
+    );
 }
 
 fn with_fault(fault: &str) -> Result<Planned, FileError> {

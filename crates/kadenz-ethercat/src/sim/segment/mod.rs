@@ -36,6 +36,8 @@ pub enum Passed {
         side: Side,
         /// When its last bit came.
         at: Time,
+        /// For how long of its way faults held it up, in ns.
+        held_ns: u64,
         /// Bytes of it that came.
         length: usize,
         /// When it came once more.

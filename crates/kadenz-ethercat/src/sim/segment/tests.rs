@@ -7,6 +7,7 @@ use crate::wire::{
 };
 
 mod ends;
+mod many;
 
 pub(super) fn model() -> Model {
     let mut sii = vec![0; 128];
@@ -314,6 +315,7 @@ fn late_double_short_and_miscounted_frames_are_told() {
         Passed::Returned {
             side: Side::Primary,
             at,
+            held_ns: 5_000,
             length: 20,
             again: Some(at.after(300))
         }

@@ -48,21 +48,16 @@ impl Segment {
         self.struck.append(&mut self.commanded);
         if !self.plan.is_empty() {
             let struck = &mut self.struck;
-            let mut of_wire = [None; 8];
-            let mut count = 0;
+            let mut of_wire = self.plan.take_room();
             self.plan
                 .strike(self.counts.frames, self.now, |fault| match fault {
                     Fault::Frame(fault) => struck.push(fault),
-                    Fault::Wire(fault) => {
-                        if let Some(slot) = of_wire.get_mut(count) {
-                            *slot = Some(fault);
-                            count += 1;
-                        }
-                    }
+                    Fault::Wire(fault) => of_wire.push(fault),
                 });
-            for fault in of_wire.into_iter().flatten() {
+            for fault in of_wire.drain(..) {
                 self.apply(fault);
             }
+            self.plan.give_room_back(of_wire);
         }
         self.counts.frame_faults += self.struck.len() as u64;
     }
@@ -217,11 +212,12 @@ impl Segment {
     /// What goes wrong with a frame that comes back.
     pub(super) fn spoil_returned(&mut self, frame: &mut [u8], side: Side, back: Time) -> Passed {
         let mut length = frame.len();
-        let mut at = back.after((frame.len() + AROUND) as u64 * BYTE_NS);
+        let mut held_ns = 0_u64;
         let mut again = None;
+        let on_wire = (frame.len() + AROUND) as u64 * BYTE_NS;
         for fault in &self.struck {
             match *fault {
-                FrameFault::Delay { ns } => at = at.after(ns),
+                FrameFault::Delay { ns } => held_ns = held_ns.saturating_add(ns),
                 FrameFault::Duplicate { ns } => again = Some(ns),
                 FrameFault::Truncate { length: left } => length = length.min(left.into()),
                 FrameFault::Skew { by } => skew(frame, by),
@@ -233,9 +229,11 @@ impl Segment {
                 FrameFault::Lose { .. } | FrameFault::Corrupt { .. } => {}
             }
         }
+        let at = back.after(on_wire).after(held_ns);
         Passed::Returned {
             side,
             at,
+            held_ns,
             length,
             again: again.map(|ns| at.after(ns)),
         }

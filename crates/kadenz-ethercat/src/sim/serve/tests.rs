@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::sim::CableId;
-use crate::sim::fault::{Fault, WireFault};
+use crate::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use crate::sim::humanoid::humanoid;
 use crate::wire::{Address, Command, Datagrams, FrameWriter};
 
@@ -59,6 +59,8 @@ struct Ends {
     comes: VecDeque<(Side, Vec<u8>)>,
     went: Vec<(Side, Vec<u8>)>,
     second: bool,
+    /// Nanoseconds since the beginning.
+    now: u64,
 }
 
 impl Hand {
@@ -69,11 +71,18 @@ impl Hand {
     fn take(&self) -> Vec<(Side, Vec<u8>)> {
         std::mem::take(&mut self.0.borrow_mut().went)
     }
+
+    /// How many frames have gone when it is that late.
+    fn gone_at(&self, now: u64, server: &mut Server<Self>) -> usize {
+        self.0.borrow_mut().now = now;
+        server.step().unwrap();
+        self.take().len()
+    }
 }
 
 impl Port for Hand {
     fn now(&self) -> MonotonicTime {
-        MonotonicTime::from_ns(1)
+        MonotonicTime::from_ns(1 + self.0.borrow().now)
     }
 
     fn send(&mut self, frame: &[u8]) -> io::Result<()> {
@@ -189,4 +198,95 @@ fn at_one_interface_a_ring_is_a_line() {
     let answers = hand.take();
     assert_eq!(answers.len(), 1);
     assert_eq!((answers[0].0, counted(&answers[0].1)), (Side::Primary, 5));
+}
+
+/// A line with one cable on which frames take 3 ms.
+fn long_line(pace: Pace) -> (Hand, Server<Hand>) {
+    let hand = Hand::default();
+    let mut plan = humanoid(3);
+    plan.devices[1].delay_ns = 3_000_000;
+    let server = Server::new(hand.clone(), plan.build().unwrap(), pace);
+    (hand, server)
+}
+
+/// Lets a fault strike that many frames, which then come.
+fn struck(hand: &Hand, server: &mut Server<Hand>, fault: FrameFault, frames: u64) {
+    let first = server.segment_mut().counts().frames + 1;
+    let when = When::Frames(first, first + frames);
+    let planned = Planned::new(when, Fault::Frame(fault));
+    server.segment_mut().faults().add_line(planned).unwrap();
+    for _ in 0..frames {
+        hand.bring(Side::Primary, &question(0x10));
+    }
+}
+
+#[test]
+fn at_once_a_fault_delays_as_long_as_it_says_and_the_wire_does_not() {
+    let (hand, mut server) = long_line(Pace::AtOnce);
+    hand.bring(Side::Primary, &question(0x10));
+    assert_eq!(hand.gone_at(0, &mut server), 1, "without a fault");
+    let mut start = 0;
+    for ns in [1, 500_000, 30_000_000] {
+        start += 100_000_000;
+        hand.gone_at(start, &mut server);
+        struck(&hand, &mut server, FrameFault::Delay { ns }, 1);
+        assert_eq!(hand.gone_at(start, &mut server), 0, "{ns}");
+        assert_eq!(hand.gone_at(start + ns - 1, &mut server), 0, "{ns}");
+        assert_eq!(hand.gone_at(start + ns, &mut server), 1, "{ns}");
+        struck(&hand, &mut server, FrameFault::Duplicate { ns }, 1);
+        let start = start + ns;
+        assert_eq!(hand.gone_at(start, &mut server), 1, "the first, {ns}");
+        assert_eq!(hand.gone_at(start + ns - 1, &mut server), 0, "{ns}");
+        assert_eq!(hand.gone_at(start + ns, &mut server), 1, "again, {ns}");
+    }
+    assert_eq!(server.segment_mut().counts().frame_faults, 6);
+}
+
+#[test]
+fn as_on_a_wire_a_delay_comes_to_the_way() {
+    let (hand, mut server) = long_line(Pace::AsWire);
+    struck(&hand, &mut server, FrameFault::Delay { ns: 500_000 }, 1);
+    for (at, gone) in [(0, 0), (6_400_000, 0), (6_600_000, 1)] {
+        assert_eq!(hand.gone_at(at, &mut server), gone, "at {at}");
+    }
+}
+
+#[test]
+fn many_frames_may_be_late_at_a_time_and_those_too_many_are_counted() {
+    const LATE_NS: u64 = 100_000_000;
+    for (frames, crowded) in [(200, 0), (1_025, 1)] {
+        let (hand, mut server) = long_line(Pace::AtOnce);
+        struck(
+            &hand,
+            &mut server,
+            FrameFault::Delay { ns: LATE_NS },
+            frames,
+        );
+        for _ in 0..=frames as usize / MOST_AT_ONCE {
+            assert_eq!(hand.gone_at(0, &mut server), 0);
+        }
+        let came = hand.gone_at(LATE_NS, &mut server) as u64;
+        assert_eq!((came, server.crowded()), (frames - crowded, crowded));
+        assert_eq!((server.unsent(), server.echoed()), (0, 0));
+    }
+}
+
+#[test]
+fn frames_that_are_late_come_in_their_order() {
+    let (hand, mut server) = long_line(Pace::AtOnce);
+    for index in 0..100 {
+        let mut frame = question(0x10);
+        frame[11] = index;
+        hand.bring(Side::Primary, &frame);
+    }
+    let planned = Planned::new(
+        When::Frames(1, 101),
+        Fault::Frame(FrameFault::Delay { ns: 9 }),
+    );
+    server.segment_mut().faults().add_line(planned).unwrap();
+    server.step().unwrap();
+    hand.0.borrow_mut().now = 9;
+    server.step().unwrap();
+    let came: Vec<u8> = hand.take().iter().map(|it| it.1[11]).collect();
+    assert_eq!(came, (0..100).collect::<Vec<u8>>());
 }

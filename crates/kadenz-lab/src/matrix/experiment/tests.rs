@@ -19,6 +19,8 @@ struct Played {
     /// Which round fails.
     fails_at: Option<usize>,
     refused: bool,
+    /// Where a round of an earlier attempt is written still, during the first.
+    orphan: Option<PathBuf>,
 }
 
 impl Rounds for Played {
@@ -36,6 +38,9 @@ impl Rounds for Played {
             && self.visits.len() > *after
         {
             stop.request();
+        }
+        if let Some(orphan) = self.orphan.take() {
+            write_round(&orphan, false);
         }
         write_round(out, self.refused);
         Ok(())
@@ -107,6 +112,12 @@ fn recorded(run: &Run) -> BTreeMap<&str, u64> {
         .collect()
 }
 
+fn rounds_left(out: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(out).unwrap();
+    let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+    names.filter(|it| it.starts_with(ROUND)).collect()
+}
+
 #[test]
 fn every_round_of_every_cell_ends_in_its_series() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,7 +132,7 @@ fn every_round_of_every_cell_ends_in_its_series() {
     assert_eq!(played.taken, (1..=12).collect::<Vec<_>>());
     assert_eq!(run.parameters[LOAD_RATES], serde_json::json!(["busy"]));
     // Nothing but the run is left.
-    assert!(!out.join(ROUND).exists() && !out.join("measuring.lock").exists());
+    assert!(rounds_left(&out).is_empty() && !out.join("measuring.lock").exists());
 }
 
 #[test]
@@ -164,6 +175,86 @@ fn what_was_measured_before_a_failure_is_kept() {
     assert_eq!(reader.run().ended_by, Some(EndedBy::Failed));
     assert_eq!(recorded(reader.run()).values().sum::<u64>(), 2 * 2 * 3);
     assert_eq!(played.loads.last().map(String::as_str), Some("off"));
+}
+
+/// Both logs of a cell's first round stand there, and the matrix was killed before `run.json` named them.
+#[test]
+fn a_matrix_that_was_killed_while_it_took_a_round_over_measures_that_one_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    for after in 0..4 {
+        let stop = Stop::default();
+        let mut first = Played {
+            stop_after: Some((after, stop.clone())),
+            ..Played::default()
+        };
+        measure(&plan(&out, 2), false, &mut first, &stop).unwrap();
+        let then = std::fs::read(out.join("run.json")).unwrap();
+        let stop = Stop::default();
+        let mut next = Played {
+            stop_after: Some((1, stop.clone())),
+            ..Played::default()
+        };
+        measure(&plan(&out, 2), true, &mut next, &stop).unwrap();
+        std::fs::write(out.join("run.json"), then).unwrap();
+        let mut rest = Played::default();
+        let run = measure(&plan(&out, 2), true, &mut rest, &Stop::default()).unwrap();
+        assert_eq!(rest.visits[0], next.visits[0], "after {after} rounds");
+        assert!(recorded(&run).values().all(|&it| it == 4), "{run:?}");
+        std::fs::remove_dir_all(&out).unwrap();
+    }
+}
+
+/// The matrix was killed, and the process that measured its last round ends that only now.
+#[test]
+fn what_a_round_of_an_earlier_attempt_still_writes_is_in_nobodys_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let stop = Stop::default();
+    let mut first = Played {
+        stop_after: Some((1, stop.clone())),
+        ..Played::default()
+    };
+    measure(&plan(&out, 2), false, &mut first, &stop).unwrap();
+    for left in ["round", "round-1"] {
+        write_round(&out.join(left), false);
+    }
+    let mut rest = Played {
+        orphan: Some(out.join("round-1")),
+        ..Played::default()
+    };
+    let run = measure(&plan(&out, 2), true, &mut rest, &Stop::default()).unwrap();
+    assert!(recorded(&run).values().all(|&it| it == 4), "{run:?}");
+    assert_eq!(rounds_left(&out), ["round-1"], "only what came later");
+}
+
+#[test]
+fn a_round_that_could_not_be_taken_over_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let stop = Stop::default();
+    let mut first = Played {
+        stop_after: Some((1, stop.clone())),
+        ..Played::default()
+    };
+    measure(&plan(&out, 2), false, &mut first, &stop).unwrap();
+    // In the place of the next cell's second log there is a folder.
+    let next = plan(&out, 2).schedule.visits().nth(1).unwrap();
+    let [_, jitter] = series_names(&next);
+    let in_the_way = out.join(format!("{jitter}.hlog"));
+    std::fs::create_dir(&in_the_way).unwrap();
+    let error = measure(
+        &plan(&out, 2),
+        true,
+        &mut Played::default(),
+        &Stop::default(),
+    );
+    assert!(matches!(error, Err(MatrixError::Part(_))), "{error:?}");
+    std::fs::remove_dir(&in_the_way).unwrap();
+    let mut rest = Played::default();
+    let run = measure(&plan(&out, 2), true, &mut rest, &Stop::default()).unwrap();
+    assert_eq!(rest.visits[0], next);
+    assert!(recorded(&run).values().all(|&it| it == 4), "{run:?}");
 }
 
 #[test]

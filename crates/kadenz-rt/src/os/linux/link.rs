@@ -10,6 +10,8 @@ const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 /// `struct ifinfomsg`: family, padding, type; index, flags, change.
 const INTERFACE: [u8; 16] = [0; 16];
+/// The index in it.
+const NUMBER: std::ops::Range<usize> = 4..8;
 
 /// Makes a cable: what is sent into one interface comes out of the other.
 pub(crate) fn create_veth(name: &str, peer: &str) -> io::Result<()> {
@@ -27,23 +29,36 @@ pub(crate) fn create_veth(name: &str, peer: &str) -> io::Result<()> {
     request(libc::RTM_NEWLINK, flags, &message)
 }
 
-/// Deletes an interface, and its peer with it.
-pub(crate) fn delete(name: &str) -> io::Result<()> {
-    let mut message = INTERFACE.to_vec();
-    attribute(&mut message, libc::IFLA_IFNAME, &zero_ended(name)?);
-    request(libc::RTM_DELLINK, 0, &message)
+/// Deletes the interface of that number, and its peer with it.
+pub(crate) fn delete(number: u32) -> io::Result<()> {
+    request(libc::RTM_DELLINK, 0, &numbered(number))
 }
 
 /// Gives an interface an alias: a text that the kernel keeps with it, for people and programs.
-pub(crate) fn set_alias(name: &str, alias: &str) -> io::Result<()> {
-    let mut message = INTERFACE.to_vec();
-    attribute(&mut message, libc::IFLA_IFNAME, &zero_ended(name)?);
+pub(crate) fn set_alias(number: u32, alias: &str) -> io::Result<()> {
+    let mut message = numbered(number);
     attribute(&mut message, libc::IFLA_IFALIAS, alias.as_bytes());
     request(libc::RTM_SETLINK, 0, &message)
 }
 
-/// Name and alias of each interface of the calling thread's network that has an alias.
-pub(crate) fn aliases() -> io::Result<Vec<(String, String)>> {
+/// `struct ifinfomsg` of the interface of that number.
+fn numbered(number: u32) -> Vec<u8> {
+    let mut message = INTERFACE.to_vec();
+    message[NUMBER].copy_from_slice(&number.to_ne_bytes());
+    message
+}
+
+/// An interface that has an alias.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Aliased {
+    /// The kernel's number of it, which no other gets in this network.
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    pub(crate) alias: String,
+}
+
+/// The interfaces of the calling thread's network that have an alias.
+pub(crate) fn aliases() -> io::Result<Vec<Aliased>> {
     let socket = open()?;
     send(&socket, libc::RTM_GETLINK, libc::NLM_F_DUMP, &INTERFACE)?;
     let mut found = Vec::new();
@@ -57,7 +72,7 @@ pub(crate) fn aliases() -> io::Result<Vec<(String, String)>> {
 }
 
 /// The links of one piece of a list; whether more pieces follow.
-fn take_links(mut bytes: &[u8], found: &mut Vec<(String, String)>) -> io::Result<bool> {
+fn take_links(mut bytes: &[u8], found: &mut Vec<Aliased>) -> io::Result<bool> {
     let head = size_of::<libc::nlmsghdr>();
     while let Some((length, kind)) = head_of(bytes) {
         let Some(message) = bytes.get(head..length) else {
@@ -66,7 +81,7 @@ fn take_links(mut bytes: &[u8], found: &mut Vec<(String, String)>) -> io::Result
         match i32::from(kind) {
             libc::NLMSG_DONE => return Ok(false),
             libc::NLMSG_ERROR => return Err(error_of(message)?),
-            _ => found.extend(named(message.get(INTERFACE.len()..).unwrap_or_default())),
+            _ => found.extend(aliased(message)),
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
@@ -90,9 +105,12 @@ fn error_of(message: &[u8]) -> io::Result<io::Error> {
     Ok(io::Error::from_raw_os_error(number.saturating_neg()))
 }
 
-/// Name and alias among a link's attributes, where it has both.
-fn named(mut bytes: &[u8]) -> Option<(String, String)> {
+/// A link that has both name and alias among its attributes.
+fn aliased(message: &[u8]) -> Option<Aliased> {
+    let (number, _) = message.get(NUMBER.start..)?.split_first_chunk()?;
+    let number = u32::from_ne_bytes(*number);
     let (mut name, mut alias) = (None, None);
+    let mut bytes = message.get(INTERFACE.len()..)?;
     while let Some((length, rest)) = bytes.split_first_chunk() {
         let length = usize::from(u16::from_ne_bytes(*length));
         let (Some((kind, _)), Some(value)) = (rest.split_first_chunk(), bytes.get(4..length))
@@ -111,7 +129,11 @@ fn named(mut bytes: &[u8]) -> Option<(String, String)> {
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    name.zip(alias)
+    Some(Aliased {
+        number,
+        name: name?,
+        alias: alias?,
+    })
 }
 
 fn zero_ended(name: &str) -> io::Result<Vec<u8>> {
@@ -220,8 +242,8 @@ mod tests {
         bytes
     }
 
-    fn link(name: &str, alias: Option<&str>) -> Vec<u8> {
-        let mut body = INTERFACE.to_vec();
+    fn link(number: u32, name: &str, alias: Option<&str>) -> Vec<u8> {
+        let mut body = numbered(number);
         attribute(&mut body, 99, &[1, 2, 3]);
         attribute(&mut body, libc::IFLA_IFNAME, &zero_ended(name).unwrap());
         if let Some(alias) = alias {
@@ -233,12 +255,17 @@ mod tests {
     #[test]
     fn links_with_an_alias_are_found_in_a_list_of_pieces() {
         let mut found = Vec::new();
-        let piece = [link("lo", None), link("a", Some("mine"))].concat();
+        let piece = [link(1, "lo", None), link(2, "a", Some("mine"))].concat();
         assert!(take_links(&piece, &mut found).unwrap(), "more follows");
-        let last = [link("b", Some("x")), message(3, &[0; 4])].concat();
+        let last = [link(300, "b", Some("x")), message(3, &[0; 4])].concat();
         assert!(!take_links(&last, &mut found).unwrap(), "the end was told");
-        let wanted = [("a", "mine"), ("b", "x")];
-        assert_eq!(found, wanted.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        let wanted = [(2, "a", "mine"), (300, "b", "x")];
+        let wanted = wanted.map(|(number, name, alias)| Aliased {
+            number,
+            name: name.to_owned(),
+            alias: alias.to_owned(),
+        });
+        assert_eq!(found, wanted);
     }
 
     #[test]
@@ -247,7 +274,7 @@ mod tests {
         let error = message(2, &(-libc::EPERM).to_ne_bytes());
         let told = take_links(&error, &mut found).unwrap_err();
         assert_eq!(told.raw_os_error(), Some(libc::EPERM));
-        let whole = link("a", Some("mine"));
+        let whole = link(2, "a", Some("mine"));
         for end in 0..whole.len() {
             let _ = take_links(&whole[..end], &mut found);
         }

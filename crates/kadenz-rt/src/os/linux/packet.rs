@@ -47,17 +47,7 @@ impl Socket {
 
     /// Whether its interface is the host's loopback, by what kind of hardware the kernel calls it.
     pub(crate) fn is_loopback(&self) -> io::Result<bool> {
-        // SAFETY: the structure holds numbers alone; all zero is a value of it.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        // SAFETY: the address is live and as large as `length` tells; the kernel writes numbers.
-        let outcome =
-            unsafe { libc::getsockname(self.number(), (&raw mut address).cast(), &raw mut length) };
-        if outcome == 0 {
-            Ok(address.sll_hatype == libc::ARPHRD_LOOPBACK)
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        Ok(address_of(self.number())?.sll_hatype == libc::ARPHRD_LOOPBACK)
     }
 
     /// Hands a frame to the interface.
@@ -101,6 +91,49 @@ impl Socket {
             Err(io::Error::last_os_error())
         }
     }
+}
+
+/// What a socket is bound to, by its descriptor's number.
+fn address_of(socket: i32) -> io::Result<libc::sockaddr_ll> {
+    // SAFETY: the structure holds numbers alone; all zero is a value of it.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the address is live and as large as `length` tells; the kernel writes numbers.
+    let outcome = unsafe { libc::getsockname(socket, (&raw mut address).cast(), &raw mut length) };
+    if outcome == 0 {
+        Ok(address)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Whether a socket has lost its interface for good. The kernel unbinds it then: the interface was deleted,
+/// or went to another network.
+pub(crate) fn is_unbound(socket: i32) -> bool {
+    address_of(socket).is_ok_and(|it| it.sll_ifindex == -1)
+}
+
+/// The error of a socket whose interface is gone.
+pub(crate) fn gone() -> io::Error {
+    io::Error::from_raw_os_error(libc::ENODEV)
+}
+
+/// Takes the error that a socket keeps, until somebody asks, of what happened to its interface: as long as it
+/// is there each wait ends at once, and the next frame is not sent.
+pub(crate) fn forget_error(socket: i32) {
+    let mut error: i32 = 0;
+    let mut length = size_of::<i32>() as libc::socklen_t;
+    // SAFETY: the number is live and as large as `length` tells. Whether the kernel tells one or not, there
+    // is none left.
+    unsafe {
+        libc::getsockopt(
+            socket,
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            (&raw mut error).cast(),
+            &raw mut length,
+        )
+    };
 }
 
 fn set<T>(descriptor: &OwnedFd, option: i32, value: &T) -> io::Result<()> {

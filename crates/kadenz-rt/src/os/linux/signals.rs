@@ -137,6 +137,11 @@ pub(crate) fn send(pid: u32, signal: i32) -> Result<(), i32> {
     if outcome == 0 { Ok(()) } else { Err(errno()) }
 }
 
+/// Whether there is a process of that number, whoever's it is.
+pub(crate) fn is_there(pid: u32) -> bool {
+    send(pid, 0) != Err(libc::ESRCH)
+}
+
 /// Sends a signal to every process of a group. The caller knows that the number still means it.
 pub(crate) fn send_to_group(group: u32, signal: i32) -> Result<(), i32> {
     let group = libc::pid_t::try_from(group).map_err(|_| libc::ESRCH)?;

@@ -212,6 +212,24 @@ impl Watched {
         }
     }
 
+    /// Whether some could be read when the wait ended, and did not only have something to tell.
+    pub(crate) fn has_data(&self) -> bool {
+        self.0.iter().any(|it| it.revents & libc::POLLIN != 0)
+    }
+
+    /// Those with an error when the wait ended.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = i32> {
+        let failed = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+        let all = self.0.iter();
+        all.filter(move |it| it.revents & failed != 0)
+            .map(|it| it.fd)
+    }
+
+    /// All of them, by their numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = i32> {
+        self.0.iter().map(|it| it.fd)
+    }
+
     /// Whether the one at this place could be read when the wait ended.
     pub(crate) fn is_readable(&self, place: usize) -> bool {
         self.0[place].revents != 0

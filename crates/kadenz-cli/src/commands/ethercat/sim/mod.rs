@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod command;
 #[cfg(target_os = "linux")]
+mod lines;
+#[cfg(target_os = "linux")]
 mod names;
 #[cfg(target_os = "linux")]
 mod serve;
@@ -71,7 +73,8 @@ pub(crate) struct Options {
     duration: Option<Span>,
 
     /// Write the segment as TOML on standard output, and end
-    #[arg(long, conflicts_with_all = ["interface", "cable", "second", "json"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["interface", "cable", "second", "second_cable", "pace", "duration", "json",
+                                      "until_stdin_closes"], help_heading = "Output")]
     print: bool,
 
     /// Print at the end what happened to frames, as JSON on standard output (schema:

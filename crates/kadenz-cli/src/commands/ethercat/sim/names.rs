@@ -44,7 +44,7 @@ impl Names {
     /// The cable before a device, or the one that makes a ring.
     pub(super) fn cable(&self, word: &str) -> Result<CableId, String> {
         match self.ring {
-            Some(ring) if word == "ring" => Ok(ring),
+            Some(ring) if is_same(word, "ring") => Ok(ring),
             _ => self.device(word).map(|it| it.1),
         }
     }
@@ -53,10 +53,7 @@ impl Names {
     pub(super) fn device(&self, word: &str) -> Result<(DeviceId, CableId), String> {
         let found = match word.parse::<usize>() {
             Ok(position) => self.devices.get(position),
-            Err(_) => self
-                .devices
-                .iter()
-                .find(|it| it.name.eq_ignore_ascii_case(word)),
+            Err(_) => self.devices.iter().find(|it| is_same(&it.name, word)),
         };
         found.map(|it| (it.id, it.cable)).ok_or_else(|| {
             let last = self.devices.len().saturating_sub(1);
@@ -69,5 +66,30 @@ impl Names {
         let lines = self.devices.iter().enumerate();
         let lines = lines.map(|(position, it)| format!("{position:>3}  {}", it.name));
         lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The same names as in a segment's file.
+fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_ethercat::sim::humanoid::humanoid;
+
+    use super::*;
+
+    #[test]
+    fn capitals_make_no_other_name() {
+        let mut plan = humanoid(5);
+        "é".clone_into(&mut plan.devices[2].name);
+        assert!(plan.close_ring());
+        let names = Names::of(&plan, &mut plan.build().unwrap(), true);
+        let small = names.device("é").unwrap();
+        assert_eq!(names.device("É").unwrap(), small);
+        let ring = names.cable("ring").unwrap();
+        assert_eq!(names.cable("RING").unwrap(), ring);
+        assert_ne!(ring, small.1);
     }
 }

@@ -1,8 +1,6 @@
 //! The segment at an interface, until somebody ends it.
 
-use std::io::{BufRead as _, Read as _};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use kadenz_ethercat::port::{InterfacePort, Port, RingPort, Waiting};
@@ -11,10 +9,10 @@ use kadenz_ethercat::sim::serve::Pace;
 use kadenz_lab::stop::Stop;
 use kadenz_report::numbers;
 use kadenz_rt::net::cable::Cable;
-use kadenz_rt::terminal;
 use serde::Serialize;
 
 use super::command::{self, Command, Order};
+use super::lines::listen;
 use super::names::Names;
 use super::{Options, PaceOption};
 use crate::commands::interrupt;
@@ -22,11 +20,6 @@ use crate::output::{self, Outcome};
 
 /// A segment at one interface, or as a ring at two.
 type Server = kadenz_ethercat::sim::serve::Server<Box<dyn Port>>;
-
-/// Lines that may wait to be obeyed; whoever writes more waits.
-const WAITING: usize = 64;
-/// How long a terminal is left alone that another program has.
-const IN_BACKGROUND: Duration = Duration::from_millis(200);
 
 /// What happened to frames, as JSON.
 #[derive(Serialize)]
@@ -38,6 +31,7 @@ struct Told {
     frames: u64,
     returned: u64,
     lost: u64,
+    crowded: u64,
     unsent: u64,
     echoed: u64,
     frame_faults: u64,
@@ -46,7 +40,7 @@ struct Told {
 
 impl Told {
     fn of(server: &mut Server, interface: &str, start: Instant) -> Self {
-        let (unsent, echoed) = (server.unsent(), server.echoed());
+        let (crowded, unsent, echoed) = (server.crowded(), server.unsent(), server.echoed());
         let segment = server.segment_mut();
         let counts = segment.counts();
         Self {
@@ -57,6 +51,7 @@ impl Told {
             frames: counts.frames,
             returned: counts.returned,
             lost: counts.lost,
+            crowded,
             unsent,
             echoed,
             frame_faults: counts.frame_faults,
@@ -91,7 +86,7 @@ pub(super) fn serve(options: &Options, plan: &Plan, interface: &str) -> anyhow::
     let mut warned = false;
     while !stop.requested() {
         server.step().with_context(|| {
-            format!("frames on {interface} cannot be waited for any more; is it still there?")
+            format!("frames on {interface} cannot be waited for any more; was it deleted, or moved elsewhere?")
         })?;
         while let Ok(line) = lines.try_recv() {
             obey(&line, &names, &mut server);
@@ -176,43 +171,6 @@ fn stop(options: &Options) -> anyhow::Result<Stop> {
     Ok(stop)
 }
 
-/// Lines of standard input, by a thread that ends with it; `at_end` is asked to stop then.
-fn listen(at_end: Option<Stop>) -> Receiver<String> {
-    // A segment that was sent to the background goes on, and obeys when it is back.
-    let _ = terminal::read_without_stopping();
-    let (sender, lines) = sync_channel(WAITING);
-    std::thread::spawn(move || {
-        read_lines(&sender);
-        if let Some(stop) = at_end {
-            stop.request();
-        }
-    });
-    lines
-}
-
-fn read_lines(lines: &SyncSender<String>) {
-    let mut input = std::io::stdin().lock();
-    loop {
-        let mut line = Vec::new();
-        // A line without end is refused by its length, and takes no more memory than this.
-        let most = command::LONGEST as u64 + 2;
-        match input.by_ref().take(most).read_until(b'\n', &mut line) {
-            Err(error) if terminal::is_background(&error) => {
-                std::thread::sleep(IN_BACKGROUND);
-                continue;
-            }
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        if lines
-            .send(String::from_utf8_lossy(&line).into_owned())
-            .is_err()
-        {
-            return;
-        }
-    }
-}
-
 fn obey(line: &str, names: &Names, server: &mut Server) {
     match command::parse(line, names) {
         Ok(None) => {}
@@ -247,7 +205,7 @@ fn strike(order: Order, server: &mut Server) -> Result<(), String> {
 }
 
 fn words(server: &mut Server) -> String {
-    let (unsent, echoed) = (server.unsent(), server.echoed());
+    let (crowded, unsent, echoed) = (server.crowded(), server.unsent(), server.echoed());
     let counts = server.segment_mut().counts();
     let mut parts = vec![
         format!("{} frames", numbers::thousands(counts.frames)),
@@ -255,6 +213,7 @@ fn words(server: &mut Server) -> String {
     ];
     for (count, words) in [
         (counts.lost, "lost"),
+        (crowded, "lost since too many were late at a time"),
         (unsent, "that the interface did not take"),
         (echoed, "that a segment had passed already"),
         (counts.frame_faults, "faults of frames"),

@@ -1,0 +1,129 @@
+//! Lines of standard input, as somebody says them to a segment.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use kadenz_lab::stop::Stop;
+use kadenz_rt::terminal;
+
+use super::command::LONGEST;
+
+/// Lines that may wait to be obeyed; whoever writes more waits.
+const WAITING: usize = 64;
+/// How long a terminal is left alone that another program has.
+const IN_BACKGROUND: Duration = Duration::from_millis(200);
+
+/// Lines of standard input, by a thread that ends with it; `at_end` is asked to stop then.
+pub(super) fn listen(at_end: Option<Stop>) -> Receiver<String> {
+    // A segment that was sent to the background goes on, and obeys when it is back.
+    let _ = terminal::read_without_stopping();
+    let (sender, lines) = sync_channel(WAITING);
+    std::thread::spawn(move || {
+        read_lines(BufReader::new(Patient(io::stdin().lock())), &sender);
+        if let Some(stop) = at_end {
+            stop.request();
+        }
+    });
+    lines
+}
+
+fn read_lines(mut input: impl BufRead, lines: &SyncSender<String>) {
+    while let Some(line) = next_line(&mut input) {
+        if lines.send(line).is_err() {
+            return;
+        }
+    }
+}
+
+/// The next line, without its end; `None` when there is none. Of one that is too long it is the beginning, which
+/// is too long as well: it takes no more memory than that, and its rest is not taken for a line of its own.
+fn next_line(input: &mut impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    let most = LONGEST as u64 + 1;
+    let mut start = input.by_ref().take(most);
+    if start.read_until(b'\n', &mut line).ok()? == 0 {
+        return None;
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else {
+        input.skip_until(b'\n').ok()?;
+    }
+    Some(String::from_utf8_lossy(&line).into_owned())
+}
+
+/// Reads a terminal that another program may have for now.
+struct Patient<R>(R);
+
+impl<R: Read> Read for Patient<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(to) {
+                Err(error) if terminal::is_background(&error) => std::thread::sleep(IN_BACKGROUND),
+                done => return done,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        // Less than a line at a time.
+        let mut input = BufReader::with_capacity(7, text.as_bytes());
+        std::iter::from_fn(|| next_line(&mut input)).collect()
+    }
+
+    #[test]
+    fn lines_come_as_they_were_said() {
+        assert_eq!(
+            lines("lose 3\n\n  cut 2\nheal 2"),
+            ["lose 3", "", "  cut 2", "heal 2"]
+        );
+        assert!(lines("").is_empty());
+        let longest = "x".repeat(LONGEST);
+        assert_eq!(
+            lines(&format!("{longest}\nlose\n")),
+            [longest.as_str(), "lose"]
+        );
+    }
+
+    #[test]
+    fn what_follows_in_a_line_that_is_too_long_is_none_of_its_own() {
+        for length in [LONGEST + 1, 3 * LONGEST] {
+            let long = "#".repeat(length);
+            let found = lines(&format!("{long} cut 0\nlose\n{long}"));
+            let [first, second, third] = &found[..] else {
+                panic!("{} lines", found.len());
+            };
+            assert_eq!(second, "lose");
+            for line in [first, third] {
+                assert_eq!(line.len(), LONGEST + 1);
+                assert!(line.bytes().all(|it| it == b'#'));
+            }
+        }
+    }
+
+    #[test]
+    fn a_terminal_that_another_program_has_is_read_later() {
+        struct Busy(u32);
+        impl Read for Busy {
+            fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+                self.0 += 1;
+                match self.0 {
+                    // EIO, what a process in the background is told.
+                    1 | 3 => Err(io::Error::from_raw_os_error(5)),
+                    2 => (&b"los"[..]).read(to),
+                    4 => (&b"e\n"[..]).read(to),
+                    _ => Ok(0),
+                }
+            }
+        }
+        let mut input = BufReader::new(Patient(Busy(0)));
+        assert_eq!(next_line(&mut input).as_deref(), Some("lose"));
+        assert_eq!(next_line(&mut input), None);
+    }
+}
