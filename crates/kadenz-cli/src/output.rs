@@ -42,6 +42,12 @@ pub(crate) fn say(text: &str) {
     let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
 }
 
+/// Bytes on standard output as they are.
+pub(crate) fn raw(bytes: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
 /// As [`say`], for what goes on and on: whether somebody still reads.
 #[must_use]
 pub(crate) fn tell(text: &str) -> bool {

@@ -321,7 +321,10 @@ fn devices_are_configured_as_their_vendors_file_says() {
 fn the_memory_of_a_device_is_shown_and_saved() {
     let folder = folder();
     let file = folder.path().join("knee.bin");
-    let json = told("sii", &["sii", "8", "--sim", "59", "--out", text(&file)]);
+    let json = told(
+        "sii",
+        &["sii", "read", "8", "--sim", "59", "--out", text(&file)],
+    );
     assert_eq!(json["checksum_holds"], true);
     let bytes = std::fs::read(&file).unwrap();
     let shown: Vec<String> = bytes.iter().map(|it| format!("{it:02x}")).collect();
@@ -333,10 +336,10 @@ fn the_memory_of_a_device_is_shown_and_saved() {
             .iter()
             .any(|it| it["name"] == "SyncManagers")
     );
-    let said = words(&["sii", "left knee", "--sim", "59", "--hex"]);
+    let said = words(&["sii", "read", "left knee", "--sim", "59", "--hex"]);
     assert!(said.out.starts_with("0x0000  "), "{}", said.out);
     assert!(
-        words(&["sii", "0", "--sim", "59"])
+        words(&["sii", "read", "0", "--sim", "59"])
             .out
             .contains("mailbox: none")
     );
@@ -384,9 +387,17 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
             "f64",
         ),
         (&["pdo", "--watch", "0", "--sim", "3"][..], "1..=1000000"),
-        (&["sii", "9", "--sim", "3"][..], "the last of 3"),
+        (&["sii", "read", "9", "--sim", "3"][..], "the last of 3"),
         (
-            &["sii", "0", "--sim", "3", "--out", "/no/such/folder/a"][..],
+            &[
+                "sii",
+                "read",
+                "0",
+                "--sim",
+                "3",
+                "--out",
+                "/no/such/folder/a",
+            ][..],
             "/no/such/folder/a",
         ),
         (&["sim"][..], "--interface"),
@@ -428,7 +439,11 @@ fn every_command_has_examples() {
         &["sdo", "info"],
         &["pdo"],
         &["dc"],
-        &["sii"],
+        &["sii", "read"],
+        &["sii", "write"],
+        &["alias"],
+        &["register", "read"],
+        &["register", "write"],
         &["latency"],
         &["run"],
         #[cfg(target_os = "linux")]

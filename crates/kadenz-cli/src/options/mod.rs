@@ -8,6 +8,6 @@ mod units;
 
 pub(crate) use lists::CpuList;
 pub(crate) use measure::{ClockOption, Defaults, MeasureOptions, command_line, folder_of_now};
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, Steps};
 pub(crate) use size::Size;
 pub(crate) use units::Span;

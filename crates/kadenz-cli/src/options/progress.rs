@@ -95,6 +95,53 @@ impl Watch for Progress {
     }
 }
 
+/// Work of so many steps: a bar on a terminal; without one a line at the beginning, and after each quarter.
+pub(crate) struct Steps {
+    bar: ProgressBar,
+    words: &'static str,
+    total: usize,
+    terminal: bool,
+}
+
+impl Steps {
+    /// Work that has not begun yet.
+    pub(crate) fn new(words: &'static str, total: usize) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = match terminal {
+            true => ProgressBar::new(total as u64),
+            false => ProgressBar::hidden(),
+        };
+        let template = "{spinner} {prefix} [{bar:30}] {pos} of {len}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(words);
+        let steps = Self {
+            bar,
+            words,
+            total,
+            terminal,
+        };
+        steps.done(0);
+        steps
+    }
+
+    /// So many are done.
+    pub(crate) fn done(&self, count: usize) {
+        self.bar.set_position(count as u64);
+        let is_told = count < self.total && count.is_multiple_of(self.total.div_ceil(4));
+        if is_told && !self.terminal {
+            output::note(&format!("{}: {count} of {} ...", self.words, self.total));
+        }
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

@@ -11,6 +11,11 @@ use crate::wire::register::{
 const LONGEST: Duration = Duration::from_millis(100);
 /// How often an EEPROM is asked again that did not acknowledge: it is still at its last write.
 const TRIES: u32 = 10;
+/// The same after a write, and how long apart: some store a word for 10 ms.
+const WRITE_TRIES: u32 = 25;
+const STORING: Duration = Duration::from_millis(2);
+/// Words that the controller itself is set up by; the last of them holds their checksum.
+const HEAD: u32 = 8;
 
 /// Why the SII was not read or written.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +28,7 @@ pub enum SiiError {
     Busy,
     /// It did not do what it was asked.
     #[error(
-        "the EEPROM refused word 0x{word:04X} (status 0x{status:04X}); is it there, and written?"
+        "the EEPROM refused word 0x{word:04X} (status 0x{status:04X}); is it there, written, and as large as that?"
     )]
     Refused {
         /// Which word.
@@ -33,10 +38,23 @@ pub enum SiiError {
     },
 }
 
+/// A word that is otherwise than it is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference {
+    /// Which word.
+    pub word: u32,
+    /// What it is.
+    pub has: u16,
+    /// What it is to be.
+    pub wanted: u16,
+}
+
 /// The SII of one SubDevice. Every method waits.
 pub struct Sii<'r, 'x> {
     registers: &'r mut Registers<'x>,
     whose: Whose,
+    /// Whether the application had it.
+    was_theirs: bool,
 }
 
 impl<'r, 'x> Sii<'r, 'x> {
@@ -49,8 +67,23 @@ impl<'r, 'x> Sii<'r, 'x> {
         for ownership in [2_u8, 0] {
             registers.write(whose, SII_CONFIGURATION, &[ownership])?;
         }
-        let mut sii = Self { registers, whose };
+        let mut sii = Self {
+            registers,
+            whose,
+            was_theirs: false,
+        };
         sii.wait_until_idle()?;
+        Ok(sii)
+    }
+
+    /// The same for a tool that [gives it back](Self::give_back) to an application that had it.
+    ///
+    /// # Errors
+    /// [`SiiError`] when the SubDevice does not answer.
+    pub fn borrow(registers: &'r mut Registers<'x>, whose: Whose) -> Result<Self, SiiError> {
+        let [owner] = registers.get(whose, SII_CONFIGURATION)?;
+        let mut sii = Self::of(registers, whose)?;
+        sii.was_theirs = owner & 1 != 0;
         Ok(sii)
     }
 
@@ -70,25 +103,93 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(())
     }
 
-    /// Writes one word. The registers that are loaded from it change after [`reload`](Self::reload) or
-    /// when the power comes back.
+    /// Writes one word. The registers that are loaded from it change when the power comes back.
     ///
     /// # Errors
     /// [`SiiError`].
     pub fn write(&mut self, word: u32, value: u16) -> Result<(), SiiError> {
-        for _ in 0..TRIES {
-            self.registers
-                .write(self.whose, SII_DATA, &value.to_le_bytes())?;
-            let (status, _) = self.command(bits::WRITE | bits::WRITE_ENABLE, word)?;
-            if status & bits::NOT_ACKNOWLEDGED == 0 {
-                return refusal(word, status & !bits::CHECKSUM);
+        let mut status = 0;
+        for _ in 0..WRITE_TRIES {
+            match self.write_once(word, value) {
+                Ok(now) if now & bits::NOT_ACKNOWLEDGED == 0 => {
+                    return refusal(word, now & !bits::CHECKSUM);
+                }
+                Ok(now) => {
+                    status = now;
+                    self.registers.exchange().pause(STORING);
+                }
+                // It is at it already: an answer was lost, so that it was told twice.
+                Err(SiiError::Exchange(ExchangeError::WorkingCounter { .. })) => {
+                    self.wait_until_idle()?;
+                }
+                Err(error) => return Err(error),
             }
-            self.registers.exchange().pause(Duration::from_millis(5));
         }
-        Err(SiiError::Busy)
+        Err(SiiError::Refused { word, status })
     }
 
-    /// Loads the registers of alias and configuration anew.
+    fn write_once(&mut self, word: u32, value: u16) -> Result<u16, SiiError> {
+        let bytes = value.to_le_bytes();
+        self.registers.write(self.whose, SII_DATA, &bytes)?;
+        let (status, _) = self.command(bits::WRITE | bits::WRITE_ENABLE, word)?;
+        Ok(status)
+    }
+
+    /// Words that are otherwise than an image says, from word 0 on, in the order in which they are best
+    /// [written](Self::write): those that the controller is set up by come last, so that it starts as before
+    /// where writing ends in the middle. A last byte without a second is left out. Allocates.
+    ///
+    /// ```
+    /// use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+    /// use kadenz_ethercat::main_device::link::Link;
+    /// use kadenz_ethercat::main_device::sii::Sii;
+    /// use kadenz_ethercat::port::WirePort;
+    /// use kadenz_ethercat::sim::humanoid::humanoid;
+    /// use kadenz_ethercat::wire::Position;
+    ///
+    /// let mut link = Link::new(WirePort::new(humanoid(1).build()?), 1);
+    /// let mut way = Waiting { link: &mut link, patience: Patience::default() };
+    /// let mut registers = Registers::by(&mut way);
+    /// let mut sii = Sii::of(&mut registers, Whose::At(Position(0)))?;
+    /// let mut image = [0; 128];
+    /// sii.read(0, &mut image)?;
+    /// image[0x1C] = 7;
+    /// for difference in sii.differences(&image)? {
+    ///     assert_eq!((difference.word, difference.wanted), (0x0E, 7));
+    ///     sii.write(difference.word, difference.wanted)?;
+    /// }
+    /// assert!(sii.differences(&image)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SiiError`].
+    pub fn differences(&mut self, image: &[u8]) -> Result<Vec<Difference>, SiiError> {
+        let mut has = vec![0; image.len()];
+        self.read(0, &mut has)?;
+        let words = (0..).zip(has.chunks_exact(2).zip(image.chunks_exact(2)));
+        let differences = words.filter_map(|(word, (has, wanted))| {
+            let value = |it: &[u8]| u16::from_le_bytes([it[0], it[1]]);
+            let (has, wanted) = (value(has), value(wanted));
+            (has != wanted).then_some(Difference { word, has, wanted })
+        });
+        let (mut head, mut rest): (Vec<_>, Vec<_>) = differences.partition(|it| it.word < HEAD);
+        rest.append(&mut head);
+        Ok(rest)
+    }
+
+    /// Gives the SII back to the application, where it was [borrowed](Self::borrow) from it.
+    ///
+    /// # Errors
+    /// [`SiiError`] when the SubDevice does not answer.
+    pub fn give_back(self) -> Result<(), SiiError> {
+        if self.was_theirs {
+            self.registers.write(self.whose, SII_CONFIGURATION, &[1])?;
+        }
+        Ok(())
+    }
+
+    /// Loads the registers of configuration anew, but for the alias, which is loaded when power comes.
     ///
     /// # Errors
     /// [`SiiError`].
@@ -98,8 +199,10 @@ impl<'r, 'x> Sii<'r, 'x> {
 
     /// The next four or eight bytes.
     fn read_once(&mut self, word: u32) -> Result<([u8; 8], usize), SiiError> {
+        let mut status = 0;
         for _ in 0..TRIES {
-            let (status, bytes) = self.command(bits::READ, word)?;
+            let (now, bytes) = self.command(bits::READ, word)?;
+            status = now;
             if status & bits::NOT_ACKNOWLEDGED == 0 {
                 refusal(word, status & !bits::CHECKSUM)?;
                 let eight = status & bits::EIGHT_BYTES != 0;
@@ -107,7 +210,7 @@ impl<'r, 'x> Sii<'r, 'x> {
             }
             self.registers.exchange().pause(Duration::from_millis(1));
         }
-        Err(SiiError::Busy)
+        Err(SiiError::Refused { word, status })
     }
 
     /// Gives a command and waits for its end; what the control and data registers say then.
@@ -144,4 +247,69 @@ fn refusal(word: u32, status: u16) -> Result<(), SiiError> {
         return Ok(());
     }
     Err(SiiError::Refused { word, status })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::main_device::exchange::{Patience, Waiting};
+    use crate::main_device::link::Link;
+    use crate::port::WirePort;
+    use crate::sim::humanoid::humanoid;
+    use crate::wire::Position;
+
+    const WHOSE: Whose = Whose::At(Position(0));
+
+    fn with_a_device(work: impl FnOnce(&mut Registers<'_>)) {
+        let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
+        let mut way = Waiting {
+            link: &mut link,
+            patience: Patience::default(),
+        };
+        work(&mut Registers::by(&mut way));
+    }
+
+    #[test]
+    fn a_memory_becomes_what_it_is_to_be_and_its_head_last() {
+        with_a_device(|registers| {
+            let mut sii = Sii::of(registers, WHOSE).unwrap();
+            let mut image = vec![0; 512];
+            sii.read(0, &mut image).unwrap();
+            for byte in [8, 14, 0x1C, 300, 301, 511] {
+                image[byte] ^= 0x5A;
+            }
+            let differences = sii.differences(&image).unwrap();
+            let words: Vec<u32> = differences.iter().map(|it| it.word).collect();
+            assert_eq!(words, [14, 150, 255, 4, 7]);
+            for it in differences {
+                sii.write(it.word, it.wanted).unwrap();
+            }
+            assert_eq!(sii.differences(&image).unwrap(), []);
+        });
+    }
+
+    #[test]
+    fn what_the_application_had_it_gets_back() {
+        with_a_device(|registers| {
+            for had in [0, 1] {
+                registers.write(WHOSE, SII_CONFIGURATION, &[had]).unwrap();
+                let sii = Sii::borrow(registers, WHOSE).unwrap();
+                sii.give_back().unwrap();
+                let [has] = registers.get(WHOSE, SII_CONFIGURATION).unwrap();
+                assert_eq!(has, had);
+            }
+        });
+    }
+
+    #[test]
+    fn a_word_beyond_the_memory_is_refused_and_named() {
+        with_a_device(|registers| {
+            let mut sii = Sii::of(registers, WHOSE).unwrap();
+            let error = sii.write(0x10_0000, 1).unwrap_err();
+            assert!(
+                matches!(error, SiiError::Refused { word: 0x10_0000, status } if status & bits::NOT_ACKNOWLEDGED != 0),
+                "{error}"
+            );
+        });
+    }
 }

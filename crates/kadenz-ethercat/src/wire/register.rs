@@ -2,6 +2,10 @@
 //!
 //! A register is its address in bytes; its width is said beside it.
 
+mod known;
+
+pub use known::{KNOWN, Known, Writing, known, writing};
+
 /// Kind of controller, u8.
 pub const TYPE: u16 = 0x0000;
 /// Its revision, u8.

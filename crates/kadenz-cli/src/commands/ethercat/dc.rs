@@ -1,5 +1,8 @@
 //! `kadenz ethercat dc`.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use clap::Args;
 use kadenz_ethercat::main_device::clocks::{
     self, Alignment, Bounds, Clocks, DeviceClock, Epoch, Settings, Width, since_2000,
@@ -11,8 +14,8 @@ use kadenz_ethercat::wire::register::DC_OFFSET;
 use kadenz_rt::clock::WallTime;
 use serde::Serialize;
 
-use super::device::{ToldDevice, called};
-use super::segment::{Segment, SegmentOptions};
+use super::device::ToldDevice;
+use super::segment::{LoopOption, Segment, SegmentOptions};
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
@@ -23,18 +26,25 @@ use crate::output::{self, Outcome};
 ///
 /// With `--align`, delays and offsets are written, and the reference's time is let pass by all until every
 /// clock follows it.
+///
+/// With `--loop` it is told what stands in the devices of a loop that runs: delays and offsets as somebody has set
+/// them, and how far each says that it is off. Nothing is measured then.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat dc --interface eth1                    delays, and how the clocks stand
   kadenz ethercat dc --interface eth1 --align            bring them together
-  kadenz ethercat dc --sim 59 --align --json | jq '.devices[].difference_ns'")]
+  kadenz ethercat dc --sim 59 --align --json | jq '.devices[].difference_ns'
+  kadenz ethercat dc --loop robot                        how they stand in a loop that runs, and goes on")]
 pub(crate) struct Options {
     #[command(flatten)]
     segment: SegmentOptions,
 
+    #[command(flatten)]
+    running: LoopOption,
+
     /// Write delays and offsets, and let all clocks follow the reference
-    #[arg(long)]
+    #[arg(long, conflicts_with = "running")]
     align: bool,
 
     /// What time it is to be then
@@ -79,13 +89,29 @@ struct ToldClock {
     parent: Option<u16>,
     parent_port: Option<u8>,
     delay_ns: u32,
-    delay_is_measured: bool,
+    delay_is_measured: Option<bool>,
     rate_ppb: Option<i64>,
     offset_ns: Option<u64>,
     difference_ns: Option<i64>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let told = told(options)?;
+    if options.json {
+        output::json(&told)?;
+    } else {
+        output::say(&words(&told));
+    }
+    Ok(Outcome::Kept)
+}
+
+fn told(options: &Options) -> anyhow::Result<Told> {
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.running.desk()? {
+        return running::look(desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.running.ensure_none()?;
     let mut segment = Segment::open(&options.segment)?;
     if options.align {
         segment.ensure_alone()?;
@@ -94,12 +120,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let devices: Vec<SubDevice> = met.into_iter().map(|it| it.device).collect();
     let mut told = segment.ask(|registers| look(registers, &devices, options))?;
     told.segment = segment.name;
-    if options.json {
-        output::json(&told)?;
-    } else {
-        output::say(&words(&told, &devices));
-    }
-    Ok(Outcome::Kept)
+    Ok(told)
 }
 
 fn look(
@@ -121,7 +142,7 @@ fn look(
             parent: clock.parent.map(|(Position(parent), _)| parent),
             parent_port: clock.parent.map(|(_, port)| port),
             delay_ns: clock.delay_ns,
-            delay_is_measured: clock.measured,
+            delay_is_measured: Some(clock.measured),
             rate_ppb: clock.width.map(|_| clock.rate_ppb),
             offset_ns: offset(registers, clock)?,
             difference_ns,
@@ -174,14 +195,17 @@ fn offset(registers: &mut Registers<'_>, clock: &DeviceClock) -> anyhow::Result<
     })
 }
 
-fn words(told: &Told, devices: &[SubDevice]) -> String {
-    let rows = told.devices.iter().zip(devices).map(|(it, device)| {
+fn words(told: &Told) -> String {
+    let rows = told.devices.iter().map(|it| {
         let or_not = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
-        let about = if it.delay_is_measured { "" } else { "~" };
+        let about = match it.delay_is_measured {
+            Some(false) => "~",
+            _ => "",
+        };
         let parent = it.parent.zip(it.parent_port);
         vec![
-            device.position.0.to_string(),
-            called(device),
+            it.device.position.to_string(),
+            it.device.called().to_owned(),
             or_not(it.bits.map(|it| format!("{it} bits"))),
             or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
             format!("{about}{}", it.delay_ns),

@@ -62,12 +62,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    fn of(met: &Surveyed) -> Self {
+    pub(super) fn of(device: &SubDevice) -> Self {
         Self {
-            position: met.device.position.0,
-            alias: met.device.alias,
-            name: met.device.name.clone(),
-            long: met.device.long_name(),
+            position: device.position.0,
+            alias: device.alias,
+            name: device.name.clone(),
+            long: device.long_name(),
         }
     }
 
@@ -79,17 +79,21 @@ impl Known {
     }
 }
 
+fn known(met: &[Surveyed]) -> Vec<Known> {
+    met.iter().map(|it| Known::of(&it.device)).collect()
+}
+
 impl Which {
     /// Places of those that are meant.
     ///
     /// A name that nobody has, or that several have, is an error that names whom there is.
     pub(super) fn among(&self, met: &[Surveyed]) -> anyhow::Result<Vec<usize>> {
-        self.among_known(&met.iter().map(Known::of).collect::<Vec<_>>())
+        self.among_known(&known(met))
     }
 
     /// The place of the one that is meant.
     pub(super) fn one_among(&self, met: &[Surveyed]) -> anyhow::Result<usize> {
-        self.one_among_known(&met.iter().map(Known::of).collect::<Vec<_>>())
+        self.one_among_known(&known(met))
     }
 
     /// As [`among`](Self::among).
@@ -159,7 +163,7 @@ impl std::fmt::Display for Which {
 }
 
 /// A SubDevice in JSON.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct ToldDevice {
     pub(super) position: u16,
     pub(super) name: String,
@@ -172,6 +176,14 @@ impl ToldDevice {
             position: device.position.0,
             name: device.name.clone(),
             description: device.long_name(),
+        }
+    }
+
+    /// How people know it: by its long name, or else its short one.
+    pub(super) fn called(&self) -> &str {
+        match self.description.as_str() {
+            "" => &self.name,
+            long => long,
         }
     }
 }

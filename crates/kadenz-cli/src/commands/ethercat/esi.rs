@@ -1,15 +1,17 @@
 //! ESI files, by which devices are configured.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::control::steward::Setup;
 use kadenz_ethercat::esi::Transition;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::from_esi::{Described, Descriptions, Matched};
+use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::from_esi::{self, Choice, Described, Descriptions, Matched};
 
-use super::device::whose;
+use super::device::{Known, Which, whose};
 use crate::output;
 
 /// What vendors say of their devices.
@@ -24,6 +26,78 @@ pub(crate) struct EsiOption {
         help_heading = "Segment"
     )]
     path: Option<PathBuf>,
+
+    /// PDOs that a device is to carry, both ways, in place of those that its ESI file carries by default; once for
+    /// each such device: 8=0x1601,0x1A00 or 'left knee=0x1601,0x1A00'
+    #[arg(
+        long = "pdos",
+        value_name = "DEVICE=PDO,...",
+        requires = "esi",
+        help_heading = "Segment"
+    )]
+    pdos: Vec<ChosenPdos>,
+}
+
+/// In which of its operation modes a device is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ModesOption {
+    /// Mode by which a device is to pulse, as its ESI file calls it (`OpMode` of its `Dc`), in place of the first that
+    /// has pulses; once for each such device: 8='DC-Synchron'
+    #[arg(
+        long = "dc-mode",
+        value_name = "DEVICE=MODE",
+        requires = "esi",
+        requires = "sync0",
+        help_heading = "Segment"
+    )]
+    modes: Vec<ChosenMode>,
+}
+
+/// PDOs for a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ChosenPdos {
+    device: Which,
+    pdos: Vec<u16>,
+}
+
+/// An operation mode for a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ChosenMode {
+    device: Which,
+    mode: String,
+}
+
+impl FromStr for ChosenPdos {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused =
+            || format!("`{text}` chooses no PDOs; write a device and theirs: 8=0x1601,0x1A00");
+        let (device, pdos) = text.split_once('=').ok_or_else(refused)?;
+        let index = |it: &str| {
+            let digits = it.trim().strip_prefix("0x")?;
+            u16::from_str_radix(digits, 16).ok()
+        };
+        let pdos: Option<Vec<u16>> = pdos.split(',').map(index).collect();
+        Ok(Self {
+            device: device.parse()?,
+            pdos: pdos.ok_or_else(refused)?,
+        })
+    }
+}
+
+impl FromStr for ChosenMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (device, mode) = text.split_once('=').ok_or_else(|| {
+            format!("`{text}` chooses no mode; write a device and its mode's name: 8='DC-Synchron'")
+        })?;
+        Ok(Self {
+            device: device.parse()?,
+            mode: mode.to_owned(),
+        })
+    }
 }
 
 impl EsiOption {
@@ -42,6 +116,39 @@ impl EsiOption {
             path.display()
         );
         Ok(read)
+    }
+
+    /// Finds and configures everybody up to PREOP, as files and the user say.
+    pub(super) fn find(
+        &self,
+        registers: &mut Registers<'_>,
+        descriptions: &Descriptions,
+        modes: &ModesOption,
+    ) -> anyhow::Result<(Vec<SubDevice>, Matched)> {
+        from_esi::find_chosen(registers, descriptions, |devices, matched| {
+            let devices: Vec<_> = devices.iter().collect();
+            self.choose(&devices, matched)?;
+            for it in &modes.modes {
+                let mode = Some(it.mode.clone());
+                let choice = Choice { pdos: None, mode };
+                apply(&it.device, &choice, &devices, matched).context("--dc-mode")?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Lets devices carry the PDOs that were chosen.
+    pub(super) fn choose(
+        &self,
+        devices: &[&SubDevice],
+        matched: &mut Matched,
+    ) -> anyhow::Result<()> {
+        for it in &self.pdos {
+            let pdos = Some(it.pdos.clone());
+            let choice = Choice { pdos, mode: None };
+            apply(&it.device, &choice, devices, matched).context("--pdos")?;
+        }
+        Ok(())
     }
 
     /// Says who is described, where a file was named.
@@ -64,6 +171,22 @@ impl EsiOption {
             }
         }
     }
+}
+
+/// Applies a choice to the devices that are meant.
+fn apply(
+    which: &Which,
+    choice: &Choice,
+    devices: &[&SubDevice],
+    matched: &mut Matched,
+) -> anyhow::Result<()> {
+    let known: Vec<Known> = devices.iter().map(|it| Known::of(it)).collect();
+    for place in which.among_known(&known)? {
+        let device = devices[place];
+        let chosen = matched.choose(device, choice);
+        chosen.with_context(|| whose(device))?;
+    }
+    Ok(())
 }
 
 /// Says what of a file is not as the device is, or not done.
@@ -100,4 +223,29 @@ pub(super) fn before(matched: Matched, then: Setup) -> Setup {
         matched.set_up(registers, device)?;
         then(device, registers)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_a_device_and_what_it_is_to_have() {
+        let of = |text: &str| text.parse::<ChosenPdos>();
+        let device = Which::Name("left knee".to_owned());
+        let pdos = vec![0x1601, 0x1A00];
+        assert_eq!(
+            of("left knee=0x1601, 0x1a00"),
+            Ok(ChosenPdos { device, pdos })
+        );
+        for text in ["8", "8=", "8=5633", "8=0x1601,", "8=0x11601"] {
+            assert!(of(text).unwrap_err().contains("0x1601"), "{text}");
+        }
+        let chosen: ChosenMode = "8=DC = fixed".parse().unwrap();
+        assert_eq!(
+            (chosen.device, chosen.mode.as_str()),
+            (Which::Position(8), "DC = fixed")
+        );
+        assert!("8".parse::<ChosenMode>().is_err());
+    }
 }

@@ -1,5 +1,6 @@
 //! `kadenz ethercat`, a file a command.
 
+mod alias;
 #[cfg(target_os = "linux")]
 mod asked;
 #[cfg(target_os = "linux")]
@@ -14,6 +15,7 @@ mod operate;
 #[cfg(target_os = "linux")]
 mod output;
 mod pdo;
+mod register;
 mod run;
 mod scan;
 mod sdo;
@@ -36,7 +38,7 @@ pub(crate) use segment::{Virtual, check_interface};
 /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
 /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
 /// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere. `state`,
-/// `sdo read` and `sdo write` also talk to the devices of a loop that runs (`--loop NAME`, Linux); `stats`,
+/// `sdo`, `register` and `sii read` also talk to the devices of a loop that runs (`--loop NAME`, Linux); `stats`,
 /// `inputs`, `output`, `axes`, `stop` and `reset` are for such a loop alone.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ethercat {
@@ -48,7 +50,11 @@ pub(crate) enum Ethercat {
     Pdo(pdo::Options),
     Dc(dc::Options),
     Latency(latency::Options),
-    Sii(sii::Options),
+    #[command(subcommand)]
+    Sii(sii::Sii),
+    Alias(alias::Options),
+    #[command(subcommand)]
+    Register(register::Register),
     Run(Box<run::Options>),
     #[cfg(target_os = "linux")]
     Stats(stats::Options),
@@ -73,7 +79,9 @@ pub(crate) fn run(ethercat: &Ethercat) -> anyhow::Result<Outcome> {
         Ethercat::Pdo(options) => pdo::run(options),
         Ethercat::Dc(options) => dc::run(options),
         Ethercat::Latency(options) => latency::run(options),
-        Ethercat::Sii(options) => sii::run(options),
+        Ethercat::Sii(sii) => sii::run(sii),
+        Ethercat::Alias(options) => alias::run(options),
+        Ethercat::Register(register) => register::run(register),
         Ethercat::Run(options) => run::run(options),
         #[cfg(target_os = "linux")]
         Ethercat::Stats(options) => stats::run(options),

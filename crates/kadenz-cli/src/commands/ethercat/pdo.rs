@@ -38,6 +38,7 @@ Examples:
   kadenz ethercat pdo --sim 59 --device 'torso imu'
   kadenz ethercat pdo --sim 59 --device 3 --watch 10              ten cycles of an IMU's values
   kadenz ethercat pdo --interface eth1 --esi vendors/             as the vendors' ESI files say
+  kadenz ethercat pdo --interface eth1 --esi vendors/ --pdos 8=0x1601,0x1A00      other PDOs of theirs
   kadenz ethercat pdo --sim 59 --watch 1 --json | jq .cycles")]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -118,7 +119,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         segment.ensure_alone()?;
     }
     met = segment.adopt()?;
-    let matched = descriptions.matching(met.iter().map(|it| &it.device));
+    let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
+    let mut matched = descriptions.matching(devices.iter().copied());
+    options.esi.choose(&devices, &mut matched)?;
     options.esi.tell(met.iter().map(|it| &it.device), &matched);
     let mapped = segment.ask(|registers| -> anyhow::Result<Vec<Vec<MappedManager>>> {
         let mut mapped = Vec::with_capacity(met.len());

@@ -22,6 +22,8 @@
 //! {"ok":{"bytes":[90,68,65,75]}}
 //! {"ask":"output","device":1,"index":28672,"sub":1,"value":[1]}
 //! {"ok":{"set":{"cycle":41235}}}
+//! {"ask":"register_read","device":3,"address":304,"length":2}
+//! {"ok":{"bytes":[8,0]}}
 //! ```
 //!
 //! What the loop read and wrote last is better read from its board than asked for: `layout` tells in which
@@ -31,6 +33,7 @@
 
 mod axes;
 mod client;
+mod inside;
 mod lines;
 mod objects;
 mod place;

@@ -19,6 +19,8 @@ pub(super) fn describe(
     Ok(Answer::Entry {
         name: entry.name,
         data_type: entry.data_type.0,
+        bits: entry.bits,
+        access: entry.access.0,
     })
 }
 

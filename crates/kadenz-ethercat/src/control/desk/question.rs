@@ -102,6 +102,45 @@ pub enum Question {
         /// Its bytes, the lowest first.
         value: Vec<u8>,
     },
+    /// The indices of all objects, as the device's dictionary tells.
+    SdoList {
+        /// Whose.
+        device: usize,
+    },
+    /// What an object is, as the device's dictionary tells.
+    SdoObject {
+        /// Whose.
+        device: usize,
+        /// Index.
+        index: u16,
+    },
+    /// A device's memory, its SII, as it was read when the loop began.
+    Sii {
+        /// Whose.
+        device: usize,
+    },
+    /// Registers of a device's controller.
+    RegisterRead {
+        /// Whose.
+        device: usize,
+        /// Address of the first byte.
+        address: u16,
+        /// Bytes, 1 to 1024.
+        length: u16,
+    },
+    /// Writes registers of a device's controller.
+    RegisterWrite {
+        /// Whose.
+        device: usize,
+        /// Address of the first byte.
+        address: u16,
+        /// The bytes, 1 to 1024, the lowest first.
+        value: Vec<u8>,
+        /// Also where that disturbs a device that runs; see
+        /// [`writing`](crate::wire::register::writing).
+        #[serde(default)]
+        force: bool,
+    },
 }
 
 impl Question {
@@ -183,10 +222,29 @@ pub enum Answer {
         name: String,
         /// CoE's number of its type (ETG.1000.6, table 64).
         data_type: u16,
+        /// Its bits.
+        #[serde(default)]
+        bits: u16,
+        /// Who may do what with it, when; see [`Access`](crate::wire::coe::Access).
+        #[serde(default)]
+        access: u16,
+    },
+    /// Indices of objects, in the device's order.
+    Indices(Vec<u16>),
+    /// What an object is.
+    Object {
+        /// Its name.
+        name: String,
+        /// CoE's number of its kind; see [`ObjectCode`](crate::wire::coe::ObjectCode).
+        code: u8,
+        /// CoE's number of its type.
+        data_type: u16,
+        /// Its highest sub-index.
+        highest_sub: u8,
     },
     /// A unit, as people write it; `None` where the device tells none.
     Unit(Option<String>),
-    /// An object's value.
+    /// An object's value, a memory, or registers; none of these where the device does not answer there.
     Bytes(Vec<u8>),
     /// It is done.
     Done,

@@ -8,6 +8,7 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use super::axes;
+use super::inside;
 use super::lines::{Line, Lines};
 use super::objects;
 use super::place::{self, Claim, PlaceError};
@@ -271,6 +272,11 @@ impl Desk {
                 sub,
                 value,
             } => objects::write(counter, *device, Address::new(*index, *sub), value)?,
+            Question::SdoList { .. }
+            | Question::SdoObject { .. }
+            | Question::Sii { .. }
+            | Question::RegisterRead { .. }
+            | Question::RegisterWrite { .. } => inside::answer(counter, question)?,
         })
     }
 }

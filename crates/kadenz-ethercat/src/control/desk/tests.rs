@@ -127,6 +127,37 @@ fn what_cannot_be_done_is_said_with_a_remedy() {
 }
 
 #[test]
+fn registers_that_a_device_lives_by_are_not_written_in_passing() {
+    at_a_desk(|path, _| {
+        let mut client = Client::at(path).unwrap();
+        let mut refusal = |question: &Question| match client.ask(question) {
+            Err(ClientError::Refused(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        let write = |address, length, force| Question::RegisterWrite {
+            device: 3,
+            address,
+            value: vec![0; length],
+            force,
+        };
+        assert!(refusal(&write(0x0120, 2, false)).contains("without what the state needs"));
+        for question in [write(0x0120, 2, true), write(0x0300, 8, false)] {
+            assert!(refusal(&question).contains("no device 3"));
+        }
+        for length in [0, 1025] {
+            let read = Question::RegisterRead {
+                device: 3,
+                address: 0x1000,
+                length,
+            };
+            assert!(refusal(&read).contains("1 to 1024"));
+            assert!(refusal(&write(0x1000, length.into(), true)).contains("1 to 1024"));
+        }
+        assert!(refusal(&Question::Sii { device: 3 }).contains("no device 3"));
+    });
+}
+
+#[test]
 fn hostile_lines_are_refused_and_others_go_on_being_served() {
     at_a_desk(|path, _| {
         let mut good = Client::at(path).unwrap();

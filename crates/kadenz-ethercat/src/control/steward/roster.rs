@@ -1,5 +1,7 @@
 //! The devices that were configured, and how each is: what the steward, the desk and others share.
 
+mod listing;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;

@@ -317,6 +317,13 @@ impl Described {
         self.clocks.iter().map(|it| it.name.as_str())
     }
 
+    /// The same with its operation mode of that name alone; `None` where there is none.
+    #[must_use]
+    pub fn with_mode(mut self, mode: &str) -> Option<Self> {
+        self.clocks.retain(|it| it.name == mode);
+        (!self.clocks.is_empty()).then_some(self)
+    }
+
     /// Gives PDOs and entries the names and types of the file. Where nothing is known of what is mapped,
     /// as of a device that tells neither by CoE nor by its SII, that is what the file says.
     pub fn name_entries(&self, managers: &mut Vec<MappedManager>) {

@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod choice;
 mod described;
 mod files;
 mod set_up;
@@ -43,6 +44,7 @@ use super::discover;
 use super::exchange::Registers;
 use crate::wire::{Configured, Position};
 
+pub use choice::{Choice, ChoiceError};
 pub use described::{Described, SelectionError};
 pub use files::{Descriptions, DescriptionsError};
 pub use set_up::SetUpError;
@@ -64,8 +66,22 @@ pub fn find(
     registers: &mut Registers<'_>,
     descriptions: &Descriptions,
 ) -> Result<(Vec<SubDevice>, Matched), BringUpError> {
-    let mut devices = discover::discover(registers)?;
-    let matched = descriptions.matching(&devices);
+    find_chosen(registers, descriptions, |_, _| Ok(()))
+}
+
+/// As [`find`]; before any of them is configured, `choose` may [choose](Matched::choose) otherwise than their
+/// files have it. Waits, allocates.
+///
+/// # Errors
+/// [`BringUpError`] as of [`find`], and whatever `choose` says.
+pub fn find_chosen<E: From<BringUpError>>(
+    registers: &mut Registers<'_>,
+    descriptions: &Descriptions,
+    choose: impl FnOnce(&[SubDevice], &mut Matched) -> Result<(), E>,
+) -> Result<(Vec<SubDevice>, Matched), E> {
+    let mut devices = discover::discover(registers).map_err(BringUpError::from)?;
+    let mut matched = descriptions.matching(&devices);
+    choose(&devices, &mut matched)?;
     for device in &mut devices {
         one(registers, device, &matched).map_err(|source| {
             let (position, name) = (device.position.0, device.name.clone());

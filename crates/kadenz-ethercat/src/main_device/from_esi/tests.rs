@@ -87,6 +87,24 @@ fn pulses_are_those_of_the_operation_mode() {
 }
 
 #[test]
+fn a_chosen_mode_is_the_one_by_which_it_pulses() {
+    let gripper = read(GRIPPER);
+    let pulse = |mode: &str| {
+        gripper
+            .clone()
+            .with_mode(mode)
+            .map(|it| it.pulse(1_000_000))
+    };
+    assert_eq!(pulse("SM"), Some(None), "one without pulses");
+    assert_eq!(pulse("DC"), Some(gripper.pulse(1_000_000)));
+    assert_eq!(
+        pulse("DC fixed"),
+        Some(gripper.pulse_of("DC fixed", 1_000_000))
+    );
+    assert_eq!(pulse("none"), None);
+}
+
+#[test]
 fn a_device_is_described_by_its_revision_or_the_last_one_before() {
     let mut descriptions = Descriptions::default();
     for (revision, name) in [("#x3", "third"), ("#x7", "seventh"), ("#x5", "fifth")] {

@@ -60,8 +60,18 @@ impl Sii {
         u16::from_le_bytes([byte(2 * at), byte(2 * at + 1)])
     }
 
-    /// Loads what the controller itself is set up by: how the application is wired, the alias.
+    /// Loads what the controller itself is set up by, as when power comes: how the application is wired, the
+    /// alias.
     pub(super) fn load(&mut self, memory: &mut Memory) {
+        self.reload(memory);
+        if self.sound {
+            memory.set_u16(register::STATION_ALIAS, self.word(4));
+        }
+    }
+
+    /// Loads the same anew at a MainDevice's wish, but for the alias, which counts from the next power on
+    /// (Beckhoff's ESC data sheet, section I, chapter 11.1).
+    fn reload(&mut self, memory: &mut Memory) {
         let head = self.image.first_chunk();
         self.sound = head.is_some_and(|it| checksum(it) == self.word(7) as u8);
         if self.sound {
@@ -69,7 +79,6 @@ impl Sii {
             memory.set_u16(register::PDI_CONFIGURATION, self.word(1));
             memory.set_u16(register::DC_PULSE, self.word(2));
             memory.set_u16(register::PDI_CONFIGURATION_MORE, self.word(3));
-            memory.set_u16(register::STATION_ALIAS, self.word(4));
         }
         self.show(memory, 0);
     }
@@ -138,7 +147,7 @@ impl Sii {
                 self.write_ns
             }
             bits::RELOAD => {
-                self.load(memory);
+                self.reload(memory);
                 self.read_ns
             }
             _ => return self.show(memory, bits::NOT_ACKNOWLEDGED),
@@ -209,6 +218,29 @@ mod tests {
         assert_eq!(sii.word(4), 0xBEEF);
         order(&mut sii, &mut memory, bits::READ, 64);
         assert_ne!(memory.u16(SII_CONTROL) & bits::NOT_ACKNOWLEDGED, 0);
+    }
+
+    #[test]
+    fn a_new_alias_counts_from_the_next_power_on_and_not_from_a_reload() {
+        let (mut sii, mut memory) = sii(image());
+        let mut at = Time::ZERO;
+        let mut head = image();
+        head[8..10].copy_from_slice(&7_u16.to_le_bytes());
+        let sum = u16::from(checksum(head.first_chunk().unwrap()));
+        for (word, value) in [(4, 7), (7, sum)] {
+            memory.set_u16(SII_CONTROL, bits::WRITE | bits::WRITE_ENABLE);
+            memory.set(SII_ADDRESS, &u32::to_le_bytes(word));
+            memory.set_u16(SII_DATA, value);
+            sii.obey(&mut memory, at);
+            at = at.after(10_000_000);
+            sii.advance(&mut memory, at);
+        }
+        memory.set_u16(SII_CONTROL, bits::RELOAD);
+        sii.obey(&mut memory, at);
+        assert_eq!(memory.u16(SII_CONTROL) & bits::CHECKSUM, 0);
+        assert_eq!(memory.u16(register::STATION_ALIAS), 0x1234);
+        sii.load(&mut memory);
+        assert_eq!(memory.u16(register::STATION_ALIAS), 7);
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! The first 128 bytes are fixed; behind them stand categories, each with its number and length in
 //! words. [`Image`] looks into such bytes without copying; [`ImageWriter`] makes them.
 
+mod doubt;
 mod image;
 mod write;
 
+pub use doubt::{Doubt, doubts};
 pub use image::{Categories, Category, Entries, Fmmus, Image, Pdo, Pdos, Records, Strings, Text};
 pub use write::ImageWriter;
 

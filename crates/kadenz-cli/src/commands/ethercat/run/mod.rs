@@ -27,7 +27,7 @@ use kadenz_rt::clock::ClockKind;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Policy;
 
-use super::esi::EsiOption;
+use super::esi::{EsiOption, ModesOption};
 use super::segment::SegmentOptions;
 use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Span};
@@ -74,6 +74,9 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     esi: EsiOption,
+
+    #[command(flatten)]
+    modes: ModesOption,
 
     /// Let every drive at an interface go to and fro by 0.2 rad: only where nothing can be hit
     #[arg(long, conflicts_with = "motion")]

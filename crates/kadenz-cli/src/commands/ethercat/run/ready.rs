@@ -9,7 +9,7 @@ use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Sync, Wi
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
-use kadenz_ethercat::main_device::from_esi::{self, Matched};
+use kadenz_ethercat::main_device::from_esi::Matched;
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::motion::{self, Player, Policy};
@@ -84,8 +84,9 @@ pub(super) fn bring_up<P: Port>(
         patience: PATIENCE,
     };
     let mut registers = Registers::by(&mut way);
-    let (mut devices, matched) = from_esi::find(&mut registers, &descriptions)?;
-    drive.options.esi.tell(devices.iter(), &matched);
+    let esi = &drive.options.esi;
+    let (mut devices, matched) = esi.find(&mut registers, &descriptions, &drive.options.modes)?;
+    esi.tell(devices.iter(), &matched);
     let interval = drive.settings.interval.as_duration();
     let plan = match motion {
         Motion::Planned(plan) => Some(plan),

@@ -1,5 +1,8 @@
 //! `kadenz ethercat sdo list` and `sdo info`.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use clap::Args;
 use kadenz_ethercat::main_device::dictionary::{self, DictionaryError, Entry, Object};
 use kadenz_ethercat::main_device::exchange::Registers;
@@ -12,7 +15,7 @@ use serde_json::Value;
 use super::address::ObjectAddress;
 use super::mailbox::{Asked, with_mailbox};
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::SegmentOptions;
+use crate::commands::ethercat::segment::{LoopOption, SegmentOptions};
 use crate::commands::ethercat::value::ValueType;
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
@@ -22,7 +25,8 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz ethercat sdo list 8 --interface eth1
-  kadenz ethercat sdo list 'left knee' --sim 59 --json | jq '.objects[].name'")]
+  kadenz ethercat sdo list 'left knee' --sim 59 --json | jq '.objects[].name'
+  kadenz ethercat sdo list 8 --loop robot                       of a loop that runs, and goes on")]
 pub(crate) struct List {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -30,6 +34,9 @@ pub(crate) struct List {
 
     #[command(flatten)]
     segment: SegmentOptions,
+
+    #[command(flatten)]
+    running: LoopOption,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
     #[arg(long, help_heading = "Output")]
@@ -41,7 +48,8 @@ pub(crate) struct List {
 #[command(after_help = "\
 Examples:
   kadenz ethercat sdo info 8 0x6041 --interface eth1
-  kadenz ethercat sdo info 8 0x1018 --sim 59 --json")]
+  kadenz ethercat sdo info 8 0x1018 --sim 59 --json
+  kadenz ethercat sdo info 8 0x6041 --loop robot                of a loop that runs, and goes on")]
 pub(crate) struct Information {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -53,6 +61,9 @@ pub(crate) struct Information {
 
     #[command(flatten)]
     segment: SegmentOptions,
+
+    #[command(flatten)]
+    running: LoopOption,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
     #[arg(long, help_heading = "Output")]
@@ -97,6 +108,12 @@ struct Described {
 }
 
 pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.running.desk()? {
+        return running::list(options, desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.running.ensure_none()?;
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let indices = dictionary::list(registers, mail, ListType::ALL)?;
         let described = indices
@@ -109,6 +126,12 @@ pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
 }
 
 pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.running.desk()? {
+        return running::info(options, desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.running.ensure_none()?;
     let ObjectAddress { index, sub } = options.object;
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let described = describe(registers, mail, index, sub)?;

@@ -1,10 +1,14 @@
 //! The mailbox of the device that is meant.
 
 use anyhow::Context as _;
+#[cfg(target_os = "linux")]
+use kadenz_ethercat::control::steward::DeviceStatus;
 use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::wire::State;
 
+#[cfg(target_os = "linux")]
+use crate::commands::ethercat::asked::{self, Desk};
 use crate::commands::ethercat::device::{ToldDevice, Which, whose};
 use crate::commands::ethercat::operate;
 use crate::commands::ethercat::segment::{Segment, SegmentOptions};
@@ -16,6 +20,18 @@ pub(super) struct Asked {
     pub(super) device: ToldDevice,
     /// For words.
     pub(super) whose: String,
+}
+
+#[cfg(target_os = "linux")]
+impl Asked {
+    /// A device of a loop that runs.
+    pub(super) fn by_loop(desk: &Desk, device: &DeviceStatus) -> Self {
+        Self {
+            segment: desk.segment(),
+            device: ToldDevice::asked(device),
+            whose: asked::whose(device),
+        }
+    }
 }
 
 /// Asks one device by its mailbox; it is brought to PREOP first if it has none yet.
@@ -45,19 +61,19 @@ pub(super) fn with_mailbox<R>(
         met = segment.adopt()?;
     }
     let device = &mut met[place].device;
-    let asked = Asked {
+    let whom = Asked {
         segment: segment.name.clone(),
         device: ToldDevice::of(device),
         whose: whose(device),
     };
-    let mut mail = device.mail().with_context(|| asked.whose.clone())?;
+    let mut mail = device.mail().with_context(|| whom.whose.clone())?;
     let done = segment.ask(|registers| work(registers, &mut mail));
-    let done = done.with_context(|| asked.whose.clone())?;
+    let done = done.with_context(|| whom.whose.clone())?;
     for emergency in &device.emergencies {
         output::note(&format!(
             "{}: emergency 0x{:04X} (error register 0x{:02X})",
-            asked.whose, emergency.code, emergency.register
+            whom.whose, emergency.code, emergency.register
         ));
     }
-    Ok((asked, done))
+    Ok((whom, done))
 }

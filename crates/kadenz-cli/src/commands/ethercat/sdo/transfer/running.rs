@@ -8,7 +8,6 @@ use kadenz_ethercat::wire::coe::{Address, DataType};
 use super::super::mailbox::Asked;
 use super::{Read, Transferred, Write, tell};
 use crate::commands::ethercat::asked::{Desk, nonsense, whose};
-use crate::commands::ethercat::device::ToldDevice;
 use crate::commands::ethercat::value::ValueType;
 use crate::output::Outcome;
 
@@ -30,7 +29,12 @@ pub(super) fn read(options: &Read, mut desk: Desk) -> anyhow::Result<Outcome> {
         r#type: options.how.r#type.or(known).unwrap_or(ValueType::Bytes),
         bytes,
     };
-    tell(asked(&desk, &device), entry, &done, options.how.json)
+    tell(
+        Asked::by_loop(&desk, &device),
+        entry,
+        &done,
+        options.how.json,
+    )
 }
 
 pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> {
@@ -56,7 +60,12 @@ pub(super) fn write(options: &Write, mut desk: Desk) -> anyhow::Result<Outcome> 
         r#type,
         bytes,
     };
-    tell(asked(&desk, &device), entry, &done, options.how.json)
+    tell(
+        Asked::by_loop(&desk, &device),
+        entry,
+        &done,
+        options.how.json,
+    )
 }
 
 /// Name and type as the device's dictionary tells them; it need not have one.
@@ -71,19 +80,11 @@ fn described(
         sub: entry.sub,
     };
     match desk.client.ask(&question) {
-        Ok(Answer::Entry { name, data_type }) => {
-            Ok((Some(name), ValueType::of(DataType(data_type))))
-        }
+        Ok(Answer::Entry {
+            name, data_type, ..
+        }) => Ok((Some(name), ValueType::of(DataType(data_type)))),
         Ok(_) => Err(nonsense(&desk.name)),
         Err(ClientError::Refused(_)) => Ok((None, None)),
         Err(error) => Err(error.into()),
-    }
-}
-
-fn asked(desk: &Desk, device: &DeviceStatus) -> Asked {
-    Asked {
-        segment: desk.segment(),
-        device: ToldDevice::asked(device),
-        whose: whose(device),
     }
 }

@@ -1,37 +1,43 @@
-//! `kadenz ethercat sii`.
+//! `kadenz ethercat sii read`.
+
+#[cfg(target_os = "linux")]
+mod running;
 
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::wire::sii::{Image, category};
 use serde::Serialize;
 
-use super::device::{ToldDevice, Which, called};
-use super::scan::protocols;
-use super::segment::{Segment, SegmentOptions};
-use super::value;
+use crate::commands::ethercat::device::{ToldDevice, Which};
+use crate::commands::ethercat::scan::protocols;
+use crate::commands::ethercat::segment::{LoopOption, Segment, SegmentOptions};
+use crate::commands::ethercat::value;
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
-/// What does a device's memory say of it?
+/// What a device's memory says of it: identity, mailboxes, and the categories behind them
 ///
-/// The slave information interface, its EEPROM: identity, mailboxes, and the categories behind them. Reads
-/// only.
+/// Reads as far as the categories go. With `--loop` it is told as it was when the loop began, and nobody on the
+/// wire is asked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat sii 0 --interface eth1                     in words
-  kadenz ethercat sii 8 --sim 59 --hex                       its bytes
-  kadenz ethercat sii 8 --interface eth1 --out knee.bin      into a file")]
-pub(crate) struct Options {
+  kadenz ethercat sii read 0 --interface eth1                     in words
+  kadenz ethercat sii read 8 --sim 59 --hex                       its bytes
+  kadenz ethercat sii read 8 --interface eth1 --out knee.bin      into a file, which `sii write` takes
+  kadenz ethercat sii read 'left knee' --loop robot               of a loop that runs, and goes on")]
+pub(crate) struct Read {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: Which,
 
     #[command(flatten)]
     segment: SegmentOptions,
+
+    #[command(flatten)]
+    running: LoopOption,
 
     /// Write its bytes to a file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -70,28 +76,51 @@ struct ToldCategory {
     bytes: usize,
 }
 
-pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut segment = Segment::open(&options.segment)?;
-    let met = segment.survey()?;
-    let device = &met[options.device.one_among(&met)?].device;
-    let told = told(&segment.name, device)?;
+/// A device's memory, and whose it is.
+struct Memory {
+    segment: String,
+    device: ToldDevice,
+    bytes: Vec<u8>,
+}
+
+pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
+    let memory = memory(options)?;
+    let bytes = &memory.bytes;
     if let Some(path) = &options.out {
-        std::fs::write(path, &device.sii)
+        std::fs::write(path, bytes)
             .with_context(|| format!("cannot write {}; choose another file", path.display()))?;
-        output::note(&format!("{} bytes in {}", device.sii.len(), path.display()));
+        output::note(&format!("{} bytes in {}", bytes.len(), path.display()));
     }
+    let told = told(&memory)?;
     if options.json {
         output::json(&told)?;
     } else if options.hex {
-        output::say(&hex_rows(&device.sii));
+        output::say(&value::hex_rows(bytes, 0, 2));
     } else {
-        output::say(&words(device, &told));
+        output::say(&words(&told, bytes)?);
     }
     Ok(Outcome::Kept)
 }
 
-fn told(segment: &str, device: &SubDevice) -> anyhow::Result<Told> {
-    let image = Image::of(&device.sii)?;
+fn memory(options: &Read) -> anyhow::Result<Memory> {
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.running.desk()? {
+        return running::memory(options, desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.running.ensure_none()?;
+    let mut segment = Segment::open(&options.segment)?;
+    let mut met = segment.survey()?;
+    let device = met.swap_remove(options.device.one_among(&met)?).device;
+    Ok(Memory {
+        segment: segment.name,
+        device: ToldDevice::of(&device),
+        bytes: device.sii,
+    })
+}
+
+fn told(memory: &Memory) -> anyhow::Result<Told> {
+    let image = Image::of(&memory.bytes)?;
     let fixed = image.fixed();
     let mut categories = Vec::new();
     for category in image.categories() {
@@ -105,8 +134,8 @@ fn told(segment: &str, device: &SubDevice) -> anyhow::Result<Told> {
     }
     Ok(Told {
         version: 1,
-        segment: segment.to_owned(),
-        device: ToldDevice::of(device),
+        segment: memory.segment.clone(),
+        device: memory.device.clone(),
         vendor: fixed.identity.vendor,
         product: fixed.identity.product,
         revision: fixed.identity.revision,
@@ -115,7 +144,7 @@ fn told(segment: &str, device: &SubDevice) -> anyhow::Result<Told> {
         checksum_holds: image.checksum_holds(),
         protocols: protocols(fixed.protocols),
         categories,
-        bytes: value::hex(&device.sii),
+        bytes: value::hex(&memory.bytes),
     })
 }
 
@@ -132,9 +161,10 @@ const fn name(number: u16) -> Option<&'static str> {
     })
 }
 
-fn words(device: &SubDevice, told: &Told) -> String {
-    let (receive, send) = (device.mailboxes.receive, device.mailboxes.send);
-    let mailboxes = match device.has_mailbox() {
+fn words(told: &Told, bytes: &[u8]) -> anyhow::Result<String> {
+    let areas = Image::of(bytes)?.fixed().mailboxes;
+    let (receive, send) = (areas.receive, areas.send);
+    let mailboxes = match receive.size > 0 && send.size > 0 {
         true => format!(
             "receives {} bytes at 0x{:04X}, sends {} bytes at 0x{:04X}: {}",
             receive.size,
@@ -153,11 +183,11 @@ fn words(device: &SubDevice, told: &Told) -> String {
             it.bytes.to_string(),
         ]
     });
-    format!(
+    Ok(format!(
         "{} ({})\nvendor 0x{:08X}, product 0x{:08X}, revision 0x{:08X}, serial number {}\nalias {}; the \
          checksum {}\nmailbox: {mailboxes}\n\n{}",
-        called(device),
-        device.name,
+        told.device.called(),
+        told.device.name,
         told.vendor,
         told.product,
         told.revision,
@@ -169,18 +199,5 @@ fn words(device: &SubDevice, told: &Told) -> String {
             "is wrong"
         },
         table(&["category", "what", "word", "bytes"], 3, rows.collect()),
-    )
-}
-
-fn hex_rows(bytes: &[u8]) -> String {
-    let rows = (0..).step_by(8).zip(bytes.chunks(16));
-    let rows = rows.map(|(word, row): (u32, &[u8])| {
-        let printable = |byte: &u8| match byte.is_ascii_graphic() || *byte == b' ' {
-            true => char::from(*byte),
-            false => '.',
-        };
-        let text: String = row.iter().map(printable).collect();
-        format!("0x{word:04X}  {:<47}  {text}", value::hex(row))
-    });
-    rows.collect::<Vec<_>>().join("\n")
+    ))
 }

@@ -1,0 +1,205 @@
+//! `kadenz ethercat alias`.
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::Whose;
+use kadenz_ethercat::main_device::sii::Sii;
+use kadenz_ethercat::main_device::survey::Surveyed;
+use kadenz_ethercat::wire::sii::{checksum, word};
+use serde::Serialize;
+
+use super::device::{ToldDevice, Which, called, whose};
+use super::segment::{Segment, SegmentOptions};
+use crate::output::{self, Outcome};
+
+/// Give a device an alias, by which it is found wherever it is plugged in.
+///
+/// Writes word 0x04 of its memory, and the checksum of the first words behind it. The controller takes the
+/// alias when it gets its power the next time; from then on `alias:N` means this device in every command.
+///
+/// Refused without `--force`: an alias that another device of the segment has, and a memory whose checksum does not
+/// hold, since with one that holds the controller goes by words that may be damaged. Needs the wire to itself:
+/// refused where another MainDevice exchanges frames, and for a loop that runs.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat alias 8 1008 --interface eth1          from its next power on
+  kadenz ethercat alias 'left knee' 0x3F0 --sim 59       try it; nothing of it stays
+  kadenz ethercat alias 8 0 --interface eth1             none any more")]
+pub(crate) struct Options {
+    /// Which device: a position from 0, a name, or alias:N
+    #[arg(value_name = "DEVICE")]
+    device: Which,
+
+    /// Its alias, 1 to 65535; 0 takes away the one that it has
+    #[arg(value_name = "ALIAS", value_parser = number)]
+    alias: u16,
+
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    /// Write it whatever speaks against it
+    #[arg(long)]
+    force: bool,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+fn number(text: &str) -> Result<u16, String> {
+    let read = match text.strip_prefix("0x") {
+        Some(hex) => u16::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    read.map_err(|_| {
+        format!("`{text}` is no alias; write 0 to 65535, or 0x and hexadecimal digits")
+    })
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    device: ToldDevice,
+    before: u16,
+    alias: u16,
+    written: bool,
+    overridden: Vec<String>,
+}
+
+/// Bytes of the words that the controller itself is set up by.
+const HEAD: usize = 16;
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let mut segment = Segment::open(&options.segment)?;
+    segment.ensure_alone()?;
+    let met = segment.survey()?;
+    let place = options.device.one_among(&met)?;
+    let device = &met[place].device;
+    let objections = objections(&met, place, options.alias);
+    if !options.force && !objections.is_empty() {
+        anyhow::bail!(
+            "{}: nothing was written: {}; --force writes it all the same",
+            whose(device),
+            objections.join("; ")
+        );
+    }
+    for objection in &objections {
+        output::note(&format!("forced, though {objection}"));
+    }
+    let done = write(&mut segment, device, options.alias).with_context(|| whose(device))?;
+    if options.json {
+        output::json(&Told {
+            version: 1,
+            segment: segment.name,
+            device: ToldDevice::of(device),
+            before: done.before,
+            alias: options.alias,
+            written: done.written,
+            overridden: objections,
+        })?;
+    } else {
+        output::say(&words(device, options.alias, &done));
+    }
+    Ok(Outcome::Kept)
+}
+
+/// The alias that a device's memory says.
+fn alias_of(device: &SubDevice) -> u16 {
+    device.image().map_or(0, |it| it.fixed().alias)
+}
+
+fn objections(met: &[Surveyed], place: usize, alias: u16) -> Vec<String> {
+    let mut objections = Vec::new();
+    let others = met.iter().enumerate().filter(|(at, _)| *at != place);
+    let mut same =
+        others.filter(|(_, it)| it.device.alias == alias || alias_of(&it.device) == alias);
+    if let Some((_, other)) = same.next().filter(|_| alias != 0) {
+        objections.push(format!(
+            "device {} ({}) has the alias {alias} already, and both would answer to it",
+            other.device.position.0,
+            called(&other.device)
+        ));
+    }
+    if !met[place]
+        .device
+        .image()
+        .is_some_and(|it| it.checksum_holds())
+    {
+        objections.push(
+            "the checksum of its memory's first words does not hold, so what they say is not used now; `kadenz \
+             ethercat sii read --hex` shows them"
+                .to_owned(),
+        );
+    }
+    objections
+}
+
+struct Done {
+    before: u16,
+    written: bool,
+}
+
+/// Writes alias and checksum, where they are otherwise, and reads them again.
+fn write(segment: &mut Segment, device: &SubDevice, alias: u16) -> anyhow::Result<Done> {
+    let whose = Whose::At(device.position);
+    segment.ask(|registers| {
+        let mut sii = Sii::borrow(registers, whose)?;
+        let mut head = [0; HEAD];
+        sii.read(0, &mut head)?;
+        let at = 2 * usize::from(word::ALIAS);
+        let before = u16::from_le_bytes([head[at], head[at + 1]]);
+        head[at..at + 2].copy_from_slice(&alias.to_le_bytes());
+        let mut first = [0; 14];
+        first.copy_from_slice(&head[..14]);
+        head[2 * usize::from(word::CHECKSUM)] = checksum(&first);
+        let differences = sii.differences(&head)?;
+        for it in &differences {
+            sii.write(it.word, it.wanted)
+                .context("the alias is not written, or its checksum is not; write it again")?;
+        }
+        let left = sii.differences(&head)?;
+        sii.give_back()?;
+        anyhow::ensure!(
+            left.is_empty(),
+            "the alias was written and is not there; is the memory write-protected, or worn out?"
+        );
+        Ok(Done {
+            before,
+            written: !differences.is_empty(),
+        })
+    })
+}
+
+fn words(device: &SubDevice, alias: u16, done: &Done) -> String {
+    let whose = whose(device);
+    match (done.written, alias) {
+        (false, _) => format!("{whose}: its alias is {alias} already; nothing was written"),
+        (true, 0) => format!(
+            "{whose}: its memory says no alias any more; it was {} and is until the device gets its power the next \
+             time",
+            done.before
+        ),
+        (true, _) => format!(
+            "{whose}: its memory says the alias {alias}, and said {} before; it counts when the device gets its power \
+             the next time",
+            done.before
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_is_a_number_of_16_bits() {
+        assert_eq!(number("0x3F0"), Ok(0x3F0));
+        assert_eq!(number("65535"), Ok(65_535));
+        for text in ["65536", "-1", "", "x", "0x"] {
+            assert!(number(text).unwrap_err().contains("65535"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The way to registers: over the wire, or by a loop that runs.
+
+use kadenz_ethercat::main_device::exchange::Whose;
+use kadenz_ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
+use kadenz_ethercat::wire::sync_manager::Mode;
+use kadenz_ethercat::wire::{Position, SyncManager};
+
+#[cfg(target_os = "linux")]
+use crate::commands::ethercat::asked::{self, Desk};
+use crate::commands::ethercat::device::{ToldDevice, Which};
+use crate::commands::ethercat::segment::{LoopOption, Segment, SegmentOptions};
+
+/// Where devices are asked.
+pub(super) enum Way {
+    Wire(Box<Segment>),
+    #[cfg(target_os = "linux")]
+    Loop(Desk),
+}
+
+/// Before what went wrong with a device.
+pub(super) fn whose(device: &ToldDevice) -> String {
+    format!("device {} ({})", device.position, device.called())
+}
+
+impl Way {
+    pub(super) fn open(segment: &SegmentOptions, running: &LoopOption) -> anyhow::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(desk) = running.desk()? {
+            return Ok(Self::Loop(desk));
+        }
+        #[cfg(not(target_os = "linux"))]
+        running.ensure_none()?;
+        Ok(Self::Wire(Box::new(Segment::open(segment)?)))
+    }
+
+    /// As people call it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Wire(segment) => segment.name.clone(),
+            #[cfg(target_os = "linux")]
+            Self::Loop(desk) => desk.segment(),
+        }
+    }
+
+    /// Those that are meant.
+    pub(super) fn among(&mut self, which: &Which) -> anyhow::Result<Vec<ToldDevice>> {
+        match self {
+            Self::Wire(segment) => {
+                let met = segment.survey()?;
+                let places = which.among(&met)?.into_iter();
+                Ok(places.map(|it| ToldDevice::of(&met[it].device)).collect())
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(desk) => {
+                let all = desk.devices()?;
+                let places = which.among_known(&asked::known(&all))?.into_iter();
+                Ok(places.map(|it| ToldDevice::asked(&all[it])).collect())
+            }
+        }
+    }
+
+    /// The one that is meant.
+    pub(super) fn one(&mut self, which: &Which) -> anyhow::Result<ToldDevice> {
+        match self {
+            Self::Wire(segment) => {
+                let met = segment.survey()?;
+                Ok(ToldDevice::of(&met[which.one_among(&met)?].device))
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(desk) => Ok(ToldDevice::asked(&desk.device(which)?)),
+        }
+    }
+
+    /// Refuses an interface on which another MainDevice exchanges frames. A loop is asked itself.
+    pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Wire(segment) => segment.ensure_alone(),
+            #[cfg(target_os = "linux")]
+            Self::Loop(_) => Ok(()),
+        }
+    }
+
+    /// Reads bytes; `None` where the device does not answer there.
+    pub(super) fn read(
+        &mut self,
+        device: &ToldDevice,
+        address: u16,
+        length: u16,
+    ) -> anyhow::Result<Option<Vec<u8>>> {
+        match self {
+            Self::Wire(segment) => {
+                let mut bytes = vec![0; usize::from(length)];
+                let whose = Whose::At(Position(device.position));
+                let got = segment.ask(|it| it.count_reading(whose, address, &mut bytes))?;
+                Ok((got > 0).then_some(bytes))
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(desk) => {
+                let bytes = running::read(desk, device, address, length)?;
+                Ok((!bytes.is_empty()).then_some(bytes))
+            }
+        }
+    }
+
+    /// Writes bytes; whether the device took them.
+    pub(super) fn write(
+        &mut self,
+        device: &ToldDevice,
+        address: u16,
+        bytes: &[u8],
+        force: bool,
+    ) -> anyhow::Result<bool> {
+        match self {
+            Self::Wire(segment) => {
+                let whose = Whose::At(Position(device.position));
+                let got = segment.ask(|it| it.count_writing(whose, address, bytes))?;
+                Ok(got > 0)
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(desk) => running::write(desk, device, address, bytes, force),
+        }
+    }
+
+    /// Whether a mailbox lies in these bytes: reading it takes a message away from its MainDevice.
+    pub(super) fn touches_a_mailbox(
+        &mut self,
+        device: &ToldDevice,
+        address: u16,
+        length: u16,
+    ) -> anyhow::Result<bool> {
+        let end = u32::from(address) + u32::from(length);
+        if end <= u32::from(RAM) {
+            return Ok(false);
+        }
+        let all = self.read(device, SYNC_MANAGER, 16 * SYNC_MANAGER_SIZE)?;
+        let all = all.unwrap_or_default();
+        let mut managers = all
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|it| SyncManager::from_bytes(*it));
+        Ok(managers.any(|it| {
+            let behind = u32::from(it.start) + u32::from(it.length);
+            let overlaps = u32::from(it.start) < end && behind > u32::from(address);
+            it.active() && it.control.mode() == Some(Mode::Mailbox) && overlaps
+        }))
+    }
+}
+
+/// The same by a loop's desk.
+#[cfg(target_os = "linux")]
+mod running {
+    use anyhow::Context as _;
+    use kadenz_ethercat::control::desk::{Answer, Question};
+
+    use super::{Desk, ToldDevice, whose};
+    use crate::commands::ethercat::asked::nonsense;
+
+    pub(super) fn read(
+        desk: &mut Desk,
+        device: &ToldDevice,
+        address: u16,
+        length: u16,
+    ) -> anyhow::Result<Vec<u8>> {
+        let answer = desk.client.ask(&Question::RegisterRead {
+            device: device.position.into(),
+            address,
+            length,
+        });
+        match answer.with_context(|| whose(device))? {
+            Answer::Bytes(bytes) => Ok(bytes),
+            _ => Err(nonsense(&desk.name)),
+        }
+    }
+
+    pub(super) fn write(
+        desk: &mut Desk,
+        device: &ToldDevice,
+        address: u16,
+        bytes: &[u8],
+        force: bool,
+    ) -> anyhow::Result<bool> {
+        let answer = desk.client.ask(&Question::RegisterWrite {
+            device: device.position.into(),
+            address,
+            value: bytes.to_vec(),
+            force,
+        });
+        match answer.with_context(|| whose(device))? {
+            Answer::Done => Ok(true),
+            _ => Err(nonsense(&desk.name)),
+        }
+    }
+}

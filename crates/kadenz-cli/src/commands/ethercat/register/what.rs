@@ -1,0 +1,139 @@
+//! Which register is meant, and how its bytes are understood.
+
+use std::str::FromStr;
+
+use kadenz_ethercat::wire::register::{self, Known};
+
+use crate::commands::ethercat::value::ValueType;
+
+/// Most bytes that are read or written at once: they go in one datagram, so that they belong together.
+pub(super) const MOST: u16 = 1024;
+
+/// An address in a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RegisterAddress(pub(super) u16);
+
+impl FromStr for RegisterAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = text.strip_prefix("0x");
+        let address = digits.and_then(|it| u16::from_str_radix(it, 16).ok());
+        address.map(Self).ok_or_else(|| {
+            format!("`{text}` is no address of a register; write it in hexadecimal, 0x0000 to 0xFFFF: 0x0130")
+        })
+    }
+}
+
+impl std::fmt::Display for RegisterAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "0x{:04X}", self.0)?;
+        self.known().map_or(Ok(()), |it| write!(f, " {}", it.name))
+    }
+}
+
+impl RegisterAddress {
+    /// What the standard says of it.
+    pub(super) fn known(self) -> Option<&'static Known> {
+        register::known(self.0)
+    }
+
+    /// The type that it has by the standard.
+    pub(super) fn r#type(self) -> Option<ValueType> {
+        self.known().map(|it| match u8::try_from(it.bytes) {
+            Ok(bytes @ 1..=8) if it.is_number => ValueType::Unsigned(bytes),
+            _ => ValueType::Bytes,
+        })
+    }
+
+    /// How many bytes are to be read, and what they are.
+    pub(super) fn span(
+        self,
+        r#type: Option<ValueType>,
+        length: Option<u16>,
+    ) -> anyhow::Result<(ValueType, u16)> {
+        let told = self.known().map(|it| it.bytes);
+        let (r#type, length) = match (r#type, length) {
+            (Some(r#type), length) => {
+                let own = r#type.bytes().or(length).or(told);
+                anyhow::ensure!(
+                    length.is_none() || own == length,
+                    "a {type} has {} bytes; leave the length out, or take --type bytes",
+                    r#type.bytes().unwrap_or(0)
+                );
+                (r#type, own)
+            }
+            (None, length) if length.is_none() || length == told => {
+                (self.r#type().unwrap_or(ValueType::Bytes), told)
+            }
+            (None, length) => (ValueType::Bytes, length),
+        };
+        let Some(length) = length else {
+            anyhow::bail!(
+                "no register that Kadenz knows begins at {self}; say how many bytes, or which type: 2, or --type u16"
+            );
+        };
+        self.ensure_inside(length.into())?;
+        Ok((r#type, length))
+    }
+
+    /// Refuses what lies over the end of all addresses, and what one datagram does not carry.
+    pub(super) fn ensure_inside(self, bytes: usize) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            (1..=usize::from(MOST)).contains(&bytes),
+            "{bytes} bytes at once cannot be asked for; take 1 to {MOST}"
+        );
+        anyhow::ensure!(
+            usize::from(self.0) + bytes <= 0x1_0000,
+            "{bytes} bytes from {self} on reach over the last address, 0xFFFF"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> RegisterAddress {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_address_is_hexadecimal() {
+        assert_eq!(of("0x0130").0, 0x0130);
+        assert_eq!(of("0x130").to_string(), "0x0130 AL status");
+        assert_eq!(of("0x0131").to_string(), "0x0131");
+        for text in ["", "130", "0x", "0x10000", "-1", "0xg"] {
+            let error = text.parse::<RegisterAddress>().unwrap_err();
+            assert!(error.contains("0x0130"), "{error}");
+        }
+    }
+
+    #[test]
+    fn bytes_and_type_are_the_register_s_or_the_user_s() {
+        let span = |at: &str, r#type: Option<&str>, length| {
+            let r#type = r#type.map(|it| it.parse().unwrap());
+            let (r#type, length) = of(at).span(r#type, length).map_err(|it| it.to_string())?;
+            Ok::<_, String>((r#type.to_string(), length))
+        };
+        let is = |it: &str, length| Ok((it.to_owned(), length));
+        assert_eq!(span("0x0130", None, None), is("u16", 2));
+        assert_eq!(span("0x0910", None, None), is("u64", 8));
+        assert_eq!(span("0x0300", None, None), is("bytes", 8));
+        assert_eq!(span("0x0130", None, Some(2)), is("u16", 2));
+        assert_eq!(span("0x0130", None, Some(6)), is("bytes", 6));
+        assert_eq!(span("0x0130", Some("u8"), None), is("u8", 1));
+        assert_eq!(span("0x1000", Some("text"), Some(9)), is("text", 9));
+        for (at, r#type, length, word) in [
+            ("0x1000", None, None, "--type u16"),
+            ("0x1000", Some("u16"), Some(3), "has 2 bytes"),
+            ("0xFFFF", Some("u16"), None, "over the last address"),
+            ("0x1000", None, Some(0), "1 to 1024"),
+            ("0x1000", None, Some(1025), "1 to 1024"),
+        ] {
+            let error = span(at, r#type, length).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `kadenz ethercat register write`.
+
+use clap::Args;
+use kadenz_ethercat::wire::register::{RAM, Writing, writing};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::way::{Way, whose};
+use super::what::RegisterAddress;
+use crate::commands::ethercat::device::{ToldDevice, Which};
+use crate::commands::ethercat::segment::{LoopOption, SegmentOptions};
+use crate::commands::ethercat::value::{self, ValueType};
+use crate::output::{self, Outcome};
+
+/// Write registers of one device
+///
+/// Counters of errors are cleared so, whatever runs. All else is refused without `--force`, with what it would do
+/// to a device that runs: lose it, stop it, or let it act. With `--force` it is written where no other MainDevice
+/// exchanges frames on the interface, or with `--loop` by the loop that runs there, which goes on.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat register write 8 0x0300 00 --interface eth1                  clears its error counters
+  kadenz ethercat register write 8 0x0310 '00 00 00 00' --loop robot           and those of lost links, of a loop
+  kadenz ethercat register write 8 0x0420 500 --force --interface eth1         a watchdog of 50 ms
+  kadenz ethercat register write 8 0x0F80 'c0 ff ee' --type bytes --force --sim 59")]
+pub(crate) struct Write {
+    /// Which device: a position from 0, a name, or alias:N
+    #[arg(value_name = "DEVICE")]
+    device: Which,
+
+    /// Where it is written: 0x0420
+    #[arg(value_name = "ADDRESS")]
+    address: RegisterAddress,
+
+    /// The value: 8, -1, 0x10, 1.5, true, a text, or pairs of hexadecimal digits for bytes
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    value: String,
+
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    #[command(flatten)]
+    running: LoopOption,
+
+    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the register has]
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<ValueType>,
+
+    /// Write it whatever it does to a device that runs
+    #[arg(long)]
+    force: bool,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    device: ToldDevice,
+    address: u16,
+    name: Option<&'static str>,
+    r#type: String,
+    value: Value,
+    bytes: String,
+    reads: Option<String>,
+}
+
+pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
+    let address = options.address;
+    let Some(r#type) = options.r#type.or_else(|| address.r#type()) else {
+        anyhow::bail!(
+            "no register that Kadenz knows begins at {address}; say which type: --type u16, or --type bytes"
+        );
+    };
+    let bytes = r#type.encode(&options.value).map_err(anyhow::Error::msg)?;
+    address.ensure_inside(bytes.len())?;
+    let writing = writing(address.0, bytes.len());
+    if let (Writing::Perilous(why), false) = (writing, options.force) {
+        anyhow::bail!("{address} is not written in passing: {why}; --force writes it all the same");
+    }
+    let mut way = Way::open(&options.segment, &options.running)?;
+    if writing != Writing::Harmless {
+        way.ensure_alone()?;
+    }
+    let device = way.one(&options.device)?;
+    anyhow::ensure!(
+        way.write(&device, address.0, &bytes, options.force)?,
+        "{} does not take what is written to {address}: it has no such register, or lets nobody write it",
+        whose(&device)
+    );
+    let reads = reads(&mut way, &device, address, &bytes)?;
+    if options.json {
+        output::json(&Told {
+            version: 1,
+            segment: way.name(),
+            address: address.0,
+            name: address.known().map(|it| it.name),
+            r#type: r#type.to_string(),
+            value: r#type.json(&bytes),
+            bytes: value::hex(&bytes),
+            reads: reads.as_deref().map(value::hex),
+            device,
+        })?;
+    } else {
+        let now = reads.map_or_else(String::new, |it| {
+            format!(", it reads {} now", r#type.shown(&it))
+        });
+        output::say(&format!(
+            "{address} = {}{now}   ({type}; {})",
+            r#type.shown(&bytes),
+            whose(&device)
+        ));
+    }
+    Ok(Outcome::Kept)
+}
+
+/// What stands there then; a register may do something and show another value. Memory is not read, where a SyncManager
+/// may guard it.
+fn reads(
+    way: &mut Way,
+    device: &ToldDevice,
+    address: RegisterAddress,
+    written: &[u8],
+) -> anyhow::Result<Option<Vec<u8>>> {
+    let length = u16::try_from(written.len())?;
+    match u32::from(address.0) + u32::from(length) <= u32::from(RAM) {
+        true => way.read(device, address.0, length),
+        false => Ok(None),
+    }
+}

@@ -1,0 +1,211 @@
+//! `kadenz ethercat sii write`.
+
+mod checks;
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::Whose;
+use kadenz_ethercat::main_device::sii::{Difference, Sii};
+use serde::Serialize;
+
+use crate::commands::ethercat::device::{ToldDevice, Which, whose};
+use crate::commands::ethercat::segment::{Segment, SegmentOptions};
+use crate::commands::interrupt;
+use crate::options::Steps;
+use crate::output::{self, Outcome};
+
+/// The longest memory that a controller can have: 4 MiBit.
+const LONGEST: u64 = 512 * 1024;
+
+/// Write a file into a device's memory
+///
+/// Only words that are otherwise are written, one after the other, which takes some 5 ms each: a memory of
+/// 2 KiB some seconds. Words 0x00 to 0x07, by which the controller starts, come last. Then all are read again
+/// and held against the file. The device goes by them when it gets its power the next time.
+///
+/// Without `--force` a file is refused that no MainDevice would understand (its length, the checksum of the
+/// first words, the categories up to their end mark), that makes another device of this one (vendor, product,
+/// revision, serial number), or that says otherwise how the controller is wired.
+///
+/// Ctrl-C ends it behind a word, and says what the memory is then; the same command goes on where it ended. Save
+/// what is there first, by `sii read --out`. Needs the wire to itself: refused where another MainDevice exchanges
+/// frames, and for a loop that runs.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kadenz ethercat sii read 8 --interface eth1 --out before.bin
+  kadenz ethercat sii write 8 new.bin --interface eth1
+  kadenz ethercat sii write 8 before.bin --interface eth1 --force     back again, whatever was written
+  kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing of it stays")]
+pub(crate) struct Write {
+    /// Which device: a position from 0, a name, or alias:N
+    #[arg(value_name = "DEVICE")]
+    device: Which,
+
+    /// The bytes, from word 0 on; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    #[command(flatten)]
+    segment: SegmentOptions,
+
+    /// Write it whatever speaks against it
+    #[arg(long)]
+    force: bool,
+
+    /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: u32,
+    segment: String,
+    device: ToldDevice,
+    bytes: usize,
+    words: usize,
+    written: usize,
+    left: usize,
+    overridden: Vec<String>,
+}
+
+pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
+    let image = image(&options.file)?;
+    let mut segment = Segment::open(&options.segment)?;
+    segment.ensure_alone()?;
+    let mut met = segment.survey()?;
+    let device = met.swap_remove(options.device.one_among(&met)?).device;
+    let objections = checks::objections(&image, &device);
+    if !options.force && !objections.is_empty() {
+        anyhow::bail!(
+            "{}: nothing was written: {}; --force writes it all the same",
+            whose(&device),
+            objections.join("; ")
+        );
+    }
+    for objection in &objections {
+        output::note(&format!("forced, though {objection}"));
+    }
+    let done = write(&mut segment, &device, &image).with_context(|| whose(&device))?;
+    let told = Told {
+        version: 1,
+        segment: segment.name,
+        device: ToldDevice::of(&device),
+        bytes: image.len(),
+        words: done.words,
+        written: done.written,
+        left: done.left,
+        overridden: objections,
+    };
+    if options.json {
+        output::json(&told)?;
+    } else {
+        output::say(&words(&told, &whose(&device)));
+    }
+    Ok(match told.left {
+        0 => Outcome::Kept,
+        _ => Outcome::Incomplete,
+    })
+}
+
+/// What the file holds.
+fn image(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = match path.as_os_str() == "-" {
+        true => std::io::stdin()
+            .lock()
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes),
+        false => {
+            std::fs::File::open(path).and_then(|it| it.take(LONGEST + 1).read_to_end(&mut bytes))
+        }
+    };
+    let length = read.with_context(|| format!("cannot read {}", path.display()))?;
+    anyhow::ensure!(length > 0, "{} is empty", path.display());
+    anyhow::ensure!(
+        length as u64 <= LONGEST,
+        "{} is longer than any memory of a device, {LONGEST} bytes",
+        path.display()
+    );
+    Ok(bytes)
+}
+
+/// What became of it, in words of the memory.
+struct Done {
+    words: usize,
+    written: usize,
+    /// What is still to be written.
+    left: usize,
+}
+
+/// Writes what is otherwise, and holds the memory against the image then.
+fn write(segment: &mut Segment, device: &SubDevice, image: &[u8]) -> anyhow::Result<Done> {
+    let stop = interrupt::quietly_stop_on_interrupt()?;
+    let whose = Whose::At(device.position);
+    segment.ask(|registers| {
+        let mut sii = Sii::borrow(registers, whose)?;
+        let differences = sii.differences(image)?;
+        let steps = Steps::new("writing words of the memory", differences.len());
+        let mut written = 0;
+        for it in &differences {
+            if stop.requested() {
+                break;
+            }
+            let failed = || left_by_failure(&differences, written);
+            sii.write(it.word, it.wanted).with_context(failed)?;
+            written += 1;
+            steps.done(written);
+        }
+        drop(steps);
+        let left = sii.differences(image)?;
+        sii.give_back()?;
+        if let (Some(first), false) = (left.first(), stop.requested()) {
+            anyhow::bail!(
+                "{} words were written and are not what they are to be, the first 0x{:04X}: it is 0x{:04X}, not \
+                 0x{:04X}; is the memory write-protected, or worn out?",
+                left.len(),
+                first.word,
+                first.has,
+                first.wanted
+            );
+        }
+        Ok(Done {
+            words: differences.len(),
+            written,
+            left: left.len(),
+        })
+    })
+}
+
+/// What a memory is whose writing failed in the middle.
+fn left_by_failure(differences: &[Difference], written: usize) -> String {
+    format!(
+        "{written} of {} words were written, the memory is part new and part old; write it again before the \
+         device loses its power",
+        differences.len()
+    )
+}
+
+fn words(told: &Told, whose: &str) -> String {
+    if told.left > 0 {
+        return format!(
+            "{whose}: interrupted: {} of {} words are written, {} are still the old ones, so the memory is neither \
+             as the file nor as before; write the same file again, which goes on from here, or the one from \
+             before, and do that before the device loses its power",
+            told.written, told.words, told.left
+        );
+    }
+    match told.words {
+        0 => format!("{whose}: its memory was the same already; nothing was written"),
+        words => format!(
+            "{whose}: {words} words of {} bytes were otherwise and are written; read again, all is as in the file; \
+             the device goes by it when it gets its power the next time",
+            told.bytes
+        ),
+    }
+}

@@ -1,0 +1,42 @@
+//! What objects devices have.
+
+use super::{ObjectError, Roster};
+use crate::main_device::dictionary::{self, Object};
+use crate::main_device::exchange::{Exchange, Registers};
+use crate::main_device::sdo::SdoError;
+use crate::wire::coe::ListType;
+
+impl Roster {
+    /// The indices of all objects of a device, in its order. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn list_objects(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+    ) -> Result<Vec<u16>, ObjectError> {
+        self.with_objects(device, |it| {
+            let mut mail = it.mail().map_err(SdoError::from)?;
+            let registers = &mut Registers::by(exchange);
+            Ok(dictionary::list(registers, &mut mail, ListType::ALL)?)
+        })
+    }
+
+    /// What an object is. Waits for the device.
+    ///
+    /// # Errors
+    /// [`ObjectError`].
+    pub fn describe_object(
+        &self,
+        exchange: &mut dyn Exchange,
+        device: usize,
+        index: u16,
+    ) -> Result<Object, ObjectError> {
+        self.with_objects(device, |it| {
+            let mut mail = it.mail().map_err(SdoError::from)?;
+            let registers = &mut Registers::by(exchange);
+            Ok(dictionary::object(registers, &mut mail, index)?)
+        })
+    }
+}

@@ -1,0 +1,251 @@
+//! What each register is, for tools that read and write them by hand.
+
+use super::*;
+
+/// A register that the standard describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Its first byte.
+    pub address: u16,
+    /// Its bytes.
+    pub bytes: u16,
+    /// What it tells or does.
+    pub name: &'static str,
+    /// Whether its bytes are one number, the lowest first.
+    pub is_number: bool,
+}
+
+const fn is(address: u16, bytes: u16, name: &'static str) -> Known {
+    Known {
+        address,
+        bytes,
+        name,
+        is_number: true,
+    }
+}
+
+const fn several(address: u16, bytes: u16, name: &'static str) -> Known {
+    Known {
+        is_number: false,
+        ..is(address, bytes, name)
+    }
+}
+
+/// Registers in the order of their addresses (ETG.1000.4, tables 31 to 61; Beckhoff's ESC data sheet, section
+/// II), but for FMMUs and SyncManagers.
+pub const KNOWN: &[Known] = &[
+    is(TYPE, 1, "type"),
+    is(REVISION, 1, "revision"),
+    is(BUILD, 2, "build"),
+    is(FMMUS, 1, "FMMUs"),
+    is(SYNC_MANAGERS, 1, "SyncManagers"),
+    is(RAM_KIB, 1, "RAM size in KiB"),
+    is(PORTS, 1, "port descriptor"),
+    is(FEATURES, 2, "features"),
+    is(STATION_ADDRESS, 2, "station address"),
+    is(STATION_ALIAS, 2, "station alias"),
+    is(DL_CONTROL, 4, "DL control"),
+    is(READ_WRITE_OFFSET, 2, "read/write offset"),
+    is(DL_STATUS, 2, "DL status"),
+    is(AL_CONTROL, 2, "AL control"),
+    is(AL_STATUS, 2, "AL status"),
+    is(AL_STATUS_CODE, 2, "AL status code"),
+    is(PDI_CONTROL, 2, "PDI control"),
+    is(PDI_CONFIGURATION, 2, "PDI configuration"),
+    is(PDI_CONFIGURATION_MORE, 2, "extended PDI configuration"),
+    is(ECAT_EVENT_MASK, 2, "ECAT event mask"),
+    is(ECAT_EVENT, 2, "ECAT event request"),
+    several(RX_ERRORS, 8, "RX error counters"),
+    several(FORWARDED_ERRORS, 4, "forwarded RX error counters"),
+    is(
+        PROCESSING_UNIT_ERRORS,
+        1,
+        "ECAT processing unit error counter",
+    ),
+    is(0x030D, 1, "PDI error counter"),
+    several(LOST_LINKS, 4, "lost link counters"),
+    is(WATCHDOG_DIVIDER, 2, "watchdog divider"),
+    is(WATCHDOG_PDI, 2, "PDI watchdog time"),
+    is(WATCHDOG_PROCESS_DATA, 2, "process data watchdog time"),
+    is(WATCHDOG_STATUS, 2, "process data watchdog status"),
+    is(
+        WATCHDOG_PROCESS_DATA_COUNT,
+        1,
+        "process data watchdog counter",
+    ),
+    is(0x0443, 1, "PDI watchdog counter"),
+    is(SII_CONFIGURATION, 1, "SII configuration"),
+    is(SII_CONTROL, 2, "SII control and status"),
+    is(SII_ADDRESS, 4, "SII address"),
+    several(SII_DATA, 8, "SII data"),
+    is(DC_RECEIVE_TIME, 4, "receive time port 0"),
+    is(DC_RECEIVE_TIME + 4, 4, "receive time port 1"),
+    is(DC_RECEIVE_TIME + 8, 4, "receive time port 2"),
+    is(DC_RECEIVE_TIME + 12, 4, "receive time port 3"),
+    is(DC_SYSTEM_TIME, 8, "system time"),
+    is(DC_RECEIVE_TIME_UNIT, 8, "receive time ECAT processing unit"),
+    is(DC_OFFSET, 8, "system time offset"),
+    is(DC_DELAY, 4, "system time delay"),
+    is(DC_DIFFERENCE, 4, "system time difference"),
+    is(DC_SPEED_START, 2, "speed counter start"),
+    is(DC_FILTER, 2, "clock filter depths"),
+    is(DC_CYCLIC_CONTROL, 1, "cyclic unit control"),
+    is(DC_ACTIVATION, 1, "SYNC activation"),
+    is(DC_PULSE, 2, "SYNC pulse length"),
+    is(DC_ACTIVATION_STATUS, 1, "SYNC activation status"),
+    is(DC_START_TIME, 8, "SYNC0 start time"),
+    is(DC_SYNC0_CYCLE, 4, "SYNC0 cycle time"),
+    is(DC_SYNC1_CYCLE, 4, "SYNC1 cycle time"),
+    is(OUTPUTS, 4, "digital outputs"),
+];
+
+/// The register that begins at an address.
+#[must_use]
+pub fn known(address: u16) -> Option<&'static Known> {
+    KNOWN.iter().find(|it| it.address == address)
+}
+
+/// What comes of writing registers by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// A device goes on: counters of errors, which a write clears.
+    Harmless,
+    /// A device that runs may stop, get lost or act: why.
+    Perilous(&'static str),
+}
+
+/// Registers whose writing disturbs no running device, each with the address behind it.
+const HARMLESS: &[(u32, u32)] = &[
+    (RX_ERRORS as u32, LOST_LINKS as u32 + 4),
+    (WATCHDOG_PROCESS_DATA_COUNT as u32, 0x0444),
+];
+
+/// What is written where, each up to the address behind it, and what comes of it; they leave nothing out.
+const PERILS: &[(u32, &str)] = &[
+    (0x0010, "it tells what the controller is"),
+    (
+        0x0020,
+        "by the station address its MainDevice finds it; it would be lost",
+    ),
+    (
+        RESET as u32,
+        "write protection lets the controller refuse all that its MainDevice writes from then on",
+    ),
+    (
+        DL_CONTROL as u32,
+        "it resets the controller, which leaves the segment and forgets how it was configured",
+    ),
+    (
+        0x0120,
+        "it opens and closes ports: devices behind get lost, or frames go round for ever",
+    ),
+    (
+        0x0200,
+        "it asks for a state without what the state needs, and stops what it drives; `kadenz ethercat \
+         state` brings devices to a state",
+    ),
+    (
+        0x0400,
+        "events tell its MainDevice and its application what happened",
+    ),
+    (
+        SII_CONFIGURATION as u32,
+        "watchdogs stop outputs when process data stays away: too long, and they go on without a \
+         MainDevice; too short, and they stop though all is well",
+    ),
+    (
+        FMMU as u32,
+        "by them the memory is read and written, step by step; `kadenz ethercat sii write` and `alias` do \
+         that",
+    ),
+    (
+        SYNC_MANAGER as u32,
+        "FMMUs say which bits of process data are whose; another device's would be written over",
+    ),
+    (
+        DC_RECEIVE_TIME as u32,
+        "SyncManagers guard mailboxes and process data; the device leaves SAFEOP and OP without them",
+    ),
+    (
+        OUTPUTS as u32,
+        "clocks and their pulses keep devices in step; `kadenz ethercat dc --align` sets clocks",
+    ),
+    (
+        RAM as u32,
+        "digital outputs are switched at once, past every watchdog",
+    ),
+    (
+        0x1_0000,
+        "process data and mailboxes lie there: the device acts by what is written, and its MainDevice loses \
+         messages",
+    ),
+];
+
+/// What comes of writing so many bytes from an address on; the worst of all.
+#[must_use]
+pub fn writing(address: u16, bytes: usize) -> Writing {
+    let start = u32::from(address);
+    let end = start.saturating_add(u32::try_from(bytes.max(1)).unwrap_or(u32::MAX));
+    if HARMLESS.iter().any(|it| it.0 <= start && end <= it.1) {
+        return Writing::Harmless;
+    }
+    let mut from = 0;
+    for (to, why) in PERILS {
+        let harmless = |at: u32| HARMLESS.iter().any(|it| (it.0..it.1).contains(&at));
+        let mut touched = start.max(from)..end.min(*to);
+        if touched.any(|at| !harmless(at)) {
+            return Writing::Perilous(why);
+        }
+        from = *to;
+    }
+    Writing::Perilous("there is no such register")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_found_by_where_they_begin_and_do_not_overlap() {
+        assert_eq!(known(0x0130).map(|it| it.bytes), Some(2));
+        assert_eq!(known(0x0131), None);
+        let behind = |it: &Known| it.address + it.bytes;
+        assert!(
+            KNOWN.windows(2).all(|it| behind(&it[0]) <= it[1].address),
+            "they are in order"
+        );
+    }
+
+    #[test]
+    fn what_a_running_device_lives_by_is_not_written_in_passing() {
+        for (address, bytes) in [(0x0300, 20), (0x0310, 4), (0x0442, 2)] {
+            assert_eq!(writing(address, bytes), Writing::Harmless, "{address:04X}");
+        }
+        for (address, bytes, word) in [
+            (0x0000, 1, "what the controller is"),
+            (0x0010, 2, "station address"),
+            (0x0020, 2, "write protection"),
+            (0x0040, 1, "resets"),
+            (0x0100, 4, "ports"),
+            (0x0120, 2, "kadenz ethercat state"),
+            (0x0200, 2, "events"),
+            (0x0314, 1, "events"),
+            (0x0400, 2, "watchdogs"),
+            (0x0440, 4, "watchdogs"),
+            (0x0502, 2, "sii write"),
+            (0x0600, 16, "FMMUs"),
+            (0x0806, 1, "SyncManagers"),
+            (0x0910, 8, "clocks"),
+            (0x0F00, 4, "digital outputs"),
+            (0x1000, 1, "process data"),
+            (0xFFFF, 1, "process data"),
+            // From what is harmless into what is not.
+            (0x0310, 0x200, "events"),
+        ] {
+            match writing(address, bytes) {
+                Writing::Perilous(why) => assert!(why.contains(word), "{address:04X}: {why}"),
+                Writing::Harmless => panic!("{address:04X}"),
+            }
+        }
+    }
+}

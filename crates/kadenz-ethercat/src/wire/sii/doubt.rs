@@ -1,0 +1,161 @@
+//! What speaks against writing an image into a memory.
+
+use super::{CHECKED, FIRST_CATEGORY, FIXED, SiiError, category, checksum, word};
+
+/// Bytes of a KiBit.
+const KIBIT: usize = 128;
+/// The shortest image: the fixed part and the end mark.
+const LEAST: usize = FIXED + 2;
+
+/// A SubDevice with such an image would not be understood, or not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Doubt {
+    /// Its bytes are no whole words.
+    #[error("{0} bytes are no whole words")]
+    Odd(usize),
+    /// It is cut short.
+    #[error("{0} bytes are too few: the fixed part and an end mark behind it take {LEAST}")]
+    Short(usize),
+    /// It is longer than it says that the memory is.
+    #[error("it has {bytes} bytes, and by its own word 0x3E the memory has {told}")]
+    Long {
+        /// Bytes that it has.
+        bytes: usize,
+        /// Bytes of the memory.
+        told: usize,
+    },
+    /// The checksum over the first words does not hold: the controller would load nothing when power comes.
+    #[error(
+        "its checksum is 0x{has:02X}, and 0x{wanted:02X} would be right (low byte of word 0x07)"
+    )]
+    Checksum {
+        /// What is there.
+        has: u8,
+        /// What would be right.
+        wanted: u8,
+    },
+    /// A category reaches over its end.
+    #[error(transparent)]
+    Category(SiiError),
+    /// Behind the last category is no end mark.
+    #[error("at word 0x{word:04X}, behind its last category, there is no end mark 0xFFFF")]
+    NoEnd {
+        /// Where it is missed.
+        word: usize,
+    },
+}
+
+/// What speaks against writing these bytes into a memory from word 0 on; nothing, for an image in order.
+/// Allocates.
+///
+/// ```
+/// use kadenz_ethercat::wire::sii::{Doubt, Fixed, ImageWriter, doubts};
+///
+/// let mut bytes = [0; 256];
+/// let fixed = Fixed { size: 1, version: 1, ..Fixed::default() };
+/// ImageWriter::new(&mut bytes, &fixed)?.finish()?;
+/// assert!(doubts(&bytes).is_empty());
+/// bytes[8] ^= 1;
+/// assert!(matches!(doubts(&bytes)[..], [Doubt::Checksum { .. }]));
+/// # Ok::<(), kadenz_ethercat::wire::sii::SiiError>(())
+/// ```
+#[must_use]
+pub fn doubts(bytes: &[u8]) -> Vec<Doubt> {
+    if bytes.len() < LEAST {
+        return vec![Doubt::Short(bytes.len())];
+    }
+    let mut doubts = Vec::new();
+    if !bytes.len().is_multiple_of(2) {
+        doubts.push(Doubt::Odd(bytes.len()));
+    }
+    let told = (usize::from(word_at(bytes, word::SIZE.into()).unwrap_or(0)) + 1) * KIBIT;
+    if bytes.len() > told {
+        let bytes = bytes.len();
+        doubts.push(Doubt::Long { bytes, told });
+    }
+    let mut first = [0; CHECKED];
+    first.copy_from_slice(&bytes[..CHECKED]);
+    let (has, wanted) = (bytes[CHECKED], checksum(&first));
+    if has != wanted {
+        doubts.push(Doubt::Checksum { has, wanted });
+    }
+    doubts.extend(of_categories(bytes));
+    doubts
+}
+
+fn word_at(bytes: &[u8], word: usize) -> Option<u16> {
+    let pair = bytes.get(2 * word..2 * word + 2)?;
+    Some(u16::from_le_bytes([pair[0], pair[1]]))
+}
+
+/// Whether one category follows the other up to the end mark.
+fn of_categories(bytes: &[u8]) -> Option<Doubt> {
+    let mut word = usize::from(FIRST_CATEGORY);
+    loop {
+        match (word_at(bytes, word), word_at(bytes, word + 1)) {
+            (Some(category::END), _) => return None,
+            (Some(number), Some(length)) => {
+                let next = word + 2 + usize::from(length);
+                if 2 * next > bytes.len() {
+                    // An address that has more bits is beyond what anybody's memory holds.
+                    let word = u16::try_from(word).unwrap_or(u16::MAX);
+                    return Some(Doubt::Category(SiiError::Overrun { number, word }));
+                }
+                word = next;
+            }
+            _ => return Some(Doubt::NoEnd { word }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn golden(name: &str) -> Vec<u8> {
+        let root = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../conformance/ethercat/sii/"
+        );
+        std::fs::read(format!("{root}{name}")).unwrap()
+    }
+
+    #[test]
+    fn nothing_speaks_against_what_real_devices_hold() {
+        for name in ["akd", "clipx", "ek1100", "el2004", "el2262", "el2828"] {
+            assert_eq!(doubts(&golden(&format!("{name}.bin"))), [], "{name}");
+        }
+        let damaged = doubts(&golden("akd-null-strings.bin"));
+        assert!(matches!(
+            damaged[..],
+            [Doubt::Category(SiiError::Overrun { number: 256, .. })]
+        ));
+    }
+
+    #[test]
+    fn whatever_is_wrong_is_found() {
+        let good = golden("ek1100.bin");
+        assert_eq!(doubts(&good[..129]), [Doubt::Short(129)]);
+        assert_eq!(doubts(&good[..2047]), [Doubt::Odd(2047)]);
+        let long = [&good[..], &[0xFF, 0xFF]].concat();
+        let (bytes, told) = (2050, 2048);
+        assert_eq!(doubts(&long), [Doubt::Long { bytes, told }]);
+        let mut spoiled = good.clone();
+        spoiled[14] ^= 0x10;
+        let (has, wanted) = (good[14] ^ 0x10, good[14]);
+        assert_eq!(doubts(&spoiled), [Doubt::Checksum { has, wanted }]);
+        // The first category ends where the image does.
+        let length = 2 * usize::from(word_at(&good, 0x41).unwrap());
+        let cut = &good[..128 + 4 + length];
+        let word = cut.len() / 2;
+        assert_eq!(doubts(cut), [Doubt::NoEnd { word }]);
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_bytes_are_doubted_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..700)) {
+            prop_assert!(!doubts(&bytes).is_empty());
+        }
+    }
+}
