@@ -18,7 +18,7 @@ use std::process::Child;
 use serde_json::Value;
 
 #[test]
-fn registers_are_read_in_several_forms_of_one_device_and_of_all() {
+fn registers_are_read_of_one_device_and_of_all() {
     let read = ["register", "read"];
     let of = |more: &[&str]| told("register", &[&read[..], more, &["--sim", "12"]].concat());
     let state = of(&["left knee", "0x0130"]);
@@ -45,7 +45,15 @@ fn registers_are_read_in_several_forms_of_one_device_and_of_all() {
         (&signed["length"], &signed["registers"][0]["value"]),
         (&1.into(), &1.into())
     );
-    let say = |more: &[&str]| words(&[&read[..], more, &["--sim", "12"]].concat());
+}
+
+/// `register read` of the virtual segment with these words more, as people see it.
+fn say(more: &[&str]) -> Said {
+    words(&[&["register", "read"], more, &["--sim", "12"]].concat())
+}
+
+#[test]
+fn registers_are_shown_as_value_bits_rows_and_raw() {
     let value = say(&["8", "0x0130"]);
     assert!(
         value
@@ -78,6 +86,10 @@ fn registers_are_read_in_several_forms_of_one_device_and_of_all() {
         table.out
     );
     assert_eq!(table.out.lines().count(), 13, "{}", table.out);
+}
+
+#[test]
+fn what_is_no_register_is_refused_with_a_remedy() {
     for (arguments, word) in [
         (&["8", "0x1000"][..], "--type u16"),
         (&["8", "0x1000", "2000"], "1 to 1024"),

@@ -135,12 +135,12 @@ pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
 }
 
 /// Waits for what must come true sooner or later.
-pub(crate) fn wait_until(condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(condition: impl FnMut() -> bool) {
     assert!(comes_true(condition), "it did not come true");
 }
 
 /// No time is asserted: a test waits for an event, and gives up only on a hung machine.
-fn comes_true(condition: impl Fn() -> bool) -> bool {
+fn comes_true(mut condition: impl FnMut() -> bool) -> bool {
     (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
         condition()
