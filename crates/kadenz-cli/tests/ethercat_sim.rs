@@ -49,7 +49,9 @@ fn of_two_segments_on_one_cable_one_answers_and_neither_the_other() {
         assert_eq!(devices(&near(&["scan", "--json"])), 12);
         let note = other.next_note();
         assert!(note.contains("another one answers on this wire"), "{note}");
-        let (one, other) = (one.end(), other.end());
+        // The one takes the cable with it.
+        let other = other.end();
+        let one = one.end();
         let [asked, met, passed, answered] = [
             &one["frames"],
             &other["echoed"],

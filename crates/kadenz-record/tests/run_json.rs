@@ -57,10 +57,9 @@ fn messages() -> Messages {
     }
 }
 
-/// A run in which every field is there.
-fn full() -> Run {
+fn host() -> Host {
     let text = || "x".to_owned();
-    let host = Host {
+    Host {
         os: text(),
         os_release: Some(text()),
         kernel: Some(text()),
@@ -72,7 +71,12 @@ fn full() -> Run {
         governor: Some(text()),
         cgroup: Some(text()),
         virtualisation: Some(text()),
-    };
+    }
+}
+
+/// A run in which every field is there.
+fn full() -> Run {
+    let text = || "x".to_owned();
     let tuning = TuningMeasure {
         name: text(),
         requested: text(),
@@ -112,7 +116,7 @@ fn full() -> Run {
         ended_by: Some(EndedBy::ProgramEnded),
         command: vec![text()],
         parameters: BTreeMap::from([(text(), Value::from(1))]),
-        host,
+        host: host(),
         clock: Clock {
             name: text(),
             resolution_ns: 1.0,
