@@ -140,6 +140,7 @@ impl ValueType {
     }
 
     /// The same for an entry of so many bits: a negative number that fits has no bits above them.
+    #[cfg(any(test, target_os = "linux"))]
     pub(super) fn encode_for(self, text: &str, bits: u8) -> Result<Vec<u8>, String> {
         let mut bytes = self.encode(text)?;
         let is_one = bytes.len() == usize::from(bits).div_ceil(8) && (1..64).contains(&bits);
@@ -163,6 +164,7 @@ impl ValueType {
     }
 
     /// An entry's bits as its value: of a negative number those above them are set again.
+    #[cfg(any(test, target_os = "linux"))]
     pub(super) fn widened(self, mut bytes: Vec<u8>, bits: u8) -> Vec<u8> {
         if let (Self::Signed(_), Some(last), used @ 1..) = (self, bytes.last_mut(), bits % 8)
             && *last >> (used - 1) & 1 != 0

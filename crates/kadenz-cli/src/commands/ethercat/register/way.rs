@@ -103,6 +103,10 @@ impl Way {
     }
 
     /// Writes bytes; whether the device took them.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(unused_variables, reason = "only a loop's desk asks for force itself")
+    )]
     pub(super) fn write(
         &mut self,
         device: &ToldDevice,
