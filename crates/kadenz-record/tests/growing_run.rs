@@ -157,7 +157,11 @@ fn wherever_a_process_is_killed_the_part_is_taken_as_a_whole_or_not_at_all() {
                 std::fs::remove_file(dir.join("other.hlog")).expect("removes");
             }
             let state = format!("part {number} with {cell} and {other} bytes");
-            RunReader::open(&dir).unwrap_or_else(|error| panic!("{state}: {error}"));
+            let killed = RunReader::open(&dir).unwrap_or_else(|it| panic!("{state}: {it}"));
+            for series in &killed.run().series {
+                let counted = intervals(&killed, &series.name).recorded;
+                assert_eq!(counted, 300 * number as u64, "{state}");
+            }
             let mut again = GrowingRun::reopen(&dir).unwrap_or_else(|it| panic!("{state}: {it}"));
             again
                 .add(part, &names)

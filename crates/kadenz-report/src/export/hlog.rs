@@ -1,10 +1,10 @@
 //! Interval logs: of one series as it stands in the run, or of several, told apart by tags.
 
-use std::io::{BufReader, Write};
+use std::io::Write;
 
 use jiff::Timestamp;
 use kadenz_record::histogram::Histogram;
-use kadenz_record::hlog::reader::{Interval, IntervalLog};
+use kadenz_record::hlog::reader::{Interval, LogOfRun};
 use kadenz_record::hlog::writer::{LineEncoder, header};
 use kadenz_record::run::folder::EARLY_TAG;
 
@@ -13,7 +13,7 @@ use super::{ExportError, SeriesReader};
 
 /// The log of one series, of which the next interval is known.
 struct Source {
-    log: IntervalLog<BufReader<std::fs::File>>,
+    log: LogOfRun,
     next: Option<Interval>,
     tag: Option<String>,
     early_tag: String,

@@ -1,10 +1,7 @@
 //! One series of a run, as exports need it.
 
-use std::fs::File;
-use std::io::BufReader;
-
 use kadenz_record::histogram::{Histogram, Layout, SignedHistogram};
-use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
+use kadenz_record::hlog::reader::{Interval, LogOfRun, ReadLogError};
 use kadenz_record::run::folder::{EARLY_TAG, OpenSeriesError, RunReader};
 use kadenz_record::run::model::{Run, Series};
 use kadenz_record::samples::reader::SamplesFile;
@@ -51,7 +48,7 @@ impl<'a> SeriesReader<'a> {
         self.reader.run()
     }
 
-    pub(super) fn intervals(&self) -> Result<IntervalLog<BufReader<File>>, ExportError> {
+    pub(super) fn intervals(&self) -> Result<LogOfRun, ExportError> {
         Ok(self.reader.hlog(self.name())?)
     }
 

@@ -38,7 +38,7 @@ mod times;
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read as _, Take},
     path::{Path, PathBuf},
 };
 
@@ -112,6 +112,21 @@ pub struct IntervalLog<R> {
     recognised: bool,
     truncated: bool,
     failed: bool,
+}
+
+/// An interval log of a run folder, read as far as it counts.
+pub type LogOfRun = IntervalLog<BufReader<Take<File>>>;
+
+impl LogOfRun {
+    /// The same as [`IntervalLog::open`] for the first so many bytes.
+    pub(crate) fn open_first(path: &Path, bytes: u64) -> Result<Self, OpenLogError> {
+        let file = File::open(path).map_err(|source| OpenLogError {
+            path: path.to_owned(),
+            source,
+        })?;
+        let file = file.take(bytes);
+        Ok(Self::from_reader(BufReader::with_capacity(1 << 16, file)))
+    }
 }
 
 impl IntervalLog<BufReader<File>> {

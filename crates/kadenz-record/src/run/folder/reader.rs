@@ -1,14 +1,13 @@
 //! Opens a run folder.
 
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::{OpenRunError, OpenSeriesError};
 use super::manifest::{self, RUN_JSON};
 use super::recount::recount;
-use crate::hlog::reader::IntervalLog;
+use crate::hlog::reader::LogOfRun;
 use crate::run::model::{Counts, Run, Series, Warning};
 use crate::samples::reader::SamplesFile;
 
@@ -55,15 +54,16 @@ impl RunReader {
         &self.dir
     }
 
-    /// The interval log of a series. Values below zero stand in intervals that are tagged
+    /// The interval log of a series, as far as it counts (`hlog_bytes`). Values below zero stand in intervals that are tagged
     /// [`EARLY_TAG`](super::EARLY_TAG), as magnitudes.
     ///
     /// # Errors
     /// [`OpenSeriesError`] if there is no such series or the file cannot be read.
-    pub fn hlog(&self, series: &str) -> Result<IntervalLog<BufReader<File>>, OpenSeriesError> {
+    pub fn hlog(&self, series: &str) -> Result<LogOfRun, OpenSeriesError> {
         let series = self.series(series)?;
         let path = self.path(series, series.files.hlog.as_deref(), "interval log")?;
-        Ok(IntervalLog::open(path)?)
+        let counts = series.files.hlog_bytes.unwrap_or(u64::MAX);
+        Ok(LogOfRun::open_first(&path, counts)?)
     }
 
     /// The samples of a series.
