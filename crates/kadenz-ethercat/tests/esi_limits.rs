@@ -4,6 +4,7 @@
 use allocation_counter::measure;
 use kadenz_ethercat::esi::{Esi, EsiError};
 use kadenz_ethercat::sim::file::Plan;
+use kadenz_ethercat::wire::coe::Address;
 
 const MIB: u64 = 1 << 20;
 
@@ -51,6 +52,38 @@ fn objects_of_a_file_take_no_more_than_they_are_given() {
     let counted = measure(|| read = Some(Esi::without_objects(&text).unwrap()));
     assert_eq!(read.unwrap().devices.len(), 256);
     assert!(counted.bytes_max < 32 * text.len() as u64, "{counted:?}");
+}
+
+/// Whoever reads it for each element again takes hundreds of times the text.
+#[test]
+fn one_default_of_all_elements_of_an_array_is_read_once() {
+    let types = "<DataType><Name>AllARR</Name><BaseType>USINT</BaseType><ArrayInfo><LBound>1</LBound>\
+         <Elements>255</Elements></ArrayInfo></DataType>\
+         <DataType><Name>All</Name><SubItem><SubIdx>0</SubIdx><Type>USINT</Type></SubItem>\
+         <SubItem><Name>Elements</Name><Type>AllARR</Type></SubItem></DataType>";
+    let data: String = (1..=4096).map(|it| format!("{:02x}", it % 256)).collect();
+    let objects: String = (0x2000..0x2010)
+        .map(|index| {
+            format!(
+                "<Object><Index>{index}</Index><Type>All</Type><Info><SubItem/><SubItem><Name>Elements</Name>\
+                 <Info><DefaultData>{data}</DefaultData></Info></SubItem></Info></Object>"
+            )
+        })
+        .collect();
+    let text = file(&format!(
+        "<Device Physics=\"YY\"><Type ProductCode=\"1\">It</Type><Profile><Dictionary><DataTypes>{types}\
+         </DataTypes><Objects>{objects}</Objects></Dictionary></Profile><Mailbox><CoE/></Mailbox></Device>"
+    ));
+    let mut read = None;
+    let counted = measure(|| read = Some(Esi::read(&text).unwrap()));
+    assert!(counted.bytes_total < 64 * text.len() as u64, "{counted:?}");
+    let dictionary = read.unwrap().devices[0].dictionary();
+    for index in [0x2000, 0x200F] {
+        for sub in 1..=255 {
+            let number = dictionary.number(Address::new(index, sub));
+            assert_eq!(number, Some(sub.into()), "{index:04X}");
+        }
+    }
 }
 
 #[test]

@@ -91,8 +91,9 @@ fn several(
     };
     for item in &list.items {
         let access = item.access.or(of_object).unwrap_or(Access::READ);
+        let whole = whole(item, &infos);
         for place in 0..item.count {
-            let (name, bytes) = element(item, place, &infos);
+            let (name, bytes) = element(item, place, whole.as_deref(), &infos);
             budget.take(node, name.len(), bytes.len())?;
             let (sub, kind) = (item.first + place, item.value.data_type);
             object = object.entry(sub, name, kind, access, &bytes);
@@ -116,16 +117,26 @@ fn counted(object: Object, list: &List, infos: &[Node<'_, '_>]) -> Object {
     }
 }
 
+/// One default of all elements of an array, one behind the other; `None` where each has its own.
+fn whole(item: &Item, infos: &[Node<'_, '_>]) -> Option<Vec<u8>> {
+    let first = infos.get(item.default)?;
+    if !item.is_array || xml::text(*first, "Name") != item.name {
+        return None;
+    }
+    let bits = item.value.bits.next_multiple_of(8) * u32::from(item.count);
+    let all = Value::new(item.value.data_type, bits);
+    Some(default(xml::child(*first, "Info"), all))
+}
+
 /// The name and the default of one value.
-fn element(item: &Item, place: u8, infos: &[Node<'_, '_>]) -> (String, Vec<u8>) {
-    let first = infos.get(item.default);
-    let is_whole = item.is_array && first.is_some_and(|it| xml::text(*it, "Name") == item.name);
-    if is_whole {
-        // One default of all elements, one behind the other.
-        let info = first.and_then(|it| xml::child(*it, "Info"));
+fn element(
+    item: &Item,
+    place: u8,
+    whole: Option<&[u8]>,
+    infos: &[Node<'_, '_>],
+) -> (String, Vec<u8>) {
+    if let Some(all) = whole {
         let length = item.value.bits.div_ceil(8) as usize;
-        let bits = item.value.bits.next_multiple_of(8) * u32::from(item.count);
-        let all = default(info, Value::new(item.value.data_type, bits));
         let own = all.chunks(length.max(1)).nth(place.into());
         let mut own = own.unwrap_or_default().to_vec();
         own.resize(length, 0);
