@@ -34,7 +34,7 @@ pub enum EsiError {
     TooMany,
     /// More elements than anybody writes.
     #[error(
-        "it has more than 4 million elements, 4096 attributes of one or 64 spaces of names; cut out the \
+        "it has more than 4 million elements, 256 attributes of one or 64 spaces of names; cut out the \
          devices that are needed"
     )]
     Long,

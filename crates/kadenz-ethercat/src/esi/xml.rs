@@ -7,7 +7,7 @@ use super::EsiError;
 /// Most nodes of a file, that is elements and texts, and most attributes.
 pub(super) const MOST_NODES: u32 = 4 << 20;
 /// Most attributes of an element: no two have the same name, so each is compared with all.
-const MOST_ATTRIBUTES: usize = 4096;
+const MOST_ATTRIBUTES: usize = 256;
 /// Most names of spaces: an element has all those around it.
 const MOST_SPACES: usize = 64;
 /// Most letters of a name that is kept.
