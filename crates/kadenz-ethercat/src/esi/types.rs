@@ -11,8 +11,9 @@ use crate::wire::coe::{Access, DataType};
 
 /// Most values of a type.
 const MOST_ITEMS: usize = 255;
-/// How many types may stand behind each other, each made of the next.
-const DEEPEST: usize = 4;
+/// How many types may stand behind each other, each made of the next. Who goes beyond has types that are not
+/// known; so has who makes a type of itself.
+const DEEPEST: usize = 8;
 
 /// A type of one value, and its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,10 +147,12 @@ fn array_of(range: &str) -> Option<Value> {
     Some(Value::new(data_type, count.saturating_mul(element.bits)))
 }
 
-/// The types of a dictionary. Each is read once, however many objects are of it.
+/// The types of a dictionary. Each is read once, however many objects are of it; and once more for each depth
+/// at which others are made of it, so that what it is does not hang on which of them is asked for first.
 pub(super) struct Types<'d, 'i> {
     nodes: HashMap<&'d str, Node<'d, 'i>>,
-    known: HashMap<&'d str, Rc<Shape>>,
+    /// By how many more may stand behind it.
+    known: HashMap<(&'d str, usize), Rc<Shape>>,
 }
 
 impl<'d, 'i> Types<'d, 'i> {
@@ -178,16 +181,14 @@ impl<'d, 'i> Types<'d, 'i> {
         if let Some(value) = basic(name) {
             return Ok(Rc::new(Shape::Value(value)));
         }
-        if let Some(shape) = self.known.get(name) {
+        if let Some(shape) = self.known.get(&(name, depth)) {
             return Ok(Rc::clone(shape));
         }
         let Some(node) = self.nodes.get(name).copied() else {
             return Ok(Rc::new(Shape::Unknown));
         };
-        // One that is made of itself is none.
-        self.known.insert(name, Rc::new(Shape::Unknown));
         let shape = Rc::new(self.read(node, depth)?);
-        self.known.insert(name, Rc::clone(&shape));
+        self.known.insert((name, depth), Rc::clone(&shape));
         Ok(shape)
     }
 
@@ -270,7 +271,45 @@ pub(super) fn sized(node: Node<'_, '_>, value: Value) -> Result<Value, EsiError>
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use roxmltree::Document;
+
+    /// Which of these types are known where they are asked for in this order.
+    fn known<'n>(text: &str, names: &[&'n str]) -> BTreeMap<&'n str, bool> {
+        let document = Document::parse(text).unwrap();
+        let mut types = Types::of(document.root_element());
+        let is_known = |it: &&'n str| {
+            let shape = types.shape(it).unwrap();
+            (*it, matches!(*shape, Shape::Value(_)))
+        };
+        names.iter().map(is_known).collect()
+    }
+
+    #[test]
+    fn what_a_type_is_does_not_hang_on_the_order_in_which_types_are_asked_for() {
+        let names: Vec<_> = (0..DEEPEST + 2).map(|it| format!("T{it}")).collect();
+        let chain: String = names
+            .windows(2)
+            .map(|it| {
+                format!(
+                    "<DataType><Name>{}</Name><BaseType>{}</BaseType></DataType>",
+                    it[1], it[0]
+                )
+            })
+            .collect();
+        let text = format!(
+            "<Dictionary><DataTypes><DataType><Name>T0</Name><BaseType>UINT</BaseType></DataType>{chain}\
+             </DataTypes></Dictionary>"
+        );
+        let mut names: Vec<_> = names.iter().map(String::as_str).collect();
+        let from_the_first = known(&text, &names);
+        let of_all = from_the_first.values().filter(|it| **it);
+        assert_eq!(of_all.count(), DEEPEST);
+        names.reverse();
+        assert_eq!(known(&text, &names), from_the_first);
+    }
 
     #[test]
     fn basic_types_have_the_numbers_of_coe_and_the_length_that_their_names_tell() {
