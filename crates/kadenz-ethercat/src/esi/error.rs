@@ -32,10 +32,10 @@ pub enum EsiError {
     /// More devices than anybody has.
     #[error("it describes more than {MOST_DEVICES} devices")]
     TooMany,
-    /// More elements than anybody writes.
+    /// More elements, texts or attributes than anybody writes.
     #[error(
-        "it has more than 4 million elements, 256 attributes of one or 64 spaces of names; cut out the \
-         devices that are needed"
+        "it has more than 4 million elements and texts, or as many attributes, 256 attributes of one element, or \
+         64 spaces of names; keep only the devices that are needed"
     )]
     Long,
     /// A device has more of something than any real one.
@@ -50,8 +50,8 @@ pub enum EsiError {
     },
     /// The objects of all devices take more memory than is given to them.
     #[error(
-        "line {line}: the objects of all devices take more than 64 MiB up to here; cut out the devices that \
-         are needed"
+        "line {line}: the objects of all devices take more than 64 MiB up to here; keep only the devices \
+         that are needed"
     )]
     Objects {
         /// Which object.

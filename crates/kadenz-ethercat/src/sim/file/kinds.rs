@@ -228,7 +228,7 @@ impl Checker<'_> {
             return Err(self.error(
                 at,
                 cause,
-                "take fewer, or cut out the devices that are needed",
+                "take fewer, or keep only the devices that are needed",
             ));
         }
         let read = Esi::read_within(&text, Some(&mut self.loaded.budget));
