@@ -110,8 +110,8 @@ fn what_no_device_has_so_many_of_is_refused_and_one_less_is_not() {
 }
 
 #[test]
-fn a_type_of_many_values_is_read_once_and_a_short_text_names_no_objects_without_end() {
-    // Values of unknown types are none: whoever looks at each for each object takes long.
+fn a_type_has_no_values_and_a_short_text_names_no_objects_without_end() {
+    // Values of unknown types are none.
     let object = |index: usize| {
         format!("<Object><Index>{index}</Index><Type>Many</Type><Name>{index}</Name></Object>")
     };

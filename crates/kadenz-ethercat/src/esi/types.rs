@@ -312,6 +312,18 @@ mod tests {
     }
 
     #[test]
+    fn a_type_of_many_values_is_read_once() {
+        let items = "<SubItem><SubIdx>1</SubIdx><Type>UINT</Type></SubItem>";
+        let many = format!("<DataType><Name>Many</Name>{items}</DataType>");
+        let text = format!("<Dictionary><DataTypes>{many}</DataTypes></Dictionary>");
+        let document = Document::parse(&text).unwrap();
+        let mut types = Types::of(document.root_element());
+        let (one, other) = (types.shape("Many").unwrap(), types.shape("Many").unwrap());
+        assert!(matches!(&*one, Shape::List(list) if list.items.len() == 1));
+        assert!(Rc::ptr_eq(&one, &other));
+    }
+
+    #[test]
     fn basic_types_have_the_numbers_of_coe_and_the_length_that_their_names_tell() {
         let of = |name| basic(name).map(|it| (it.data_type.0, it.bits));
         for (name, number, bits) in [
