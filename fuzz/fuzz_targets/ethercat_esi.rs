@@ -16,8 +16,12 @@ fuzz_target!(|bytes: &[u8]| {
     descriptions.add(&esi);
     for device in esi.devices.iter().take(4) {
         let identity = device.fixed.identity;
-        // Another of its identity may stand behind it that cannot be read.
         let Some(described) = descriptions.find(&identity) else {
+            // Another of its identity stands behind it that cannot be read.
+            let mut faulty = esi.faulty().iter().filter_map(|it| it.identity);
+            assert!(
+                faulty.any(|it| (it.product, it.revision) == (identity.product, identity.revision))
+            );
             continue;
         };
         let carried: Vec<u16> = described.pdos().map(|it| it.index).collect();
