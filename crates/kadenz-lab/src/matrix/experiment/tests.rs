@@ -177,7 +177,8 @@ fn what_was_measured_before_a_failure_is_kept() {
     assert_eq!(played.loads.last().map(String::as_str), Some("off"));
 }
 
-/// Both logs of a cell's first round stand there, and the matrix was killed before `run.json` named them.
+/// Both logs have a round that `run.json` does not name: the matrix was killed in between. First rounds of a
+/// cell, and later ones.
 #[test]
 fn a_matrix_that_was_killed_while_it_took_a_round_over_measures_that_one_again() {
     let folder = tempfile::tempdir().unwrap();
