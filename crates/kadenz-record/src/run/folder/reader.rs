@@ -54,8 +54,8 @@ impl RunReader {
         &self.dir
     }
 
-    /// The interval log of a series, as far as it counts (`hlog_bytes`). Values below zero stand in intervals that are tagged
-    /// [`EARLY_TAG`](super::EARLY_TAG), as magnitudes.
+    /// The interval log of a series, as far as it counts (`hlog_bytes`). Values below zero stand in intervals
+    /// that are tagged [`EARLY_TAG`](super::EARLY_TAG), as magnitudes.
     ///
     /// # Errors
     /// [`OpenSeriesError`] if there is no such series or the file cannot be read.
