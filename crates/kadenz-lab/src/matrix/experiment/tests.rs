@@ -112,6 +112,17 @@ fn recorded(run: &Run) -> BTreeMap<&str, u64> {
         .collect()
 }
 
+/// Measures until somebody presses Ctrl-C, in the middle of the round behind so many; what was done.
+fn interrupted(plan: &MatrixPlan, resume: bool, rounds: usize) -> (Played, Run) {
+    let stop = Stop::default();
+    let mut played = Played {
+        stop_after: Some((rounds, stop.clone())),
+        ..Played::default()
+    };
+    let run = measure(plan, resume, &mut played, &stop).unwrap();
+    (played, run)
+}
+
 fn rounds_left(out: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(out).unwrap();
     let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
@@ -139,12 +150,7 @@ fn every_round_of_every_cell_ends_in_its_series() {
 fn a_matrix_that_was_interrupted_goes_on_where_it_ended() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("matrix");
-    let stop = Stop::default();
-    let mut first = Played {
-        stop_after: Some((5, stop.clone())),
-        ..Played::default()
-    };
-    let run = measure(&plan(&out, 3), false, &mut first, &stop).unwrap();
+    let (first, run) = interrupted(&plan(&out, 3), false, 5);
     assert_eq!(run.ended_by, Some(EndedBy::Interrupted));
     assert_eq!(recorded(&run).values().sum::<u64>(), 2 * 2 * 5);
 
@@ -184,19 +190,9 @@ fn a_matrix_that_was_killed_while_it_took_a_round_over_measures_that_one_again()
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("matrix");
     for after in 0..4 {
-        let stop = Stop::default();
-        let mut first = Played {
-            stop_after: Some((after, stop.clone())),
-            ..Played::default()
-        };
-        measure(&plan(&out, 2), false, &mut first, &stop).unwrap();
+        interrupted(&plan(&out, 2), false, after);
         let then = std::fs::read(out.join("run.json")).unwrap();
-        let stop = Stop::default();
-        let mut next = Played {
-            stop_after: Some((1, stop.clone())),
-            ..Played::default()
-        };
-        measure(&plan(&out, 2), true, &mut next, &stop).unwrap();
+        let (next, _) = interrupted(&plan(&out, 2), true, 1);
         std::fs::write(out.join("run.json"), then).unwrap();
         let mut rest = Played::default();
         let run = measure(&plan(&out, 2), true, &mut rest, &Stop::default()).unwrap();
@@ -211,12 +207,7 @@ fn a_matrix_that_was_killed_while_it_took_a_round_over_measures_that_one_again()
 fn what_a_round_of_an_earlier_attempt_still_writes_is_in_nobodys_way() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("matrix");
-    let stop = Stop::default();
-    let mut first = Played {
-        stop_after: Some((1, stop.clone())),
-        ..Played::default()
-    };
-    measure(&plan(&out, 2), false, &mut first, &stop).unwrap();
+    interrupted(&plan(&out, 2), false, 1);
     for left in ["round", "round-1"] {
         write_round(&out.join(left), false);
     }
@@ -233,12 +224,7 @@ fn what_a_round_of_an_earlier_attempt_still_writes_is_in_nobodys_way() {
 fn a_round_that_could_not_be_taken_over_does_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("matrix");
-    let stop = Stop::default();
-    let mut first = Played {
-        stop_after: Some((1, stop.clone())),
-        ..Played::default()
-    };
-    measure(&plan(&out, 2), false, &mut first, &stop).unwrap();
+    interrupted(&plan(&out, 2), false, 1);
     // In the place of the next cell's second log there is a folder.
     let next = plan(&out, 2).schedule.visits().nth(1).unwrap();
     let [_, jitter] = series_names(&next);
