@@ -223,10 +223,11 @@ impl Player {
         self.out
     }
 
-    /// It left its operation by itself, and comes to rest.
+    /// It left its operation by itself, and comes to rest. Nobody waits for it any more.
     pub(super) fn leave(&mut self) {
         if !self.out {
             self.out = true;
+            self.behind = 0.0;
             self.braking = Braking::default();
         }
     }
@@ -294,8 +295,14 @@ impl Player {
         self.out || seconds - self.behind >= self.approach.duration()
     }
 
+    /// Whether its program is over. One that has not been heard for long may be gone for good: nobody waits for
+    /// what it still had to do.
     pub(super) fn is_played(&self, seconds: f64) -> bool {
-        seconds - self.behind >= self.program.duration()
+        let behind = match self.unheard > WAITED_FOR {
+            true => 0.0,
+            false => self.behind,
+        };
+        seconds - behind >= self.program.duration()
     }
 
     /// What is asked of it now, in the unit of its control, `passed` seconds after the last.

@@ -122,6 +122,65 @@ fn where_any_loss_is_tolerated_others_go_on_and_the_axis_goes_on_from_where_it_w
     assert!((first - second).abs() > 0.0001, "{first} {second}");
 }
 
+/// How long the demonstration takes once, and its axes, where one is away for some cycles from the 2000th on; whatever
+/// is lost and whoever has a fault is tolerated.
+fn played_once(away: u64) -> (Ended, Vec<Player>) {
+    let mut bench = Bench::new(12, |plan| *plan = plan.clone().once());
+    let policy = Policy {
+        lost: None,
+        stop_on_fault: false,
+        ..Policy::default()
+    };
+    let switch = Switch::default();
+    let players = bench.players.clone();
+    let mut conductor = Conductor::new(players, policy, &switch).ending_when_played();
+    let mut time = Deaf {
+        device: 11,
+        cycle: 0,
+        from: 2_000,
+        cycles: away,
+    };
+    let ended = bench.play_by(20_000, &mut conductor, &mut time, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller, "{:?}", conductor.stage());
+    (ended, conductor.players().to_vec())
+}
+
+#[test]
+fn nobody_waits_for_an_axis_that_comes_back_without_power() {
+    let (short, players) = played_once(1);
+    assert!(players.iter().all(|it| !it.is_out()));
+    // Its watchdog takes its power meanwhile.
+    let (long, players) = played_once(1_000);
+    assert!(players[7].is_out() && players[7].is_heard());
+    // For ten cycles they do.
+    let longer = long.cycles - short.cycles;
+    assert!((5..100).contains(&longer), "{longer}");
+    assert!(players[0].tracking().cycles >= 4_000);
+}
+
+#[test]
+fn the_end_does_not_wait_for_an_axis_that_is_gone_for_good() {
+    let mut bench = Bench::new(12, |plan| *plan = plan.clone().once());
+    let policy = Policy {
+        lost: None,
+        ..Policy::default()
+    };
+    let switch = Switch::default();
+    let players = bench.players.clone();
+    let mut conductor = Conductor::new(players, policy, &switch).ending_when_played();
+    bench.play(2_000, &mut conductor, |_, _| ());
+    // While nobody is heard, nothing is played.
+    bench.lose(50);
+    bench.play(60, &mut conductor, |_, _| ());
+    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    bench.inflict(11, WireFault::PowerOff);
+    let ended = bench.play(20_000, &mut conductor, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller, "{:?}", conductor.stage());
+    let tracking = conductor.players()[0].tracking();
+    assert!(tracking.cycles > 4_000, "it plays to its end: {tracking:?}");
+    assert!(!conductor.players()[7].is_heard());
+}
+
 #[test]
 fn who_takes_no_part_shows_from_the_second_cycle_on() {
     let models = [0, 1, 2].map(|_| models::drive(Parameters::default(), &[]));
