@@ -299,9 +299,11 @@ impl Cycle {
                 before.copy_from_slice(came);
             }
         }
-        // Then some gave inputs and took no outputs, and who that is shows nowhere.
+        // Then some gave inputs and took no outputs, and who of this frame that is shows nowhere.
         if plan.expected - got > absent + unknown {
-            self.part.fill(false);
+            for (share, part) in self.layout.shares.iter().zip(&mut self.part) {
+                *part &= share.frame != Some(frame);
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::port::{Port as _, WirePort};
 use crate::sim::Segment;
 use crate::sim::fault::{Fault, FrameFault};
 use crate::sim::humanoid::humanoid;
-use crate::wire::register::AL_CONTROL;
+use crate::wire::register::{AL_CONTROL, FMMU, FMMU_SIZE};
 use crate::wire::{AlControl, State};
 
 /// Brings a humanoid to SAFEOP.
@@ -119,6 +119,43 @@ fn outputs_reach_the_device_and_inputs_come_back() {
     let before = cycle.inputs().to_vec();
     run(&mut link, &mut cycle, 20);
     assert_ne!(cycle.inputs(), before, "sensors are noisy");
+}
+
+/// Maps a part of a drive's process data nowhere: 0 its outputs, 1 its inputs.
+fn unmap(link: &mut Link<WirePort>, drive: &SubDevice, fmmu: u16) {
+    let mut waiting = Waiting {
+        link,
+        patience: Patience::default(),
+    };
+    // The byte that says whether it works, and a reserved one.
+    let register = FMMU + fmmu * FMMU_SIZE + 12;
+    let mut registers = Registers::by(&mut waiting);
+    registers.put_u16(drive.whose(), register, 0).unwrap();
+}
+
+#[test]
+fn who_took_part_is_known_of_a_frame_whatever_another_does_not_tell() {
+    let (mut link, found, mut cycle) = configured(128);
+    to_op(&mut link, &mut cycle, found.len() as u16);
+    run(&mut link, &mut cycle, 20);
+    let [first, second] = [0, 1].map(|frame| {
+        let shares = cycle.layout().shares.iter().enumerate();
+        let own = shares.filter(|(_, it)| it.frame == Some(frame) && it.inputs.len() >= 6);
+        own.map(|it| it.0).collect::<Vec<_>>()
+    });
+    let is_drive = |it: &&usize| found[**it].name == "KZ-Drive";
+    let absent = *first.iter().find(is_drive).unwrap();
+    unmap(&mut link, &found[absent], 0);
+    unmap(&mut link, &found[absent], 1);
+    let half = *second.iter().find(is_drive).unwrap();
+    unmap(&mut link, &found[half], 0);
+    let outcome = run(&mut link, &mut cycle, 3);
+    assert_eq!((outcome.answered, outcome.whole), (2, 0), "{outcome:?}");
+    // It gave inputs and took no outputs: that shows of nobody in its frame.
+    assert!(second.iter().all(|it| !cycle.took_part(*it)));
+    let took_part = first.iter().filter(|it| cycle.took_part(**it));
+    let others = first.iter().filter(|it| **it != absent);
+    assert!(took_part.eq(others));
 }
 
 #[test]
