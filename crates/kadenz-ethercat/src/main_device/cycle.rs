@@ -140,7 +140,8 @@ impl Cycle {
 
     /// Whether a SubDevice took part in the cycle that ended last, as far as is known: it has its outputs, and
     /// its inputs are new. Of a frame whose working counter is too low nobody knows that at first; where the
-    /// next one's is too, it shows of all with six bytes of inputs or more.
+    /// next one's is too, it shows of all with six bytes of inputs or more. One that gave inputs and took no
+    /// outputs is not found out beside SubDevices of fewer bytes, which may be those that are missing.
     #[must_use]
     pub fn took_part(&self, device: usize) -> bool {
         let frame = self.layout.shares.get(device).and_then(|it| it.frame);
