@@ -1,0 +1,77 @@
+//! The loop over a cable, its port of raw frames included, allocates nothing after its start.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod beside;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use kadenz_ethercat::control::cyclic::{EndedBy, Loop, Mode, Moment, RealTime, Settings};
+use kadenz_ethercat::main_device::bring_up::{find, prepare};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::postbox::Postbox;
+use kadenz_ethercat::port::{self, InterfacePort};
+
+const DEVICES: u16 = 59;
+/// Cycles that come back whole until a loop is ended.
+const WHOLE: u32 = 300;
+
+/// A loop on the interface `near`, in this thread; allocations are counted thread by thread.
+fn judge(waiting: port::Waiting) {
+    let port = InterfacePort::open("near", waiting).unwrap();
+    let mut link = Link::new(port, 1);
+    let mut way = Waiting {
+        link: &mut link,
+        // A machine that is busy answers late, and that is no fault here.
+        patience: Patience {
+            answer: Duration::from_millis(500),
+            tries: 20,
+        },
+    };
+    let mut registers = Registers::by(&mut way);
+    let mut found = find(&mut registers).unwrap();
+    let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
+    let mut bus = Loop {
+        link: &mut link,
+        cycle: &mut cycle,
+        postbox: &Postbox::default(),
+        stop: &AtomicBool::new(false),
+    };
+    let wait = Duration::from_millis(1);
+    for mode in [Mode::Pipelined, Mode::Synchronous { wait }] {
+        let settings = Settings {
+            mode,
+            // A minute, which even a very busy machine does not need.
+            cycles: Some(30_000),
+            ..Settings::every(Duration::from_millis(2)).unwrap()
+        };
+        let mut time = RealTime::open(Duration::ZERO).unwrap();
+        let mut whole = 0;
+        let mut controller = |moment: &mut Moment<'_>| {
+            whole += u32::from(moment.is_whole());
+            if whole == WHOLE {
+                moment.stop();
+            }
+        };
+        let mut ended = None;
+        let counted = allocation_counter::measure(|| {
+            ended = Some(bus.run(&settings, &mut time, &mut controller, &mut ()));
+        });
+        assert_eq!(counted.count_total, 0, "{mode:?}: {counted:?}");
+        assert_eq!(ended.unwrap().by, EndedBy::Controller, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_loop_over_a_cable_allocates_nothing_while_it_sleeps_for_its_answers() {
+    let test = "a loop over a cable allocates nothing, blocking";
+    beside::a_humanoid(DEVICES, test, || judge(port::Waiting::Blocking));
+}
+
+#[test]
+fn a_loop_over_a_cable_allocates_nothing_while_it_spins_for_its_answers() {
+    let test = "a loop over a cable allocates nothing, spinning";
+    beside::a_humanoid(DEVICES, test, || judge(port::Waiting::Spinning));
+}
