@@ -281,6 +281,26 @@ fn axes_are_enabled_also_while_a_device_that_moves_nothing_is_not_in_op() {
 }
 
 #[test]
+fn a_drive_that_does_not_come_to_op_is_named_as_the_cause() {
+    let mut rig = Rig::playing(Control::Position, false);
+    rig.roster.want(DRIVE, State::SafeOp).unwrap();
+    rig.until("SAFEOP", |it| !it.roster.operates(DRIVE));
+    rig.run(SECOND);
+    rig.switch.reset();
+    // Ten seconds to come to OP, and ten to be enabled.
+    rig.run(MS * 19_900);
+    assert_eq!(rig.stage(), Stage::Enabling);
+    rig.run(MS * 200);
+    let conductor = rig.conductor.lock().unwrap();
+    let mut axes = conductor.players().iter();
+    let late = axes.position(|it| it.axis().device() == DRIVE).unwrap();
+    assert_ne!(late, 0);
+    let stage = conductor.stage();
+    let is_it = matches!(stage, Stage::Stopped(Cause::NotEnabled { axis, .. }) if axis == late);
+    assert!(is_it, "{stage:?}");
+}
+
+#[test]
 fn all_drives_that_lost_their_power_are_set_up_again() {
     let mut rig = Rig::playing(Control::Velocity, false);
     for device in (0..DEVICES).rev() {

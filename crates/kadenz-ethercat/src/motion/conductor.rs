@@ -120,7 +120,7 @@ impl<'s> Conductor<'s> {
     }
 
     /// Knows by a steward's roster which drives are in OP, each by itself; without one they are when all devices
-    /// of the segment are.
+    /// of the segment are, and where one does not come to OP, the first axis is named as the cause of the stop.
     #[must_use]
     pub fn with_roster(mut self, roster: Arc<Roster>) -> Self {
         self.roster = Some(roster);
