@@ -14,7 +14,8 @@
 //! # use kadenz_ethercat::motion::{self, Conductor, Policy, Switch};
 //! # use kadenz_ethercat::port::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
-//! let settings = Settings { farewell: 1000, ..Settings::every(Duration::from_millis(1))? };
+//! let (policy, every) = (Policy::default(), Duration::from_millis(1));
+//! let settings = Settings { farewell: policy.farewell(every), ..Settings::every(every)? };
 //! let mut link = Link::new(WirePort::new(humanoid(8).build()?), 1);
 //! let mut way = Waiting { link: &mut link, patience: Patience::default() };
 //! let mut registers = Registers::by(&mut way);
@@ -23,7 +24,7 @@
 //! let players = plan.commission(&mut registers, &mut devices)?;
 //! let mut cycle = prepare(&mut registers, &mut devices, None)?;
 //! let (postbox, stop, switch) = (Postbox::default(), AtomicBool::new(false), Switch::default());
-//! let mut conductor = Conductor::new(players, Policy::default(), &switch).ending_when_played();
+//! let mut conductor = Conductor::new(players, policy, &switch).ending_when_played();
 //! let mut bus = Loop { link: &mut link, cycle: &mut cycle, postbox: &postbox, stop: &stop };
 //! operate(&mut bus, 8, &settings, &mut VirtualTime)?;
 //! let ended = bus.run(&settings, &mut VirtualTime, &mut conductor, &mut ());
