@@ -337,7 +337,7 @@ fn the_whole_segment_power_cycled_comes_back() {
         rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 200_000_000)));
     }
     rig.run(MS * 200);
-    rig.until_well("all of them", SECOND * 2);
+    rig.until_well("all of them", SECOND);
     assert_eq!(rig.stations(), stations);
     let notices = rig.notices();
     assert!(tells(&notices, None, |it| *it == Event::WireLost));
