@@ -30,6 +30,7 @@ use crate::wire::{AlControl, State};
 mod braking;
 mod codes;
 mod enabling;
+mod following;
 mod hearing;
 mod late;
 mod models;
@@ -229,79 +230,29 @@ impl Bench {
     }
 }
 
-fn is_moving(stage: Stage) -> bool {
-    matches!(stage, Stage::Approaching(_) | Stage::Playing(_))
-}
-
-#[test]
-fn all_drives_of_the_humanoid_are_enabled_and_follow() {
-    let mut bench = Bench::new(59, |plan| *plan = plan.clone().once());
-    assert_eq!(bench.players.len(), 50);
-    let switch = Switch::default();
-    let mut conductor =
-        Conductor::new(bench.players.clone(), Policy::default(), &switch).ending_when_played();
-    let ended = bench.play(20_000, &mut conductor, |_, _| ());
-    assert_eq!(ended.by, EndedBy::Controller, "{:?}", conductor.stage());
-    assert_eq!(conductor.stops(), 0);
-    for player in conductor.players() {
-        let tracking = player.tracking();
-        assert!(tracking.cycles > 4000, "{tracking:?}");
-        // What is read is two cycles old, and their loops are fed forward.
-        assert!(tracking.greatest < 0.005, "{tracking:?}");
-        assert!(tracking.root_mean_square() < 0.002, "{tracking:?}");
-        assert!(!player.reading().unwrap().state().has_torque());
-    }
-}
-
-#[test]
-fn velocity_and_torque_follow_too_by_a_regulator_of_ours() {
-    let gains = [
-        (
-            Control::Velocity,
-            Gains {
+/// Puts an axis of the simulator's elbow under that control, with gains that suit it.
+fn regulated(control: Control) -> impl Fn(&mut AxisPlan) {
+    move |axis| {
+        axis.control = control;
+        axis.gains = match control {
+            Control::Torque => Gains {
+                proportional: 200.0,
+                integral: 500.0,
+                derivative: 9.0,
+                filter: 0.002,
+                limit: Some(30.0),
+            },
+            Control::Position | Control::Velocity => Gains {
                 proportional: 20.0,
+                integral: 100.0,
                 ..Gains::default()
             },
-        ),
-        (
-            Control::Torque,
-            Gains {
-                proportional: 1500.0,
-                integral: 4000.0,
-                derivative: 60.0,
-                filter: 0.002,
-                limit: Some(150.0),
-            },
-        ),
-    ];
-    for (control, gains) in gains {
-        for mode in [
-            Mode::Pipelined,
-            Mode::Synchronous {
-                wait: Duration::from_micros(500),
-            },
-        ] {
-            // The waist: knees by their motors.
-            let mut bench = Bench::new(6, |plan| {
-                plan.mode = mode;
-                *plan = plan.clone().once();
-                for axis in &mut plan.axes {
-                    (axis.control, axis.gains) = (control, gains);
-                }
-            });
-            let switch = Switch::default();
-            let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-            bench.play(8_000, &mut conductor, |_, _| ());
-            assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
-            for player in conductor.players() {
-                let tracking = player.tracking();
-                assert!(
-                    tracking.greatest < 0.06,
-                    "{control:?} {mode:?} {tracking:?}"
-                );
-            }
-        }
+        };
     }
+}
+
+fn is_moving(stage: Stage) -> bool {
+    matches!(stage, Stage::Approaching(_) | Stage::Playing(_))
 }
 
 #[test]

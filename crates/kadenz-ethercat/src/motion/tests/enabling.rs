@@ -72,26 +72,8 @@ fn an_axis_that_is_held_until_others_are_enabled_is_stopped_when_it_is_heard_no_
             drive(Parameters::default(), &[object::HOMING_METHOD]),
         ];
         let segment = Segment::line(models, 1).unwrap();
-        let regulated = |plan: &mut Plan| {
-            for axis in &mut plan.axes {
-                axis.control = control;
-                axis.gains = match control {
-                    Control::Torque => Gains {
-                        proportional: 200.0,
-                        integral: 500.0,
-                        derivative: 9.0,
-                        filter: 0.002,
-                        limit: Some(30.0),
-                    },
-                    Control::Position | Control::Velocity => Gains {
-                        proportional: 20.0,
-                        integral: 100.0,
-                        ..Gains::default()
-                    },
-                };
-            }
-        };
-        let mut bench = Bench::of(segment, |_, _| (), regulated).unwrap();
+        let regulate = |plan: &mut Plan| plan.axes.iter_mut().for_each(regulated(control));
+        let mut bench = Bench::of(segment, |_, _| (), regulate).unwrap();
         bench.watched = 0;
         let switch = Switch::default();
         let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
@@ -121,32 +103,30 @@ fn an_axis_that_is_held_until_others_are_enabled_is_stopped_when_it_is_heard_no_
 
 #[test]
 fn where_any_loss_is_tolerated_no_torque_is_asked_blindly_for_long() {
-    let models = [0, 1].map(|_| drive(Parameters::default(), &[]));
-    let segment = Segment::line(models, 1).unwrap();
-    let regulated = |plan: &mut Plan| {
-        for axis in &mut plan.axes {
-            axis.control = Control::Velocity;
-            axis.gains.proportional = 20.0;
-        }
-    };
-    let mut bench = Bench::of(segment, |_, _| (), regulated).unwrap();
-    bench.watched = 0;
-    let policy = Policy {
-        lost: None,
-        ..Policy::default()
-    };
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
-    bench.play(400, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()));
-    bench.seen.clear();
-    bench.lose_behind(None, 50);
-    bench.play(51, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()));
-    let (blind, long) = bench.seen[1..].split_at(10);
-    assert!(blind[0].asked.abs() > 0.05, "{:?}", blind[0]);
-    assert!(blind.iter().all(|it| it.asked == blind[0].asked));
-    assert!(long.iter().all(|it| it.asked == 0.0));
-    bench.play(1_000, &mut conductor, |_, _| ());
-    assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+    for control in [Control::Velocity, Control::Torque] {
+        let models = [0, 1].map(|_| drive(Parameters::default(), &[]));
+        let segment = Segment::line(models, 1).unwrap();
+        let regulate = |plan: &mut Plan| plan.axes.iter_mut().for_each(regulated(control));
+        let mut bench = Bench::of(segment, |_, _| (), regulate).unwrap();
+        bench.watched = 0;
+        let policy = Policy {
+            lost: None,
+            ..Policy::default()
+        };
+        let switch = Switch::default();
+        let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
+        bench.play(400, &mut conductor, |_, _| ());
+        assert!(is_moving(conductor.stage()));
+        bench.seen.clear();
+        bench.lose_behind(None, 50);
+        bench.play(51, &mut conductor, |_, _| ());
+        assert!(is_moving(conductor.stage()));
+        let (blind, long) = bench.seen[1..].split_at(10);
+        assert!(blind[0].asked.abs() > 0.05, "{control:?} {:?}", blind[0]);
+        assert!(blind.iter().all(|it| it.asked == blind[0].asked));
+        assert!(long.iter().all(|it| it.asked == 0.0), "{control:?}");
+        bench.play(1_000, &mut conductor, |_, _| ());
+        let stage = conductor.stage();
+        assert!(is_moving(stage), "{control:?} {stage:?}");
+    }
 }

@@ -5,28 +5,6 @@ use crate::sim::model::drive::Parameters;
 use crate::wire::register::{FMMU, FMMU_SIZE};
 use crate::wire::{Address as Place, Command, FrameWriter, Position};
 
-#[test]
-fn an_axis_moves_no_further_in_a_cycle_than_its_limits_let_it() {
-    let mut bench = Bench::new(12, |_| ());
-    let switch = Switch::default();
-    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
-    let mut before: Vec<f64> = Vec::new();
-    let mut greatest = 0.0_f64;
-    bench.play(6_000, &mut conductor, |_, conductor| {
-        let now: Vec<_> = conductor
-            .players()
-            .iter()
-            .filter_map(|it| it.reading().map(|it| it.position))
-            .collect();
-        for (now, before) in now.iter().zip(&before) {
-            greatest = greatest.max((now - before).abs());
-        }
-        before = now;
-    });
-    // The demonstration's fastest way is a sine of 0.2 rad and half a hertz, swelling.
-    assert!(greatest > 0.0003 && greatest < 0.0015, "{greatest}");
-}
-
 /// A device that takes no part in some cycles: its process data is mapped nowhere then.
 struct Deaf {
     device: u16,

@@ -63,25 +63,6 @@ fn play(mut bench: Bench) -> (Player, i32, i16) {
     (conductor.players()[0].clone(), position, torque)
 }
 
-fn regulated(control: Control) -> impl FnOnce(&mut AxisPlan) {
-    move |axis| {
-        axis.control = control;
-        axis.gains = match control {
-            Control::Torque => Gains {
-                proportional: 200.0,
-                integral: 500.0,
-                derivative: 9.0,
-                filter: 0.002,
-                limit: Some(30.0),
-            },
-            Control::Position | Control::Velocity => Gains {
-                proportional: 20.0,
-                ..Gains::default()
-            },
-        };
-    }
-}
-
 const ALL: [Control; 3] = [Control::Position, Control::Velocity, Control::Torque];
 
 #[test]

@@ -1,0 +1,96 @@
+//! How axes follow their programs.
+
+use super::*;
+
+#[test]
+fn all_drives_of_the_humanoid_are_enabled_and_follow() {
+    let mut bench = Bench::new(59, |plan| *plan = plan.clone().once());
+    assert_eq!(bench.players.len(), 50);
+    let switch = Switch::default();
+    let mut conductor =
+        Conductor::new(bench.players.clone(), Policy::default(), &switch).ending_when_played();
+    let ended = bench.play(20_000, &mut conductor, |_, _| ());
+    assert_eq!(ended.by, EndedBy::Controller, "{:?}", conductor.stage());
+    assert_eq!(conductor.stops(), 0);
+    for player in conductor.players() {
+        let tracking = player.tracking();
+        assert!(tracking.cycles > 4000, "{tracking:?}");
+        // What is read is two cycles old, and their loops are fed forward.
+        assert!(tracking.greatest < 0.005, "{tracking:?}");
+        assert!(tracking.root_mean_square() < 0.002, "{tracking:?}");
+        assert!(!player.reading().unwrap().state().has_torque());
+    }
+}
+
+#[test]
+fn velocity_and_torque_follow_too_by_a_regulator_of_ours() {
+    let gains = [
+        (
+            Control::Velocity,
+            Gains {
+                proportional: 20.0,
+                ..Gains::default()
+            },
+        ),
+        (
+            Control::Torque,
+            Gains {
+                proportional: 1500.0,
+                integral: 4000.0,
+                derivative: 60.0,
+                filter: 0.002,
+                limit: Some(150.0),
+            },
+        ),
+    ];
+    for (control, gains) in gains {
+        for mode in [
+            Mode::Pipelined,
+            Mode::Synchronous {
+                wait: Duration::from_micros(500),
+            },
+        ] {
+            // The waist: knees by their motors.
+            let mut bench = Bench::new(6, |plan| {
+                plan.mode = mode;
+                *plan = plan.clone().once();
+                for axis in &mut plan.axes {
+                    (axis.control, axis.gains) = (control, gains);
+                }
+            });
+            let switch = Switch::default();
+            let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+            bench.play(8_000, &mut conductor, |_, _| ());
+            assert!(is_moving(conductor.stage()), "{:?}", conductor.stage());
+            for player in conductor.players() {
+                let tracking = player.tracking();
+                assert!(
+                    tracking.greatest < 0.06,
+                    "{control:?} {mode:?} {tracking:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_axis_moves_no_further_in_a_cycle_than_its_limits_let_it() {
+    let mut bench = Bench::new(12, |_| ());
+    let switch = Switch::default();
+    let mut conductor = Conductor::new(bench.players.clone(), Policy::default(), &switch);
+    let mut before: Vec<f64> = Vec::new();
+    let mut greatest = 0.0_f64;
+    bench.play(6_000, &mut conductor, |_, conductor| {
+        let now: Vec<_> = conductor
+            .players()
+            .iter()
+            .filter_map(|it| it.reading().map(|it| it.position))
+            .collect();
+        for (now, before) in now.iter().zip(&before) {
+            greatest = greatest.max((now - before).abs());
+        }
+        before = now;
+    });
+    // The demonstration's fastest way is a sine of 0.2 rad and half a hertz, swelling.
+    assert!(greatest > 0.0003 && greatest < 0.0015, "{greatest}");
+}
