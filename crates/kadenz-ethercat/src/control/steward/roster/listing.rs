@@ -2,8 +2,7 @@
 
 use super::{ObjectError, Roster};
 use crate::main_device::dictionary::{self, Object};
-use crate::main_device::exchange::{Exchange, Registers};
-use crate::main_device::sdo::SdoError;
+use crate::main_device::exchange::Exchange;
 use crate::wire::coe::ListType;
 
 impl Roster {
@@ -16,10 +15,8 @@ impl Roster {
         exchange: &mut dyn Exchange,
         device: usize,
     ) -> Result<Vec<u16>, ObjectError> {
-        self.with_objects(device, |it| {
-            let mut mail = it.mail().map_err(SdoError::from)?;
-            let registers = &mut Registers::by(exchange);
-            Ok(dictionary::list(registers, &mut mail, ListType::ALL)?)
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::list(registers, mail, ListType::ALL)
         })
     }
 
@@ -33,10 +30,8 @@ impl Roster {
         device: usize,
         index: u16,
     ) -> Result<Object, ObjectError> {
-        self.with_objects(device, |it| {
-            let mut mail = it.mail().map_err(SdoError::from)?;
-            let registers = &mut Registers::by(exchange);
-            Ok(dictionary::object(registers, &mut mail, index)?)
+        self.with_mail(exchange, device, |registers, mail| {
+            dictionary::object(registers, mail, index)
         })
     }
 }
