@@ -55,6 +55,23 @@ impl Bench {
         all.filter(|it| it.is(DriveState::QuickStopActive))
             .collect()
     }
+
+    /// How many of them it was not told to give up its power in.
+    fn with_power(&self) -> usize {
+        let braking = self.braking();
+        let with_power = braking
+            .iter()
+            .filter(|it| it.word == Controlword::QUICK_STOP);
+        with_power.count()
+    }
+}
+
+/// Axes may brake for so long.
+fn braking_for(span: Duration) -> Policy {
+    Policy {
+        braking: span,
+        ..Policy::default()
+    }
 }
 
 #[test]
@@ -97,20 +114,13 @@ fn an_axis_that_brakes_by_itself_keeps_its_power_until_it_rests() {
 fn one_that_stays_in_its_own_quick_stop_loses_its_power_after_the_time_to_brake() {
     let will = OwnWill::default();
     let mut bench = bench(&will, 0.2, 6);
-    let policy = Policy {
-        braking: Duration::from_millis(300),
-        ..Policy::default()
-    };
+    let policy = braking_for(Duration::from_millis(300));
     let switch = Switch::default();
     let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
     bench.go_fast(&mut conductor);
     will.store(0x0002, Ordering::Relaxed);
     bench.play(1_000, &mut conductor, |_, _| ());
-    let braked = bench.braking();
-    let with_power = braked
-        .iter()
-        .filter(|it| it.word == Controlword::QUICK_STOP);
-    let with_power = with_power.count();
+    let with_power = bench.with_power();
     assert!((295..=305).contains(&with_power), "{with_power}");
     let last = bench.seen.last().unwrap();
     assert!(last.is(DriveState::SwitchOnDisabled), "{last:?}");
@@ -152,10 +162,7 @@ fn a_reset_lets_axes_come_to_rest_before_they_are_enabled() {
 #[test]
 fn a_reset_takes_the_power_of_an_axis_that_does_not_come_to_rest() {
     let mut bench = bench(&OwnWill::default(), 0.2, 6);
-    let policy = Policy {
-        braking: Duration::from_millis(300),
-        ..Policy::default()
-    };
+    let policy = braking_for(Duration::from_millis(300));
     let switch = Switch::default();
     let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
     bench.go_fast(&mut conductor);
@@ -164,23 +171,16 @@ fn a_reset_takes_the_power_of_an_axis_that_does_not_come_to_rest() {
         3 => switch.reset(),
         _ => {}
     });
-    let braked = bench.braking();
-    let with_power = braked
-        .iter()
-        .filter(|it| it.word == Controlword::QUICK_STOP);
-    let with_power = with_power.count();
+    let with_power = bench.with_power();
     assert!((298..=305).contains(&with_power), "{with_power}");
     let unpowered = |it: &Seen| it.word == Controlword::DISABLE_VOLTAGE;
-    assert!(braked.iter().any(unpowered));
+    assert!(bench.braking().iter().any(unpowered));
 }
 
 #[test]
 fn at_the_end_axes_may_brake_for_as_long_as_the_policy_says() {
     let mut bench = bench(&OwnWill::default(), 0.667, 2);
-    let policy = Policy {
-        braking: Duration::from_secs(2),
-        ..Policy::default()
-    };
+    let policy = braking_for(Duration::from_secs(2));
     let switch = Switch::default();
     let mut conductor = Conductor::new(bench.players.clone(), policy, &switch);
     bench.go_fast(&mut conductor);
