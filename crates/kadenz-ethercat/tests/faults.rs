@@ -4,6 +4,8 @@
 //! Longer than 500 lines: the faults are one list, each a short test by the same rig.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+mod tended;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,6 +28,8 @@ use kadenz_ethercat::wire::register::STATION_ADDRESS;
 use kadenz_ethercat::wire::sii::Image;
 use kadenz_ethercat::wire::{AlStatusCode, Position, State};
 use kadenz_rt::clock::MonotonicTime;
+
+use tended::Tended;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -81,27 +85,6 @@ impl Rig {
         rig
     }
 
-    fn segment(&mut self) -> &mut Segment {
-        self.ferry.link_mut().port_mut().segment_mut()
-    }
-
-    fn inflict(&mut self, fault: Fault) {
-        let now = self.ferry.link_mut().port_mut().time();
-        self.segment().inflict(fault, now);
-    }
-
-    fn step(&mut self) {
-        let pause = self.steward.step(&mut self.ferry).unwrap();
-        self.ferry.pause(pause);
-    }
-
-    fn run(&mut self, span: Duration) {
-        let end = self.ferry.now() + span;
-        while self.ferry.now() < end {
-            self.step();
-        }
-    }
-
     /// Until all are where they should be and process data is whole; how long that took.
     fn until_well(&mut self, what: &str, at_most: Duration) -> Duration {
         let start = self.ferry.now();
@@ -121,11 +104,6 @@ impl Rig {
 
     fn notices(&mut self) -> Vec<Notice> {
         std::iter::from_fn(|| self.notices.try_next()).collect()
-    }
-
-    /// Which device has that name in the plan: it is the one of that position.
-    fn device(&mut self, position: usize) -> DeviceId {
-        self.segment().positions(Side::Primary)[position]
     }
 
     /// The cable before a device.
@@ -155,6 +133,12 @@ impl Rig {
             u16::from_le_bytes(bytes)
         };
         devices.iter().map(station).collect()
+    }
+}
+
+impl Tended for Rig {
+    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
+        (&mut self.ferry, &mut self.steward)
     }
 }
 
@@ -241,7 +225,8 @@ fn a_frame_that_goes_wrong_costs_its_cycle_is_told_and_loses_nobody() {
         rig.run(SECOND + SECOND);
         rig.notices();
         rig.broken_cycles();
-        rig.inflict(Fault::Frame(fault));
+        let now = rig.ferry.link_mut().port_mut().time();
+        rig.segment().inflict(Fault::Frame(fault), now);
         rig.run(MS * 4);
         assert!(rig.broken_cycles() <= 1, "{fault:?}");
         rig.run(SECOND * 2);
@@ -308,7 +293,7 @@ fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
     // One at the end, one in the middle of a limb (those behind it are cut off), and the very first.
     for position in [58, 30, 0] {
         let device = rig.device(position);
-        rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 300_000_000)));
+        rig.inflict(WireFault::PowerCycle(device, 300_000_000));
         rig.run(MS * 290);
         assert!(rig.roster.status(position).unwrap().position.is_none());
         rig.run(MS * 10);
@@ -334,7 +319,7 @@ fn the_whole_segment_power_cycled_comes_back() {
     let stations = rig.stations();
     for position in (0..59).rev() {
         let device = rig.device(position);
-        rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 200_000_000)));
+        rig.inflict(WireFault::PowerCycle(device, 200_000_000));
     }
     rig.run(MS * 200);
     rig.until_well("all of them", SECOND);
@@ -349,11 +334,11 @@ fn a_cable_that_was_cut_and_healed_gives_back_all_behind_it() {
     let mut rig = Rig::in_op(59);
     for position in [0, 10, 40] {
         let cable = rig.cable(position);
-        rig.inflict(Fault::Wire(WireFault::Cut(cable)));
+        rig.inflict(WireFault::Cut(cable));
         // Long enough for the watchdogs.
         rig.run(MS * 500);
         assert!(rig.roster.status(position).unwrap().position.is_none());
-        rig.inflict(Fault::Wire(WireFault::Heal(cable)));
+        rig.inflict(WireFault::Heal(cable));
         rig.until_well(&format!("cable before {position}"), SECOND);
         let notices = rig.notices();
         assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
@@ -377,7 +362,7 @@ fn a_link_that_flaps_for_seconds_is_survived() {
     let cable = rig.cable(20);
     for round in 0..10 {
         let down = 20_000_000 + round * 37_000_000;
-        rig.inflict(Fault::Wire(WireFault::Flap(cable, down)));
+        rig.inflict(WireFault::Flap(cable, down));
         rig.run(Duration::from_nanos(down));
         rig.until_well(&format!("flap {round}"), SECOND);
         rig.run(MS * 500);
@@ -402,7 +387,7 @@ fn a_device_that_leaves_its_state_is_brought_back_and_why_is_told() {
         (8, State::SafeOp, AlStatusCode::FATAL_SYNC),
     ] {
         let device = rig.device(position);
-        rig.inflict(Fault::Wire(WireFault::Leave(device, state, code)));
+        rig.inflict(WireFault::Leave(device, state, code));
         rig.run(MS * 20);
         rig.until_well(&format!("{state}"), SECOND);
         let notices = rig.notices();
@@ -417,7 +402,7 @@ fn an_emergency_is_told() {
     let mut rig = Rig::in_op(20);
     let position = 6;
     let device = rig.device(position);
-    rig.inflict(Fault::Wire(WireFault::Fail(device, 0x4310)));
+    rig.inflict(WireFault::Fail(device, 0x4310));
     rig.run(MS * 300);
     let notices = rig.notices();
     let hot = |it: &Event| matches!(it, Event::Emergency { code: 0x4310, .. });
@@ -446,7 +431,7 @@ fn a_device_that_was_absent_at_the_start_joins_and_the_others_do_not_wait_for_it
         inputs,
         "the others' inputs go on"
     );
-    rig.inflict(Fault::Wire(WireFault::PowerOn(last)));
+    rig.inflict(WireFault::PowerOn(last));
     rig.until_well("hot connect", SECOND);
 }
 
@@ -464,7 +449,7 @@ fn inputs_of_a_device_that_is_gone_stay_as_they_were() {
     assert!(before.iter().any(|it| *it != 0));
     let device = rig.device(position);
     let whole = rig.ferry.cycle_mut().inputs().to_vec();
-    rig.inflict(Fault::Wire(WireFault::PowerOff(device)));
+    rig.inflict(WireFault::PowerOff(device));
     let last = rig.ferry.cycle_mut().inputs()[share.clone()].to_vec();
     rig.run(MS * 100);
     assert_eq!(rig.ferry.cycle_mut().inputs()[share], last);
@@ -500,7 +485,7 @@ fn a_device_that_moved_is_known_and_told_of() {
     let (a, b) = two_alike(&rig.roster);
     let (at_a, at_b) = (rig.device(a), rig.device(b));
     for device in [at_b, at_a] {
-        rig.inflict(Fault::Wire(WireFault::PowerOff(device)));
+        rig.inflict(WireFault::PowerOff(device));
     }
     rig.run(MS * 50);
     let sii_a = rig.segment().device(at_a).unwrap().sii().to_vec();
@@ -516,7 +501,7 @@ fn a_device_that_moved_is_known_and_told_of() {
         .sii_mut()
         .copy_from_slice(&sii_a);
     for device in [at_a, at_b] {
-        rig.inflict(Fault::Wire(WireFault::PowerOn(device)));
+        rig.inflict(WireFault::PowerOn(device));
     }
     rig.until_well("changed places", SECOND);
     let status = |it| rig.roster.status(it).unwrap();
@@ -559,7 +544,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
     let device = rig.device(position);
     // The product.
     let right = rewrite(&mut rig, device, 0x0A, 0xEE);
-    rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 50_000_000)));
+    rig.inflict(WireFault::PowerCycle(device, 50_000_000));
     rig.run(SECOND);
     let notices = rig.notices();
     let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
@@ -582,7 +567,7 @@ fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
         rig.until_well("at the start", SECOND * 5);
         let device = rig.device(12);
         rewrite(&mut rig, device, 0x0E, 0xEE);
-        rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 50_000_000)));
+        rig.inflict(WireFault::PowerCycle(device, 50_000_000));
         rig.run(SECOND);
         assert_eq!(rig.roster.status(12).unwrap().is_well(), taken);
         let notices = rig.notices();
@@ -680,7 +665,7 @@ fn setup_is_done_on_every_way_up() {
     let drives = *times.lock().unwrap();
     assert!(drives > 0);
     let device = rig.device(5);
-    rig.inflict(Fault::Wire(WireFault::PowerCycle(device, 50_000_000)));
+    rig.inflict(WireFault::PowerCycle(device, 50_000_000));
     rig.run(MS * 60);
     rig.until_well("power cycle", SECOND);
     assert_eq!(*times.lock().unwrap(), drives + 1);

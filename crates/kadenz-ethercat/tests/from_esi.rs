@@ -1,6 +1,8 @@
 //! A MainDevice that configures devices by their vendor's ESI file, against devices made from such a file.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+mod tended;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,16 +12,18 @@ use kadenz_ethercat::esi::Esi;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, prepare};
 use kadenz_ethercat::main_device::clocks;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange as _, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched, find};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping;
 use kadenz_ethercat::port::WirePort;
-use kadenz_ethercat::sim::fault::{Fault, WireFault};
+use kadenz_ethercat::sim::fault::WireFault;
 use kadenz_ethercat::sim::model::{Description, Device, Idle};
 use kadenz_ethercat::sim::{Cable, End, Segment, Settings, Side};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::{Direction, coe_details};
+
+use tended::Tended;
 
 const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
 const MS: Duration = Duration::from_millis(1);
@@ -89,7 +93,7 @@ fn found(segment: Segment, text: &str) -> (Link<WirePort>, Result<Found, BringUp
     (link, found)
 }
 
-/// Reads of a device with all that was set up.
+/// A loop, its steward and a segment, set up by a file, all in one thread.
 struct Rig {
     ferry: Ferry<WirePort>,
     steward: Steward,
@@ -117,19 +121,9 @@ impl Rig {
     }
 
     fn until_well(&mut self) {
-        let end = self.ferry.now() + MS * 5_000;
-        while !(self.roster.is_well() && self.ferry.health().vitals().is_whole) {
-            assert!(self.ferry.now() < end, "{:#?}", self.roster.all());
-            self.run(MS);
-        }
-    }
-
-    fn run(&mut self, span: Duration) {
-        let end = self.ferry.now() + span;
-        while self.ferry.now() < end {
-            let pause = self.steward.step(&mut self.ferry).unwrap();
-            self.ferry.pause(pause);
-        }
+        self.until("all well", |it| {
+            it.roster.is_well() && it.ferry.health().vitals().is_whole
+        });
     }
 
     fn object(&mut self, device: usize, index: u16, sub: u8) -> Vec<u8> {
@@ -152,17 +146,20 @@ impl Rig {
     }
 }
 
+impl Tended for Rig {
+    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
+        (&mut self.ferry, &mut self.steward)
+    }
+}
+
 #[test]
 fn devices_get_the_pdos_and_the_values_of_the_file_and_again_after_they_lost_their_power() {
     let mut rig = Rig::of(segment(3, |_| ()), &by_force());
     for device in 0..3 {
         rig.judge(device);
     }
-    let port = rig.ferry.link_mut().port_mut();
-    let now = port.time();
-    let middle = port.segment_mut().positions(Side::Primary)[1];
-    let fault = Fault::Wire(WireFault::PowerCycle(middle, 50_000_000));
-    port.segment_mut().inflict(fault, now);
+    let middle = rig.device(1);
+    rig.inflict(WireFault::PowerCycle(middle, 50_000_000));
     rig.run(MS * 100);
     rig.until_well();
     rig.judge(1);
