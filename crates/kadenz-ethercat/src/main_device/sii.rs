@@ -137,7 +137,9 @@ impl<'r, 'x> Sii<'r, 'x> {
 
     /// Words that are otherwise than an image says, from word 0 on, in the order in which they are best
     /// [written](Self::write): those that the controller is set up by come last, so that it starts as before
-    /// where writing ends in the middle. A last byte without a second is left out. Allocates.
+    /// where writing ends ahead of them. Only an end within these last eight words (some 40 ms) can leave a wrong
+    /// checksum, with which the controller loads nothing when power comes; write again before that. A last byte
+    /// without a second is left out. Allocates.
     ///
     /// ```
     /// use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::device::{ToldDevice, Which, called, whose};
 use super::segment::{Segment, SegmentOptions};
+use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
 /// Give a device an alias, by which it is found wherever it is plugged in.
@@ -144,6 +145,8 @@ struct Done {
 
 /// Writes alias and checksum, where they are otherwise, and reads them again.
 fn write(segment: &mut Segment, device: &SubDevice, alias: u16) -> anyhow::Result<Done> {
+    // Ctrl-C waits: between the two words the memory holds a checksum that is wrong.
+    let _stop = interrupt::quietly_stop_on_interrupt()?;
     let whose = Whose::At(device.position);
     segment.ask(|registers| {
         let mut sii = Sii::borrow(registers, whose)?;

@@ -10,6 +10,7 @@ use clap::Args;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::Whose;
 use kadenz_ethercat::main_device::sii::{Difference, Sii};
+use kadenz_ethercat::wire::sii::word;
 use serde::Serialize;
 
 use crate::commands::ethercat::device::{ToldDevice, Which, whose};
@@ -31,9 +32,9 @@ const LONGEST: u64 = 512 * 1024;
 /// first words, the categories up to their end mark), that makes another device of this one (vendor, product,
 /// revision, serial number), or that says otherwise how the controller is wired.
 ///
-/// Ctrl-C ends it behind a word, and says what the memory is then; the same command goes on where it ended. Save
-/// what is there first, by `sii read --out`. Needs the wire to itself: refused where another MainDevice exchanges
-/// frames, and for a loop that runs.
+/// Ctrl-C ends it behind a word (of 0x00 to 0x07, once begun, behind the last), and says what the memory is then;
+/// the same command goes on where it ended. Save what is there first, by `sii read --out`. Needs the wire to itself:
+/// refused where another MainDevice exchanges frames, and for a loop that runs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -153,7 +154,7 @@ fn write(segment: &mut Segment, device: &SubDevice, image: &[u8]) -> anyhow::Res
         let steps = Steps::new("writing words of the memory", differences.len());
         let mut written = 0;
         for it in &differences {
-            if stop.requested() {
+            if stop.requested() && may_end(&differences[..written]) {
                 break;
             }
             let failed = || left_by_failure(&differences, written);
@@ -164,7 +165,8 @@ fn write(segment: &mut Segment, device: &SubDevice, image: &[u8]) -> anyhow::Res
         drop(steps);
         let left = sii.differences(image)?;
         sii.give_back()?;
-        if let (Some(first), false) = (left.first(), stop.requested()) {
+        let is_whole = written == differences.len();
+        if let (Some(first), true) = (left.first(), is_whole) {
             anyhow::bail!(
                 "{} words were written and are not what they are to be, the first 0x{:04X}: it is 0x{:04X}, not \
                  0x{:04X}; is the memory write-protected, or worn out?",
@@ -180,6 +182,13 @@ fn write(segment: &mut Segment, device: &SubDevice, image: &[u8]) -> anyhow::Res
             left: left.len(),
         })
     })
+}
+
+/// Whether writing may end behind these words. The first words of a memory hold together by their checksum: once begun,
+/// they are written to their end.
+fn may_end(written: &[Difference]) -> bool {
+    let last = written.last();
+    last.is_none_or(|it| it.word > word::CHECKSUM.into())
 }
 
 /// What a memory is whose writing failed in the middle.
@@ -207,5 +216,24 @@ fn words(told: &Told, whose: &str) -> String {
              the device goes by it when it gets its power the next time",
             told.bytes
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_words_are_written_to_their_end() {
+        // In the order in which they are written.
+        let differences = [0x20, 0x08, 0x00, 0x04, 0x07].map(|word| Difference {
+            word,
+            has: 0,
+            wanted: 1,
+        });
+        let may_end_behind: Vec<bool> = (0..differences.len())
+            .map(|written| may_end(&differences[..written]))
+            .collect();
+        assert_eq!(may_end_behind, [true, true, true, false, false]);
     }
 }
