@@ -6,6 +6,9 @@ use kadenz_ethercat::control::steward::DeviceStatus;
 
 use super::device::{Known, ToldDevice, Which};
 
+#[cfg(test)]
+pub(super) mod scripted;
+
 /// A loop that runs, and its devices.
 pub(super) struct Desk {
     pub(super) client: Client,

@@ -71,6 +71,9 @@ struct Told {
     version: u32,
     segment: String,
     reference: Option<u16>,
+    /// A device that does not answer and may have the reference clock.
+    #[serde(skip)]
+    silent: Option<u16>,
     alignment: Option<ToldAlignment>,
     devices: Vec<ToldClock>,
 }
@@ -88,7 +91,7 @@ struct ToldClock {
     bits: Option<u8>,
     parent: Option<u16>,
     parent_port: Option<u8>,
-    delay_ns: u32,
+    delay_ns: Option<u32>,
     delay_is_measured: Option<bool>,
     rate_ppb: Option<i64>,
     offset_ns: Option<u64>,
@@ -141,7 +144,7 @@ fn look(
             bits: clock.width.map(bits),
             parent: clock.parent.map(|(Position(parent), _)| parent),
             parent_port: clock.parent.map(|(_, port)| port),
-            delay_ns: clock.delay_ns,
+            delay_ns: Some(clock.delay_ns),
             delay_is_measured: Some(clock.measured),
             rate_ppb: clock.width.map(|_| clock.rate_ppb),
             offset_ns: offset(registers, clock)?,
@@ -157,6 +160,7 @@ fn look(
         version: 1,
         segment: String::new(),
         reference: reference.map(|it| it.position.0),
+        silent: None,
         alignment: alignment.map(|it| ToldAlignment {
             frames: it.frames,
             worst_ns: it.worst_ns,
@@ -208,7 +212,7 @@ fn words(told: &Told) -> String {
             it.device.called().to_owned(),
             or_not(it.bits.map(|it| format!("{it} bits"))),
             or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
-            format!("{about}{}", it.delay_ns),
+            or_not(it.delay_ns.map(|it| format!("{about}{it}"))),
             or_not(it.rate_ppb.map(|it| format!("{:+.3}", it as f64 / 1e3))),
             or_not(it.difference_ns.map(|it| it.to_string())),
             or_not(it.offset_ns.map(|it| it.to_string())),
@@ -224,10 +228,13 @@ fn words(told: &Told) -> String {
         "off by ns",
         "offset ns",
     ];
-    let reference = told.reference.map_or_else(
-        || "no device has a clock".to_owned(),
-        |it| format!("the reference clock is that of device {it}"),
-    );
+    let reference = match (told.reference, told.silent) {
+        (Some(it), _) => format!("the reference clock is that of device {it}"),
+        (None, Some(it)) => {
+            format!("the reference clock is not known: device {it} does not answer")
+        }
+        (None, None) => "no device has a clock".to_owned(),
+    };
     let aligned = told.alignment.as_ref().map_or_else(String::new, |it| {
         format!(
             "; after {} frames no clock says that it is off by more than {} ns",

@@ -10,32 +10,45 @@ use kadenz_ethercat::wire::register::{
 use super::{Told, ToldClock};
 use crate::commands::ethercat::asked::{Desk, nonsense, whose};
 use crate::commands::ethercat::device::ToldDevice;
+use crate::output;
 
 pub(super) fn look(mut desk: Desk) -> anyhow::Result<Told> {
     let devices = desk.devices()?;
     let mut told = Vec::with_capacity(devices.len());
+    let mut silent = None;
     for device in &devices {
-        told.push(clock(&mut desk, device)?);
+        let found = find(&mut desk, device)?;
+        if found == Found::Silence {
+            output::note(&format!("{} does not answer", whose(device)));
+            silent = silent.or(Some(told.len()));
+        }
+        told.push(clock(&mut desk, device, found)?);
     }
-    // The others follow the first that has one.
-    let reference = told.iter().find(|it| it.bits.is_some());
+    // The others follow the first that has one; nobody knows whether a silent one has.
+    let heard = &told[..silent.unwrap_or(told.len())];
+    let reference = heard.iter().find(|it| it.bits.is_some());
+    let silent = silent.filter(|_| reference.is_none());
     Ok(Told {
         version: 1,
         segment: desk.segment(),
         reference: reference.map(|it| it.device.position),
+        silent: silent.map(|it| told[it].device.position),
         alignment: None,
         devices: told,
     })
 }
 
-fn clock(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<ToldClock> {
-    let bits = bits(desk, device)?;
+fn clock(desk: &mut Desk, device: &DeviceStatus, found: Found) -> anyhow::Result<ToldClock> {
+    let bits = match found {
+        Found::Clock(bits) => Some(bits),
+        Found::Silence | Found::NoClock => None,
+    };
     let mut told = ToldClock {
         device: ToldDevice::asked(device),
         bits,
         parent: None,
         parent_port: None,
-        delay_ns: 0,
+        delay_ns: None,
         delay_is_measured: None,
         rate_ppb: None,
         offset_ns: None,
@@ -43,7 +56,7 @@ fn clock(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<ToldClock> {
     };
     let Some(bits) = bits else { return Ok(told) };
     let delay = read(desk, device, DC_DELAY)?;
-    told.delay_ns = delay.map_or(0, u32::from_le_bytes);
+    told.delay_ns = delay.map(u32::from_le_bytes);
     told.offset_ns = match bits {
         32 => read(desk, device, DC_OFFSET)?.map(|it| u32::from_le_bytes(it).into()),
         _ => read(desk, device, DC_OFFSET)?.map(u64::from_le_bytes),
@@ -53,13 +66,25 @@ fn clock(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<ToldClock> {
     Ok(told)
 }
 
-/// Bits of its time; `None` for a device without a clock, also for one that tells of a clock that does not answer.
-fn bits(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<Option<u8>> {
-    let features = read(desk, device, FEATURES)?.map_or(0, u16::from_le_bytes);
+/// What a device has of a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// It does not answer.
+    Silence,
+    /// None, or it tells of one that does not answer.
+    NoClock,
+    /// One whose time has so many bits.
+    Clock(u8),
+}
+
+fn find(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<Found> {
+    let Some(features) = read(desk, device, FEATURES)?.map(u16::from_le_bytes) else {
+        return Ok(Found::Silence);
+    };
     if features & features::DC == 0 || read::<4>(desk, device, DC_SYSTEM_TIME)?.is_none() {
-        return Ok(None);
+        return Ok(Found::NoClock);
     }
-    Ok(Some(match features & features::DC_64 {
+    Ok(Found::Clock(match features & features::DC_64 {
         0 => 32,
         _ => 64,
     }))
@@ -88,5 +113,54 @@ fn read<const N: usize>(
     match answer.with_context(|| whose(device))? {
         Answer::Bytes(bytes) => Ok(bytes.try_into().ok()),
         _ => Err(nonsense(&desk.name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_ethercat::control::desk::Reply;
+
+    use super::super::words;
+    use super::*;
+    use crate::commands::ethercat::asked::scripted::with_a_desk;
+
+    /// What is told of three devices with clocks, of which one does not answer.
+    fn with_a_silent_one(silent: usize) -> Told {
+        let answer = |question| match question {
+            Question::RegisterRead {
+                device,
+                address,
+                length,
+            } => Reply::Ok(Answer::Bytes(match (device == silent, address) {
+                (true, _) => Vec::new(),
+                (false, FEATURES) => features::DC.to_le_bytes().to_vec(),
+                (false, _) => [&[7][..], &vec![0; usize::from(length) - 1]].concat(),
+            })),
+            other => panic!("{other:?}"),
+        };
+        with_a_desk(3, answer, |desk| look(desk).unwrap())
+    }
+
+    #[test]
+    fn the_reference_is_not_known_where_a_device_before_it_is_silent() {
+        let told = with_a_silent_one(0);
+        assert_eq!(told.reference, None);
+        let said = words(&told);
+        assert!(
+            said.contains("not known: device 0 does not answer"),
+            "{said}"
+        );
+        let json = serde_json::to_value(&told).unwrap();
+        assert_eq!(json["devices"][0]["delay_ns"], serde_json::Value::Null);
+        assert_eq!(json["devices"][1]["delay_ns"], 7);
+    }
+
+    #[test]
+    fn a_silent_device_behind_the_reference_hides_it_not() {
+        let told = with_a_silent_one(1);
+        assert_eq!(told.reference, Some(0));
+        let said = words(&told);
+        assert!(said.contains("clock is that of device 0"), "{said}");
+        assert_eq!(told.devices[1].bits, None);
     }
 }

@@ -1,0 +1,62 @@
+//! A desk that answers as a test says.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use kadenz_ethercat::control::desk::{Answer, Client, Question, Reply};
+use kadenz_ethercat::control::steward::DeviceStatus;
+
+use super::Desk;
+
+/// Works at the desk of a loop with so many devices, which tells of these itself; what else is asked, `answer` does.
+pub(in crate::commands::ethercat) fn with_a_desk<R>(
+    devices: usize,
+    mut answer: impl FnMut(Question) -> Reply + Send,
+    work: impl FnOnce(Desk) -> R,
+) -> R {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("ethercat-scripted.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let reply = move |question| match question {
+        Question::Devices {} => Reply::Ok(Answer::Devices((0..devices).map(device).collect())),
+        other => answer(other),
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| attend(&listener.accept().unwrap().0, reply));
+        work(Desk {
+            client: Client::at(&socket).unwrap(),
+            name: "scripted".to_owned(),
+            pid: std::process::id(),
+        })
+    })
+}
+
+/// One client, until it goes.
+fn attend(mut stream: &UnixStream, mut reply: impl FnMut(Question) -> Reply) {
+    for line in BufReader::new(stream).lines() {
+        let question = serde_json::from_str(&line.unwrap()).unwrap();
+        let mut answer = serde_json::to_vec(&reply(question)).unwrap();
+        answer.push(b'\n');
+        stream.write_all(&answer).unwrap();
+    }
+}
+
+fn device(device: usize) -> DeviceStatus {
+    let number = u16::try_from(device).unwrap();
+    DeviceStatus {
+        device,
+        name: format!("device-{device}"),
+        description: String::new(),
+        station: 0x1000 + number,
+        alias: 0,
+        identity: [0; 4],
+        position: Some(number),
+        status: 8,
+        code: 0,
+        links: 0,
+        wanted: 8,
+        losses: 0,
+        recoveries: 0,
+        emergencies: 0,
+    }
+}
