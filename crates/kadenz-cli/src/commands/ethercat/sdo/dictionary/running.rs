@@ -54,7 +54,9 @@ fn describe(
         });
         match answer {
             // A gap in an array.
-            Err(ClientError::Refused(_)) if sub > 0 && wanted.is_none() => {}
+            Err(ClientError::Refused(_)) if sub > 0 && wanted.is_none() => {
+                ensure_it_answers(desk, device, index)?;
+            }
             answer => {
                 let entry = entry(desk, device, Address::new(index, sub), answer)?;
                 let value = value_of(desk, device, &entry)?;
@@ -63,6 +65,12 @@ fn describe(
         }
     }
     Ok(Described { object, entries })
+}
+
+/// Behind a refusal: it was about the entry alone where the device tells of the object itself. The desk refuses also what
+/// is asked of a device that is being set up or gone.
+fn ensure_it_answers(desk: &mut Desk, device: &DeviceStatus, index: u16) -> anyhow::Result<()> {
+    object(desk, device, index).map(drop)
 }
 
 fn object(desk: &mut Desk, device: &DeviceStatus, index: u16) -> anyhow::Result<Object> {
@@ -127,7 +135,71 @@ fn value_of(
     match answer {
         Ok(Answer::Bytes(bytes)) => Ok(Some(bytes)),
         Ok(_) => Err(nonsense(&desk.name)),
-        Err(ClientError::Refused(_)) => Ok(None),
+        Err(ClientError::Refused(_)) => {
+            ensure_it_answers(desk, device, entry.address.index)?;
+            Ok(None)
+        }
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_ethercat::control::desk::Reply;
+
+    use super::*;
+    use crate::commands::ethercat::asked::scripted::with_a_desk;
+
+    /// What is told of a record of three entries: the second is a gap, the third may be read but has no value.
+    /// The device goes at that question.
+    fn described(goes_at: fn(&Question) -> bool) -> anyhow::Result<Described> {
+        let mut is_gone = false;
+        let answer = move |question| {
+            is_gone |= goes_at(&question);
+            match question {
+                _ if is_gone => Reply::Error("it is being set up just now; ask again".to_owned()),
+                Question::SdoObject { .. } => Reply::Ok(Answer::Object {
+                    name: "Identity".to_owned(),
+                    code: 9,
+                    data_type: 0x23,
+                    highest_sub: 2,
+                }),
+                Question::SdoInfo { sub: 0 | 2, .. } => Reply::Ok(Answer::Entry {
+                    name: String::new(),
+                    data_type: 7,
+                    bits: 32,
+                    access: Access::READ.0,
+                }),
+                Question::SdoRead { sub: 0, .. } => Reply::Ok(Answer::Bytes(vec![2, 0, 0, 0])),
+                _ => Reply::Error("there is no such entry".to_owned()),
+            }
+        };
+        with_a_desk(1, answer, |mut desk| {
+            let device = desk.devices()?.remove(0);
+            describe(&mut desk, &device, 0x1018, None)
+        })
+    }
+
+    #[test]
+    fn a_gap_is_left_out_and_what_cannot_be_read_has_no_value() {
+        let entries = described(|_| false).unwrap().entries;
+        let told: Vec<_> = entries
+            .iter()
+            .map(|(entry, value)| (entry.address.sub, value.is_some()))
+            .collect();
+        assert_eq!(told, [(0, true), (2, false)]);
+    }
+
+    #[test]
+    fn a_device_that_goes_meanwhile_has_no_gaps_but_is_told() {
+        let at_the_gap: fn(&Question) -> bool = |it| matches!(it, Question::SdoInfo { sub: 1, .. });
+        let at_a_value: fn(&Question) -> bool = |it| matches!(it, Question::SdoRead { sub: 2, .. });
+        for goes_at in [at_the_gap, at_a_value] {
+            let Err(error) = described(goes_at) else {
+                panic!("what a device that is gone did not tell is left out");
+            };
+            let error = format!("{error:#}");
+            assert!(error.contains("being set up"), "{error}");
+        }
     }
 }
