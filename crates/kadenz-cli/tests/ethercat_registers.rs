@@ -11,9 +11,11 @@ use field_bus::*;
 #[path = "common/on_a_cable.rs"]
 mod on_a_cable;
 use on_a_cable::*;
+#[path = "common/robot.rs"]
+mod robot;
+use robot::*;
 
 use std::path::Path;
-use std::process::Child;
 
 use serde_json::Value;
 
@@ -166,73 +168,14 @@ fn a_mailbox_is_not_read_in_passing() {
     });
 }
 
-/// A loop that drives a virtual segment, until it is ended.
-struct Loop {
-    child: Option<Child>,
-    name: String,
-    _folder: tempfile::TempDir,
-}
-
-impl Loop {
-    fn start(name: &str, more: &[&str]) -> Self {
-        let folder = folder();
-        let name = format!("test-{name}-{}", std::process::id());
-        let arguments = [
-            "ethercat",
-            "run",
-            "--cycle",
-            "5ms",
-            "--quiet",
-            "--json",
-            "--interval",
-            "100ms",
-        ];
-        let out = folder.path().join("run");
-        let named = ["--name", &name];
-        let child = start_measuring(&out, &[&arguments[..], &named, more].concat());
-        Self {
-            child: Some(child),
-            name,
-            _folder: folder,
-        }
-    }
-
-    fn ask(&self, definition: &str, arguments: &[&str]) -> Value {
-        told(definition, &[arguments, &["--loop", &self.name]].concat())
-    }
-
-    fn say(&self, arguments: &[&str]) -> Said {
-        words(&[arguments, &["--loop", &self.name]].concat())
-    }
-
-    fn is_in_op(&self) {
-        wait_until(|| {
-            let json = self.ask("state", &["state"]);
-            let devices = json["devices"].as_array().unwrap();
-            devices.iter().all(|it| it["state"] == "OP")
-        });
-    }
-
-    fn end(mut self) {
-        let child = self.child.take().unwrap();
-        signal(&child, "INT");
-        assert_ended_well(&Said::of(child.wait_with_output().unwrap()));
-    }
-}
-
-/// A test that fails leaves no loop behind.
-impl Drop for Loop {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+/// Ends a loop, which has nothing to say against it.
+fn end(robot: Robot) {
+    assert_ended_well(&robot.end().0);
 }
 
 #[test]
 fn registers_memories_and_clocks_are_told_by_a_loop_that_goes_on() {
-    let robot = Loop::start("registers", &["--sim", "12"]);
+    let robot = Robot::start("registers", &[]);
     robot.is_in_op();
     let state = robot.ask("register", &["register", "read", "all", "0x0130"]);
     let registers = state["registers"].as_array().unwrap();
@@ -278,12 +221,12 @@ fn registers_memories_and_clocks_are_told_by_a_loop_that_goes_on() {
         devices.iter().map(|it| it["bits"].clone()).collect()
     };
     assert_eq!(bits(&clocks), bits(&measured));
-    robot.end();
+    end(robot);
 }
 
 #[test]
 fn objects_are_listed_by_a_loop_that_goes_on() {
-    let robot = Loop::start("objects", &["--sim", "4"]);
+    let robot = Robot::on("objects", &["--sim", "4"]);
     robot.is_in_op();
     let told_alone = |what: &[&str]| told("sdo-list", &[what, &["--sim", "4"]].concat());
     let identity = ["sdo", "info", "torso imu", "0x1018"];
@@ -308,7 +251,7 @@ fn objects_are_listed_by_a_loop_that_goes_on() {
         "{}",
         none.err
     );
-    robot.end();
+    end(robot);
 }
 
 const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
@@ -377,7 +320,7 @@ fn a_loop_drives_a_device_by_chosen_pdos_and_mode() {
         assert!(refused.err.contains(word), "{mode}: {}", refused.err);
     }
     let chosen = ["0=DC fixed", "--pdos", "0=0x1600,0x1602,0x1A00"];
-    let robot = Loop::start("chosen", &[&segment[..], &pulses, &chosen].concat());
+    let robot = Robot::on("chosen", &[&segment[..], &pulses, &chosen].concat());
     robot.is_in_op();
     let cycle = robot.ask("register", &["register", "read", "0", "0x09A0"]);
     assert_eq!(cycle["registers"][0]["value"], 62_500);
@@ -388,5 +331,5 @@ fn a_loop_drives_a_device_by_chosen_pdos_and_mode() {
         all.any(|it| it["index"] == 0x7000 && it["sub"] == sub)
     };
     assert!(has(3) && !has(2), "{image}");
-    robot.end();
+    end(robot);
 }

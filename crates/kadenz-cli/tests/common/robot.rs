@@ -1,4 +1,5 @@
 //! A loop that runs as a user starts it, and who reads it.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
