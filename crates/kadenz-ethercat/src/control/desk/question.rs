@@ -119,7 +119,8 @@ pub enum Question {
         /// Whose.
         device: usize,
     },
-    /// Registers of a device's controller.
+    /// Registers of a device's controller, and its memory. Also where a mailbox lies: the message in it is taken
+    /// away so, and who asks looks for one first.
     RegisterRead {
         /// Whose.
         device: usize,
