@@ -140,9 +140,13 @@ const PERILS: &[(u32, &str)] = &[
         "it opens and closes ports: devices behind get lost, or frames go round for ever",
     ),
     (
-        0x0200,
+        PDI_CONTROL as u32,
         "it asks for a state without what the state needs, and stops what it drives; `kadenz ethercat \
          state` brings devices to a state",
+    ),
+    (
+        ECAT_EVENT_MASK as u32,
+        "it tells how the application is wired, which the controller takes from its memory",
     ),
     (
         0x0400,
@@ -181,7 +185,7 @@ const PERILS: &[(u32, &str)] = &[
     ),
 ];
 
-/// What comes of writing so many bytes from an address on; the worst of all.
+/// What comes of writing so many bytes from an address on; of several, the first that is not harmless.
 #[must_use]
 pub fn writing(address: u16, bytes: usize) -> Writing {
     let start = u32::from(address);
@@ -228,6 +232,8 @@ mod tests {
             (0x0040, 1, "resets"),
             (0x0100, 4, "ports"),
             (0x0120, 2, "kadenz ethercat state"),
+            (0x0140, 2, "wired"),
+            (0x0150, 1, "wired"),
             (0x0200, 2, "events"),
             (0x0314, 1, "events"),
             (0x0400, 2, "watchdogs"),
