@@ -15,7 +15,7 @@ use kadenz_rt::clock::WallTime;
 use serde::Serialize;
 
 use super::device::ToldDevice;
-use super::segment::{LoopOption, Segment, SegmentOptions};
+use super::segment::{Segment, SegmentOrLoop};
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
@@ -38,10 +38,7 @@ Examples:
   kadenz ethercat dc --loop robot                        how they stand in a loop that runs, and goes on")]
 pub(crate) struct Options {
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Write delays and offsets, and let all clocks follow the reference
     #[arg(long, conflicts_with = "running")]
@@ -110,12 +107,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 fn told(options: &Options) -> anyhow::Result<Told> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.running.desk()? {
+    if let Some(desk) = options.place.desk()? {
         return running::look(desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.running.ensure_none()?;
-    let mut segment = Segment::open(&options.segment)?;
+    options.place.ensure_none()?;
+    let mut segment = Segment::open(&options.place.segment)?;
     if options.align {
         segment.ensure_alone()?;
     }

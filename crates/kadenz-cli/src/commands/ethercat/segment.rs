@@ -27,9 +27,12 @@ pub(crate) struct SegmentOptions {
     sim: Option<Virtual>,
 }
 
-/// A loop that runs, in place of a segment.
+/// Where the segment is, or a loop that runs in place of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct LoopOption {
+pub(crate) struct SegmentOrLoop {
+    #[command(flatten)]
+    pub(super) segment: SegmentOptions,
+
     /// The devices of a running `kadenz ethercat run`, by its name as with `stats`, while it goes on (Linux);
     /// without a name the one that runs
     #[arg(
@@ -41,7 +44,7 @@ pub(crate) struct LoopOption {
     running: Option<Option<String>>,
 }
 
-impl LoopOption {
+impl SegmentOrLoop {
     /// The loop, if one is meant.
     #[cfg(target_os = "linux")]
     pub(super) fn desk(&self) -> anyhow::Result<Option<super::asked::Desk>> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::device::{ToldDevice, Which, called};
 use super::operate;
 use super::scan::state_shown;
-use super::segment::{LoopOption, Segment, SegmentOptions};
+use super::segment::{Segment, SegmentOrLoop};
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
 use crate::options::Span;
@@ -43,10 +43,7 @@ pub(crate) struct Options {
     state: Option<Wanted>,
 
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Which: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
@@ -103,12 +100,12 @@ struct ToldState {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.running.desk()? {
+    if let Some(desk) = options.place.desk()? {
         return running::run(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.running.ensure_none()?;
-    let mut segment = Segment::open(&options.segment)?;
+    options.place.ensure_none()?;
+    let mut segment = Segment::open(&options.place.segment)?;
     let (refused, met, chosen) = match options.state {
         None => {
             let met = segment.survey()?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::way::{Way, whose};
 use super::what::RegisterAddress;
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::{LoopOption, SegmentOptions};
+use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, ValueType};
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
@@ -42,10 +42,7 @@ pub(crate) struct Read {
     length: Option<u16>,
 
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the register has]
     #[arg(long, value_name = "TYPE")]
@@ -109,7 +106,7 @@ struct Answered {
 pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
     let address = options.address;
     let (r#type, length) = address.span(options.r#type, options.length)?;
-    let mut way = Way::open(&options.segment, &options.running)?;
+    let mut way = Way::open(&options.place)?;
     let devices = way.among(&options.device)?;
     anyhow::ensure!(
         options.form != Form::Raw || devices.len() == 1,

@@ -8,7 +8,7 @@ use kadenz_ethercat::wire::{Position, SyncManager};
 #[cfg(target_os = "linux")]
 use crate::commands::ethercat::asked::{self, Desk};
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::{LoopOption, Segment, SegmentOptions};
+use crate::commands::ethercat::segment::{Segment, SegmentOrLoop};
 
 /// Where devices are asked.
 pub(super) enum Way {
@@ -23,14 +23,14 @@ pub(super) fn whose(device: &ToldDevice) -> String {
 }
 
 impl Way {
-    pub(super) fn open(segment: &SegmentOptions, running: &LoopOption) -> anyhow::Result<Self> {
+    pub(super) fn open(place: &SegmentOrLoop) -> anyhow::Result<Self> {
         #[cfg(target_os = "linux")]
-        if let Some(desk) = running.desk()? {
+        if let Some(desk) = place.desk()? {
             return Ok(Self::Loop(desk));
         }
         #[cfg(not(target_os = "linux"))]
-        running.ensure_none()?;
-        Ok(Self::Wire(Box::new(Segment::open(segment)?)))
+        place.ensure_none()?;
+        Ok(Self::Wire(Box::new(Segment::open(&place.segment)?)))
     }
 
     /// As people call it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::way::{Way, whose};
 use super::what::RegisterAddress;
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::{LoopOption, SegmentOptions};
+use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, ValueType};
 use crate::output::{self, Outcome};
 
@@ -38,10 +38,7 @@ pub(crate) struct Write {
     value: String,
 
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the register has]
     #[arg(long, value_name = "TYPE")]
@@ -82,7 +79,7 @@ pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
     if let (Writing::Perilous(why), false) = (writing, options.force) {
         anyhow::bail!("{address} is not written in passing: {why}; --force writes it all the same");
     }
-    let mut way = Way::open(&options.segment, &options.running)?;
+    let mut way = Way::open(&options.place)?;
     if writing != Writing::Harmless {
         way.ensure_alone()?;
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::address::ObjectAddress;
 use super::mailbox::{Asked, with_mailbox};
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::{LoopOption, SegmentOptions};
+use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::ValueType;
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
@@ -33,10 +33,7 @@ pub(crate) struct List {
     device: Which,
 
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
     #[arg(long, help_heading = "Output")]
@@ -60,10 +57,7 @@ pub(crate) struct Information {
     object: ObjectAddress,
 
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
     #[arg(long, help_heading = "Output")]
@@ -109,11 +103,11 @@ struct Described {
 
 pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.running.desk()? {
+    if let Some(desk) = options.place.desk()? {
         return running::list(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.running.ensure_none()?;
+    options.place.ensure_none()?;
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let indices = dictionary::list(registers, mail, ListType::ALL)?;
         let described = indices
@@ -121,17 +115,17 @@ pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
             .map(|index| describe(registers, mail, index, None));
         described.collect::<anyhow::Result<Vec<_>>>()
     };
-    let (asked, objects) = with_mailbox(&options.segment, &options.device, work)?;
+    let (asked, objects) = with_mailbox(&options.place.segment, &options.device, work)?;
     tell(asked, &objects, options.json)
 }
 
 pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.running.desk()? {
+    if let Some(desk) = options.place.desk()? {
         return running::info(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.running.ensure_none()?;
+    options.place.ensure_none()?;
     let ObjectAddress { index, sub } = options.object;
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let described = describe(registers, mail, index, sub)?;
@@ -142,7 +136,7 @@ pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
         );
         Ok(vec![described])
     };
-    let (asked, objects) = with_mailbox(&options.segment, &options.device, work)?;
+    let (asked, objects) = with_mailbox(&options.place.segment, &options.device, work)?;
     tell(asked, &objects, options.json)
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::address::ObjectAddress;
 use super::mailbox::{Asked, with_mailbox};
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::{LoopOption, SegmentOptions};
+use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, ValueType};
 use crate::output::{self, Outcome};
 
@@ -73,10 +73,7 @@ pub(crate) struct Write {
 #[derive(Debug, Args)]
 struct How {
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
     #[arg(long, value_name = "TYPE")]
@@ -113,11 +110,11 @@ struct Transferred {
 
 pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.how.running.desk()? {
+    if let Some(desk) = options.how.place.desk()? {
         return running::read(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.how.running.ensure_none()?;
+    options.how.place.ensure_none()?;
     let entry = options.object.entry();
     let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
         let (name, known) = described(registers, mail, entry)?;
@@ -134,17 +131,17 @@ pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
             bytes,
         })
     };
-    let (asked, done) = with_mailbox(&options.how.segment, &options.device, work)?;
+    let (asked, done) = with_mailbox(&options.how.place.segment, &options.device, work)?;
     tell(asked, entry, &done, options.how.json)
 }
 
 pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.how.running.desk()? {
+    if let Some(desk) = options.how.place.desk()? {
         return running::write(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.how.running.ensure_none()?;
+    options.how.place.ensure_none()?;
     let entry = options.object.entry();
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
     // What cannot be a value is refused before anything is asked.
@@ -162,7 +159,7 @@ pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
             bytes,
         })
     };
-    let (asked, done) = with_mailbox(&options.how.segment, &options.device, work)?;
+    let (asked, done) = with_mailbox(&options.how.place.segment, &options.device, work)?;
     tell(asked, entry, &done, options.how.json)
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::commands::ethercat::device::{ToldDevice, Which};
 use crate::commands::ethercat::scan::protocols;
-use crate::commands::ethercat::segment::{LoopOption, Segment, SegmentOptions};
+use crate::commands::ethercat::segment::{Segment, SegmentOrLoop};
 use crate::commands::ethercat::value;
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
@@ -34,10 +34,7 @@ pub(crate) struct Read {
     device: Which,
 
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    running: LoopOption,
+    place: SegmentOrLoop,
 
     /// Write its bytes to a file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -104,12 +101,12 @@ pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
 
 fn memory(options: &Read) -> anyhow::Result<Memory> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.running.desk()? {
+    if let Some(desk) = options.place.desk()? {
         return running::memory(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.running.ensure_none()?;
-    let mut segment = Segment::open(&options.segment)?;
+    options.place.ensure_none()?;
+    let mut segment = Segment::open(&options.place.segment)?;
     let mut met = segment.survey()?;
     let device = met.swap_remove(options.device.one_among(&met)?).device;
     Ok(Memory {
