@@ -38,8 +38,8 @@ pub(crate) use segment::{Virtual, check_interface};
 /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
 /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
 /// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere. `state`,
-/// `sdo`, `register` and `sii read` also talk to the devices of a loop that runs (`--loop NAME`, Linux); `stats`,
-/// `inputs`, `output`, `axes`, `stop` and `reset` are for such a loop alone.
+/// `sdo`, `dc`, `register` and `sii read` also talk to the devices of a loop that runs (`--loop NAME`, Linux);
+/// `stats`, `inputs`, `output`, `axes`, `stop` and `reset` are for such a loop alone.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ethercat {
     Sim(sim::Options),
