@@ -14,8 +14,8 @@ use crate::output::{self, Outcome};
 
 /// What stands in registers, of one device or of all
 ///
-/// A register that Kadenz knows (docs/ethercat.md) needs its address alone; for others say how many bytes, or the
-/// type. All bytes go in one datagram, and so belong together.
+/// A register that Kadenz knows needs its address alone; for others say how many bytes, or the type. All bytes go in
+/// one datagram, and so belong together.
 ///
 /// Refused without `--force`: memory in which a mailbox lies, since who reads a message there takes it away from its
 /// MainDevice.
