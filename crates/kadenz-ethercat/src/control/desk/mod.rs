@@ -5,7 +5,7 @@
 //! more are heard for what is about the axes, two questions each that have to come within a second; the last
 //! of them for a stop alone. Whoever comes then waits until one of these has gone, so that nobody's watching
 //! keeps anybody from stopping. An ordinary client that asked nothing for a minute goes when somebody was
-//! refused for want of its seat; who has to go hears a [`Reply::Bye`], and connects again. None
+//! refused for want of its seat (who listens to notices stays); who has to go hears a [`Reply::Bye`], and connects again. None
 //! of the threads touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
 //! [`Timing`](super::timing::Timing), the steward's [`Roster`](super::steward::Roster) and the
 //! [`Postbox`](crate::main_device::postbox::Postbox). Lines are bounded, so is how long a client may take
