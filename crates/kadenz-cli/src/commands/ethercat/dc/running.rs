@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use kadenz_ethercat::control::desk::{Answer, Question};
 use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::main_device::clocks::difference_ns;
 use kadenz_ethercat::wire::register::{
     DC_DELAY, DC_DIFFERENCE, DC_OFFSET, DC_SYSTEM_TIME, FEATURES, features,
 };
@@ -62,7 +63,7 @@ fn clock(desk: &mut Desk, device: &DeviceStatus, found: Found) -> anyhow::Result
         _ => read(desk, device, DC_OFFSET)?.map(u64::from_le_bytes),
     };
     let difference = read(desk, device, DC_DIFFERENCE)?;
-    told.difference_ns = difference.map(|it| signed(u32::from_le_bytes(it)));
+    told.difference_ns = difference.map(|it| difference_ns(u32::from_le_bytes(it)));
     Ok(told)
 }
 
@@ -88,15 +89,6 @@ fn find(desk: &mut Desk, device: &DeviceStatus) -> anyhow::Result<Found> {
         0 => 32,
         _ => 64,
     }))
-}
-
-/// Bit 31 is set where the clock is behind, the others say by how much.
-fn signed(difference: u32) -> i64 {
-    let magnitude = i64::from(difference & 0x7FFF_FFFF);
-    match difference >> 31 {
-        0 => magnitude,
-        _ => -magnitude,
-    }
 }
 
 /// `None` where the device does not answer there.
