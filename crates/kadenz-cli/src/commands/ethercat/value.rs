@@ -70,9 +70,9 @@ impl ValueType {
             0x02 => Self::Signed(1),
             0x03 => Self::Signed(2),
             0x04 => Self::Signed(4),
-            0x05 | 0x1E | 0x30..=0x37 => Self::Unsigned(1),
-            0x06 | 0x1F | 0x38..=0x3F => Self::Unsigned(2),
-            0x07 | 0x20 => Self::Unsigned(4),
+            0x05 | 0x1E | 0x2D | 0x30..=0x37 => Self::Unsigned(1),
+            0x06 | 0x1F | 0x2E | 0x38..=0x3F => Self::Unsigned(2),
+            0x07 | 0x20 | 0x2F => Self::Unsigned(4),
             0x08 => Self::Float32,
             0x09 => Self::Text,
             0x0A => Self::Bytes,
@@ -340,6 +340,19 @@ mod tests {
             assert_eq!(of(name).shown(&bytes), shown, "{name}");
             assert_eq!(of(name).to_string(), name);
         }
+    }
+
+    #[test]
+    fn whatever_has_a_number_of_bits_is_a_type_that_holds_them() {
+        for number in 0..=0xFF {
+            let Some(bits) = DataType(number).bits() else {
+                continue;
+            };
+            let holds = ValueType::of(DataType(number)).and_then(ValueType::bytes);
+            assert_eq!(holds, Some(bits.div_ceil(8)), "0x{number:02X}");
+        }
+        let of = |of: DataType| ValueType::of(of).map(|it| it.to_string());
+        assert_eq!(of(DataType::BITARR32), Some("u32".to_owned()));
     }
 
     #[test]
