@@ -9,7 +9,7 @@ use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::sii::{checksum, word};
 use serde::Serialize;
 
-use super::device::{ToldDevice, Which, called, whose};
+use super::device::{ToldDevice, Which, called, weigh, whose};
 use super::segment::{Segment, SegmentOptions};
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
@@ -80,16 +80,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let place = options.device.one_among(&met)?;
     let device = &met[place].device;
     let objections = objections(&met, place, options.alias);
-    if !options.force && !objections.is_empty() {
-        anyhow::bail!(
-            "{}: nothing was written: {}; --force writes it all the same",
-            whose(device),
-            objections.join("; ")
-        );
-    }
-    for objection in &objections {
-        output::note(&format!("forced, though {objection}"));
-    }
+    weigh(device, &objections, options.force)?;
     let done = write(&mut segment, device, options.alias).with_context(|| whose(device))?;
     if options.json {
         output::json(&Told {

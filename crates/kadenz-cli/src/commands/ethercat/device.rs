@@ -6,6 +6,8 @@ use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::survey::Surveyed;
 use serde::Serialize;
 
+use crate::output;
+
 /// Names a SubDevice: by its position from 0, its name, its alias (`alias:7`), or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Which {
@@ -191,6 +193,20 @@ impl ToldDevice {
 /// Before what went wrong with a SubDevice.
 pub(super) fn whose(device: &SubDevice) -> String {
     format!("device {} ({})", device.position.0, called(device))
+}
+
+/// Refuses to write a device's memory where something speaks against it; by force that is only told.
+pub(super) fn weigh(device: &SubDevice, objections: &[String], force: bool) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        force || objections.is_empty(),
+        "{}: nothing was written: {}; --force writes it all the same",
+        whose(device),
+        objections.join("; ")
+    );
+    for objection in objections {
+        output::note(&format!("forced, though {objection}"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use kadenz_ethercat::main_device::sii::{Difference, Sii};
 use kadenz_ethercat::wire::sii::word;
 use serde::Serialize;
 
-use crate::commands::ethercat::device::{ToldDevice, Which, whose};
+use crate::commands::ethercat::device::{ToldDevice, Which, weigh, whose};
 use crate::commands::ethercat::segment::{Segment, SegmentOptions};
 use crate::commands::interrupt;
 use crate::options::Steps;
@@ -82,16 +82,7 @@ pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
     let mut met = segment.survey()?;
     let device = met.swap_remove(options.device.one_among(&met)?).device;
     let objections = checks::objections(&image, &device);
-    if !options.force && !objections.is_empty() {
-        anyhow::bail!(
-            "{}: nothing was written: {}; --force writes it all the same",
-            whose(&device),
-            objections.join("; ")
-        );
-    }
-    for objection in &objections {
-        output::note(&format!("forced, though {objection}"));
-    }
+    weigh(&device, &objections, options.force)?;
     let done = write(&mut segment, &device, &image).with_context(|| whose(&device))?;
     let told = Told {
         version: 1,
