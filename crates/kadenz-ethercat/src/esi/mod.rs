@@ -62,8 +62,8 @@ pub struct Faulty {
 impl Esi {
     /// Reads a file's text. Elements that are unknown are passed over, as the standard asks; a device that
     /// cannot be read is [faulty](Self::faulty), and harms no other. Takes time in proportion to the text.
-    /// Allocates in proportion to it (less than 32 times, by a test), and up to 64 MiB for the objects, which a
-    /// short text can name many of.
+    /// Allocates in proportion to it (less than 32 times the text of many devices, by a test; more where it is
+    /// all `<` or `=`), and up to 64 MiB for the objects, which a short text can name many of.
     ///
     /// # Errors
     /// [`EsiError`], where nothing of it can be read.
