@@ -54,6 +54,15 @@ fn objects_of_a_file_take_no_more_than_they_are_given() {
     assert!(counted.bytes_max < 32 * text.len() as u64, "{counted:?}");
 }
 
+#[test]
+fn room_is_not_reserved_for_what_only_looks_like_elements_without_end() {
+    for sign in ["<", "="] {
+        let text = file(&format!("<!-- {} -->", sign.repeat((8 << 20) + 1)));
+        let counted = measure(|| assert!(matches!(Esi::read(&text), Err(EsiError::Long))));
+        assert!(counted.bytes_max < MIB, "{counted:?}");
+    }
+}
+
 /// Whoever reads it for each element again takes hundreds of times the text.
 #[test]
 fn one_default_of_all_elements_of_an_array_is_read_once() {

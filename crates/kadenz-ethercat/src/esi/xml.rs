@@ -6,6 +6,9 @@ use super::EsiError;
 
 /// Most nodes of a file, that is elements and texts, and most attributes.
 pub(super) const MOST_NODES: u32 = 4 << 20;
+/// Most signs that may begin a node, or an attribute: the parser reserves room for each before it looks at any, also
+/// in comments. An element may have two.
+const MOST_SIGNS: usize = 2 * MOST_NODES as usize;
 /// Most attributes of an element: no two have the same name, so each is compared with all.
 const MOST_ATTRIBUTES: usize = 256;
 /// Most names of spaces: an element has all those around it.
@@ -26,11 +29,22 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, EsiError> {
     })
 }
 
-/// Refuses what the parser would take long for: it compares an element's attributes with each other, and
-/// gives each element the spaces of names of all around it.
+/// Refuses what the parser would take long or much memory for: it reserves room for all that may be a node or an
+/// attribute, compares an element's attributes with each other, and gives each element the spaces of names of all
+/// around it.
 fn ensure_plain(text: &str) -> Result<(), EsiError> {
-    let (mut all, mut together) = (0_usize, 0_usize);
     let bytes = text.as_bytes();
+    let has_too_many = |sign: u8| {
+        bytes
+            .iter()
+            .filter(|it| **it == sign)
+            .nth(MOST_SIGNS)
+            .is_some()
+    };
+    if has_too_many(b'<') || has_too_many(b'=') {
+        return Err(EsiError::Long);
+    }
+    let (mut all, mut together) = (0_usize, 0_usize);
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
             b'<' => together = 0,
