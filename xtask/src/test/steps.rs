@@ -223,16 +223,35 @@ fn crates_that_say(repository: &Repository, words: &str) -> Result<Vec<Crate>> {
 /// Runs a test runner, shows what it says and counts it.
 pub(super) fn watch(command: &mut Command, tally: &mut Tally) -> Result<bool> {
     let mut screen = Screen::default();
-    let status = process::tee(command, |stream, line| {
-        tally.read(line);
-        if screen.shows(line) {
-            match stream {
-                Stream::Out => println!("{line}"),
-                Stream::Err => eprintln!("{line}"),
+    let status = process::tee(command, |stream, line| screen.take(stream, line, tally))?;
+    Ok(status.success())
+}
+
+/// The same for a runner that a busy machine fails, and that says so by this word: it has some tries, of which the
+/// first that is not failed by the machine, or the last, is shown and counted.
+pub(super) fn watch_again(
+    command: &mut Command,
+    tries: usize,
+    by_the_machine: &str,
+    tally: &mut Tally,
+) -> Result<bool> {
+    for _ in 1..tries {
+        let mut lines = Vec::new();
+        let keep = |stream, line: &str| lines.push((stream, line.to_owned()));
+        let status = process::tee(command, keep)?;
+        let why = lines.iter().find(|(_, line)| line.contains(by_the_machine));
+        match why {
+            Some((_, why)) if !status.success() => println!("tried again, after \"{why}\""),
+            _ => {
+                let mut screen = Screen::default();
+                for (stream, line) in lines {
+                    screen.take(stream, &line, tally);
+                }
+                return Ok(status.success());
             }
         }
-    })?;
-    Ok(status.success())
+    }
+    watch(command, tally)
 }
 
 /// Hides what `--show-output` repeats about tests that passed: only their skips are of interest.
@@ -242,6 +261,17 @@ struct Screen {
 }
 
 impl Screen {
+    /// Counts a line, and shows it where it is of interest.
+    fn take(&mut self, stream: Stream, line: &str, tally: &mut Tally) {
+        tally.read(line);
+        if self.shows(line) {
+            match stream {
+                Stream::Out => println!("{line}"),
+                Stream::Err => eprintln!("{line}"),
+            }
+        }
+    }
+
     fn shows(&mut self, line: &str) -> bool {
         if line == "successes:" {
             self.hiding = true;
@@ -255,6 +285,34 @@ impl Screen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A runner that fails so often with this complaint, and then passes.
+    fn runner(fails: usize, complaint: &str, folder: &std::path::Path) -> Command {
+        let mut command = Command::new("sh");
+        let script = format!(
+            "echo x >> tries; test $(wc -l < tries) -gt {fails} && echo 'test result: ok. 1 passed; 0 failed' && \
+             exit; echo '{complaint}'; echo 'test result: FAILED. 0 passed; 1 failed'; exit 101"
+        );
+        command.arg("-c").arg(script).current_dir(folder);
+        command
+    }
+
+    #[test]
+    fn a_runner_that_the_machine_failed_is_tried_again_and_no_other() {
+        let tried = |fails, complaint| {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut tally = Tally::new(false, Vec::new());
+            let mut command = runner(fails, complaint, folder.path());
+            let passed = watch_again(&mut command, 3, "Timeout(", &mut tally).expect("it runs");
+            let tries = std::fs::read_to_string(folder.path().join("tries")).expect("it ran");
+            assert_eq!(tally.passed(), passed);
+            (passed, tries.lines().count())
+        };
+        assert_eq!(tried(0, "Timeout(Eeprom)"), (true, 1));
+        assert_eq!(tried(2, "Timeout(Eeprom)"), (true, 3));
+        assert_eq!(tried(3, "Timeout(Eeprom)"), (false, 3));
+        assert_eq!(tried(1, "NotFound"), (false, 1));
+    }
 
     #[test]
     fn output_of_tests_that_passed_is_hidden_but_skips_and_failures_are_shown() {
