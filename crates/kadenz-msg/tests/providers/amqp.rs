@@ -120,8 +120,11 @@ fn what_a_full_queue_drops_is_counted(broker: &Broker) {
     let bus = broker.bus("&depth=10");
     let (mut outlet, mut inlet) = joined(&bus, &["A"]);
     let payload = vec![0; 100_000];
+    // RabbitMQ gives a subscriber's connection 200 messages before they are sent (UNSENT_MESSAGE_LIMIT of its
+    // rabbit_queue_consumers), 20 MB, and the kernel's buffers take up to 37 MB; what comes then waits in the queue.
+    const ALL: usize = 1000;
     let mut sent = 0;
-    while sent < 300 {
+    while sent < ALL {
         match outlet.publish(&channel("A"), &payload) {
             Ok(()) => sent += 1,
             Err(_) => thread::sleep(Duration::from_millis(5)),
