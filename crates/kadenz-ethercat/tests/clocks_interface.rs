@@ -11,7 +11,7 @@ use kadenz_ethercat::control::cyclic::{CycleReport, Loop, RealTime, Settings};
 use kadenz_ethercat::control::phase::{self, Follow, Step};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch, since_2000};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::{self, InterfacePort};
@@ -29,11 +29,7 @@ fn align_and_follow() {
     let mut link = Link::new(port, 1);
     let mut way = Waiting {
         link: &mut link,
-        // A machine that is busy answers late, and that is no fault here.
-        patience: Patience {
-            answer: Duration::from_millis(500),
-            tries: 20,
-        },
+        patience: beside::PATIENT,
     };
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();

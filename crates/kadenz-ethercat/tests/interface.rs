@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::cycle::Cycle;
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::exchange::{Registers, Waiting, Whose};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::main_device::states;
@@ -25,18 +25,10 @@ fn link() -> Link<InterfacePort> {
     )
 }
 
-/// A machine that is busy answers late, and that is no fault here.
-fn patient() -> Patience {
-    Patience {
-        answer: Duration::from_millis(500),
-        tries: 20,
-    }
-}
-
 fn configured(link: &mut Link<InterfacePort>) -> Cycle {
     let mut waiting = Waiting {
         link,
-        patience: patient(),
+        patience: beside::PATIENT,
     };
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
@@ -54,7 +46,7 @@ fn the_humanoid_comes_to_op_over_a_cable_while_the_loop_goes_on() {
         std::thread::scope(|scope| {
             // Another thread asks for OP; the loop carries its questions beside the process data.
             scope.spawn(|| {
-                let mut way = Correspondent::of(&postbox, patient());
+                let mut way = Correspondent::of(&postbox, beside::PATIENT);
                 let mut registers = Registers::by(&mut way);
                 states::reach(&mut registers, Whose::All(DEVICES), State::Op).unwrap();
                 asked.store(true, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use kadenz_ethercat::control::cyclic::{
 };
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting, Whose};
+use kadenz_ethercat::main_device::exchange::{Registers, Waiting, Whose};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::{Correspondent, Postbox};
 use kadenz_ethercat::main_device::states;
@@ -23,14 +23,6 @@ use kadenz_ethercat::wire::State;
 const DEVICES: u16 = 59;
 /// Longer than even a very busy machine needs.
 const LONG: Duration = Duration::from_secs(60);
-
-/// A machine that is busy answers late, and that is no fault here.
-fn patient() -> Patience {
-    Patience {
-        answer: Duration::from_millis(500),
-        tries: 20,
-    }
-}
 
 /// Waits for something; whether it came.
 fn await_it(mut is_it: impl FnMut() -> bool) -> bool {
@@ -73,7 +65,7 @@ fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -
     let mut link = Link::new(port, 1);
     let mut waiting = Waiting {
         link: &mut link,
-        patience: patient(),
+        patience: beside::PATIENT,
     };
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
@@ -115,7 +107,7 @@ fn run_beside(mode: Mode, work: impl Fn(&Postbox, &Seen, &[AtomicU64]) + Sync) -
 
 fn to_op_and_stop(mode: Mode) {
     let (ended, timing) = run_beside(mode, |postbox, seen, words| {
-        let mut way = Correspondent::of(postbox, patient());
+        let mut way = Correspondent::of(postbox, beside::PATIENT);
         let mut registers = Registers::by(&mut way);
         states::reach(&mut registers, Whose::All(DEVICES), State::Op).unwrap();
         assert!(await_it(|| seen.whole_in_op.load(Ordering::Relaxed) >= 200));

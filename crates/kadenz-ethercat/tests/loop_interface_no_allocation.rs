@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::{EndedBy, Loop, Mode, Moment, RealTime, Settings};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::postbox::Postbox;
 use kadenz_ethercat::port::{self, InterfacePort};
@@ -24,11 +24,7 @@ fn judge(waiting: port::Waiting) {
     let mut link = Link::new(port, 1);
     let mut way = Waiting {
         link: &mut link,
-        // A machine that is busy answers late, and that is no fault here.
-        patience: Patience {
-            answer: Duration::from_millis(500),
-            tries: 20,
-        },
+        patience: beside::PATIENT,
     };
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();

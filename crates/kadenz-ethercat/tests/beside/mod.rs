@@ -2,8 +2,17 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(unreachable_pub, reason = "a part of several tests, each a crate")]
 
+use std::time::Duration;
+
+use kadenz_ethercat::main_device::exchange::Patience;
 use kadenz_ethercat::sim::beside::beside;
 use kadenz_ethercat::sim::humanoid::humanoid;
+
+/// A machine that is busy answers late, and that is no fault of who is tested.
+pub const PATIENT: Patience = Patience {
+    answer: Duration::from_millis(500),
+    tries: 20,
+};
 
 /// Runs beside a humanoid of so many devices that is plugged into the interface `near`, or says why not.
 pub fn a_humanoid(devices: u16, test: &str, work: impl FnOnce() + Send) {
