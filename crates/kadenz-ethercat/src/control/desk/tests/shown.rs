@@ -37,19 +37,24 @@ fn catalogue() -> Catalogue {
     }
 }
 
+/// What a loop shows that posts to these words, every 2 ms.
+fn in_memory<'a>(words: &'a [AtomicU64], catalogue: &'a Catalogue) -> Shown<'a> {
+    Shown {
+        board: Board::Shared {
+            name: "memory-of-test",
+            words,
+        },
+        catalogue,
+        interval: Duration::from_millis(2),
+    }
+}
+
 #[test]
 fn what_a_loop_posts_is_shown_with_what_lies_where() {
     let catalogue = catalogue();
     let words: Vec<_> = (0..words_for(14)).map(|_| AtomicU64::new(0)).collect();
     let mut poster = Poster::begin(&words, 14).unwrap();
-    let shown = Shown {
-        board: Board::Shared {
-            name: "memory-of-test",
-            words: &words,
-        },
-        catalogue: &catalogue,
-        interval: Duration::from_millis(2),
-    };
+    let shown = in_memory(&words, &catalogue);
     at_a_desk_with(Some(shown), None, None, |path, _| {
         let mut client = Client::at(path).unwrap();
         let early = client.ask(&Question::Post {}).unwrap_err().to_string();
@@ -85,14 +90,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
 fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
     let (catalogue, actuators) = (catalogue(), Actuators::default());
     let words: Vec<_> = (0..words_for(14)).map(|_| AtomicU64::new(0)).collect();
-    let shown = Shown {
-        board: Board::Shared {
-            name: "memory-of-test",
-            words: &words,
-        },
-        catalogue: &catalogue,
-        interval: Duration::from_millis(2),
-    };
+    let shown = in_memory(&words, &catalogue);
     let set = |index, value: &[u8]| Question::Output {
         device: 2,
         index,
