@@ -10,7 +10,7 @@ mod output;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::commands::Command;
 
@@ -30,7 +30,7 @@ Examples:
   kadenz check --rate 1kHz --deadline 400us    one minute, one answer
   kadenz doctor                                what spoils real time here, and how to mend it
   kadenz hiccup --duration 24h --out night     jHiccup's measurement overnight
-  kadenz report night --output night.html      everything on one page
+  kadenz report night --out night.html         everything on one page
 
 Exit codes: 0 kept, 1 a limit was missed, 2 the command could not do its work.
 `RUST_LOG=debug kadenz ...` says more on standard error; never from a measuring thread.")]
@@ -40,7 +40,8 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let matches = options::with_old_words(Cli::command()).try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };

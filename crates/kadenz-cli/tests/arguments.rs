@@ -11,7 +11,7 @@ fn wrong_arguments_are_exit_code_2_with_the_remedy() {
         (&["check", "--policy", "fifo:100"][..], "99"),
         (&["check", "--sleeper", "dozing"][..], "nanosleep"),
         (&["timer", "oneshot", "--timeout", "2h"][..], "1us to 1h"),
-        (&["timer", "cyclic", "--repetitions", "0"][..], "0"),
+        (&["timer", "cyclic", "--count", "0"][..], "0"),
         (&["hiccup", "--resolution", "0s"][..], "1ms"),
         (&["hiccup", "--cpus", "2-1"][..], "0,2-3"),
         (&["frobnicate"][..], "frobnicate"),

@@ -73,7 +73,7 @@ fn a_state_is_shown_reached_and_refused_with_the_reason() {
         );
     }
     // 5 s of virtual time with a cycle each millisecond; nobody falls back.
-    let json = told("state", &["state", "OP", "--sim", "12", "--for", "5s"]);
+    let json = told("state", &["state", "OP", "--sim", "12", "--duration", "5s"]);
     let states = json["devices"].as_array().unwrap().iter();
     assert!(
         states
@@ -108,7 +108,7 @@ fn a_device_that_fails_is_told_with_its_status_code() {
         "ethercat",
         "state",
         "OP",
-        "--for",
+        "--duration",
         "3s",
         "--json",
         "--sim",
@@ -349,7 +349,7 @@ fn the_memory_of_a_device_is_shown_and_saved() {
 fn a_printed_segment_is_a_file_that_every_command_takes() {
     let folder = folder();
     let file = folder.path().join("robot.toml");
-    let printed = words(&["sim", "--devices", "12", "--print"]);
+    let printed = words(&["sim", "12", "--print"]);
     assert_eq!(printed.code, 0, "{}", printed.err);
     std::fs::write(&file, &printed.out).unwrap();
     let of_file = told("scan", &["scan", "--sim", text(&file)]);
@@ -375,8 +375,11 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
             "cannot be used with",
         ),
         (&["state", "BOOT", "--sim", "3"][..], "PREOP"),
-        (&["state", "--sim", "3", "--for", "1s"][..], "STATE"),
-        (&["state", "OP", "--sim", "3", "--for", "1"][..], "unit"),
+        (&["state", "--sim", "3", "--duration", "1s"][..], "STATE"),
+        (
+            &["state", "OP", "--sim", "3", "--duration", "1"][..],
+            "unit",
+        ),
         (
             &["state", "--sim", "3", "--device", "7"][..],
             "the last of 3 is at 2",
@@ -401,7 +404,7 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
             "/no/such/folder/a",
         ),
         (&["sim"][..], "--interface"),
-        (&["sim", "--devices", "300", "--print"][..], "200"),
+        (&["sim", "300", "--print"][..], "200"),
         (&["sim", text(&file), "--print"][..], "el9999"),
         (&["sim", "--cable", "a0", "--print"][..], "--cable"),
         (&["dc", "--time", "own", "--sim", "3"][..], "--align"),

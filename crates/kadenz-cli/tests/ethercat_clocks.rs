@@ -98,7 +98,15 @@ fn devices_pulse_where_the_loop_goes_by_the_reference_clock() {
     let folder = folder();
     let out = folder.path().join("run");
     let drive = |more: &[&str]| {
-        let arguments = ["run", "--sim", "12", "--cycle", "5ms", "--for", "500ms"];
+        let arguments = [
+            "run",
+            "--sim",
+            "12",
+            "--cycle",
+            "5ms",
+            "--duration",
+            "500ms",
+        ];
         words(&[&arguments, &["--out", text(&out)][..], more].concat())
     };
     let said = drive(&["--sync0"]);

@@ -99,7 +99,7 @@ fn other_programs_read_the_sensors_of_a_running_loop() {
 #[test]
 fn sensors_are_watched_as_lines() {
     let robot = Robot::start("watch", &[]);
-    let watch = ["inputs", "--watch", "--rate", "50Hz", "--for", "500ms"];
+    let watch = ["inputs", "--watch", "--rate", "50Hz", "--duration", "500ms"];
     let json = robot.say(&[&watch[..], &["--device", "3", "--json"]].concat());
     assert_eq!(json.code, 0, "{}", json.err);
     let mut last = 0;
@@ -192,7 +192,7 @@ fn readers_behind_a_mutex_ask_the_desk_as_in_the_paper() {
     let robot = Robot::start("mutex", &["--readers", "pi-mutex"]);
     let imu = robot.ask("inputs", &["inputs", "--device", "torso imu"]);
     assert!(imu["cycle"].as_u64() > Some(0), "{imu}");
-    let watch = ["inputs", "--watch", "--rate", "200Hz", "--for", "2s"];
+    let watch = ["inputs", "--watch", "--rate", "200Hz", "--duration", "2s"];
     let seen = robot.say(&[&watch[..], &["--json"]].concat());
     assert_eq!(seen.code, 0, "{}", seen.err);
     assert!(seen.out.lines().count() > 1);

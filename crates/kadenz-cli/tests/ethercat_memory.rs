@@ -176,7 +176,7 @@ fn an_alias_is_written_with_its_checksum() {
 #[test]
 fn memory_and_alias_stay_and_count_from_the_next_power_on() {
     in_a_network("memory and alias stay", || {
-        let mut sim = Sim::start(&["--devices", "12"]);
+        let mut sim = Sim::start(&["12"]);
         let folder = folder();
         let file = folder.path().join("knee.bin");
         let saved = near(&["sii", "read", "8", "--out", text(&file)]);
@@ -219,7 +219,7 @@ fn memory_and_alias_stay_and_count_from_the_next_power_on() {
 #[test]
 fn writing_that_is_interrupted_says_what_is_left_and_goes_on_from_there() {
     in_a_network("interrupted writing goes on", || {
-        let sim = Sim::start(&["--devices", "12"]);
+        let sim = Sim::start(&["12"]);
         let folder = folder();
         let file = folder.path().join("knee.bin");
         assert_eq!(near(&["sii", "read", "8", "--out", text(&file)]).code, 0);

@@ -149,7 +149,7 @@ fn registers_that_a_running_device_lives_by_are_written_by_force_alone() {
 #[test]
 fn a_mailbox_is_not_read_in_passing() {
     in_a_network("a mailbox is not read in passing", || {
-        let sim = Sim::start(&["--devices", "12"]);
+        let sim = Sim::start(&["12"]);
         assert_eq!(near(&["state", "PREOP", "--device", "8"]).code, 0);
         let areas = near(&["register", "read", "8", "0x0800", "16", "--json"]).json();
         let bytes = areas["registers"][0]["bytes"].as_str().unwrap().to_owned();
@@ -314,7 +314,7 @@ fn a_loop_drives_a_device_by_chosen_pdos_and_mode() {
         ("0=none", "it has SM, DC, DC fixed"),
         ("0=SM", "no device of this segment asks for pulses"),
     ] {
-        let run = ["run", "--for", "100ms", "--out", text(&out)];
+        let run = ["run", "--duration", "100ms", "--out", text(&out)];
         let refused = words(&[&run[..], &segment[..], &pulses, &[mode]].concat());
         assert_eq!(refused.code, 2, "{mode}: {}", refused.out);
         assert!(refused.err.contains(word), "{mode}: {}", refused.err);

@@ -12,7 +12,14 @@ use field_bus::*;
 fn drive(folder: &std::path::Path, more: &[&str]) -> Said {
     let out = folder.join("run");
     let arguments = [
-        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--for", "3s",
+        "ethercat",
+        "run",
+        "--sim",
+        "12",
+        "--cycle",
+        "5ms",
+        "--duration",
+        "3s",
     ];
     run(&[&arguments, &["--out", text(&out)][..], more].concat())
 }
@@ -40,7 +47,7 @@ fn a_loop_is_measured_as_a_run() {
         let left_out = bus["skipped_beats"].as_u64().unwrap();
         // 3 s of 5 ms, and until all drives are at rest.
         assert!(cycles + left_out >= 600, "{bus}");
-        // What comes after `--for`, while axes come to rest, is not recorded.
+        // What comes after `--duration`, while axes come to rest, is not recorded.
         let count = |name: &str| series(&json, name)["count"].as_u64().unwrap();
         let (wake_ups, recorded) = (count("wake-up"), count("exchange"));
         assert!(
@@ -80,7 +87,7 @@ fn a_loop_keeps_the_segment_s_time_and_moves_its_drives_as_a_file_says() {
         text(&motion),
         "--sim",
         "12",
-        "--for",
+        "--duration",
         "4s",
     ];
     let more = ["--beat", "reference", "--json", "--out", text(&out)];
@@ -136,7 +143,7 @@ fn a_loop_that_cannot_be_is_refused_before_anything_runs() {
         (&["--cycle", "1us"][..], "20us to 1s"),
         (&["--cycle", "1"][..], "unit"),
         (
-            &["--cycle", "1s", "--for", "10ms"][..],
+            &["--cycle", "1s", "--duration", "10ms"][..],
             "shorter than one cycle",
         ),
         (&["--priority", "100"][..], "1..=99"),
@@ -314,7 +321,13 @@ fn a_running_loop_is_asked_by_its_name() {
         words_of.out
     );
     let twice = words(&[
-        "stats", &name, "--watch", "100ms", "--for", "350ms", "--json",
+        "stats",
+        &name,
+        "--watch",
+        "100ms",
+        "--duration",
+        "350ms",
+        "--json",
     ]);
     assert!(twice.out.lines().count() >= 2, "{}", twice.err);
     let second = words(&[
@@ -323,7 +336,7 @@ fn a_running_loop_is_asked_by_its_name() {
         "1",
         "--name",
         &name,
-        "--for",
+        "--duration",
         "1s",
         "--out",
         text(&folder.path().join("b")),

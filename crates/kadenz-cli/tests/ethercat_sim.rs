@@ -43,8 +43,8 @@ fn devices(said: &Said) -> usize {
 #[test]
 fn of_two_segments_on_one_cable_one_answers_and_neither_the_other() {
     in_a_network("of two segments on one cable", || {
-        let one = Sim::start(&["--devices", "12"]);
-        let mut other = Sim::at(&["--interface", "near", "--devices", "3"]);
+        let one = Sim::start(&["12"]);
+        let mut other = Sim::at(&["--interface", "near", "3"]);
         assert!(other.next_note().contains("on near"));
         assert_eq!(devices(&near(&["scan", "--json"])), 12);
         let note = other.next_note();
@@ -81,7 +81,7 @@ fn the_loopback_is_no_segment() {
 fn a_ring_on_two_interfaces_goes_on_when_it_is_cut() {
     in_a_network("a ring on two interfaces", || {
         let first = ["--interface", "a0", "--cable", "a1"];
-        let second = ["--second", "b0", "--second-cable", "b1", "--devices", "12"];
+        let second = ["--second", "b0", "--second-cable", "b1", "12"];
         let mut sim = Sim::at(&[first.as_slice(), &second].concat());
         let note = sim.next_note();
         assert!(
@@ -138,7 +138,7 @@ fn a_segment_is_reached_through_a_bridge() {
                 "a bridge (apt install iproute2; sudo modprobe bridge)",
             );
         }
-        let sim = Sim::start(&["--devices", "12"]);
+        let sim = Sim::start(&["12"]);
         let _cable = Cable::create("main", "port").unwrap();
         for line in [
             "link set near master br0",
@@ -152,7 +152,7 @@ fn a_segment_is_reached_through_a_bridge() {
         };
         wait_until(|| on_main(&["scan"]).code == 0);
         assert_eq!(devices(&on_main(&["scan"])), 12);
-        let states = on_main(&["state", "OP", "--for", "200ms"]).json();
+        let states = on_main(&["state", "OP", "--duration", "200ms"]).json();
         let in_op = |it: &serde_json::Value| it["state"] == "OP";
         assert!(
             states["devices"].as_array().unwrap().iter().all(in_op),
@@ -173,7 +173,7 @@ fn a_segment_on_a_tap_answers_whoever_holds_it() {
             neighbours: Vec::new(),
         })
         .unwrap();
-        let mut sim = Sim::at(&["--interface", "tap0", "--devices", "12"]);
+        let mut sim = Sim::at(&["--interface", "tap0", "12"]);
         assert!(sim.next_note().contains("on tap0"));
         // A virtual machine's address bears the mark of what came back, from the beginning.
         tap.send(&question(0x52, 1)).unwrap();
@@ -206,7 +206,7 @@ fn ticks(process: u32) -> u64 {
 fn a_segment_waits_while_its_interface_is_down_and_ends_when_it_is_gone() {
     in_a_network("an interface down, up and gone", || {
         let cable = Cable::create("far", "near").unwrap();
-        let mut sim = Sim::at(&["--interface", "far", "--devices", "12"]);
+        let mut sim = Sim::at(&["--interface", "far", "12"]);
         assert!(sim.next_note().contains("on far"));
         assert_eq!(devices(&near(&["scan", "--json"])), 12);
         for _ in 0..2 {
@@ -232,7 +232,7 @@ fn a_segment_waits_while_its_interface_is_down_and_ends_when_it_is_gone() {
 #[test]
 fn what_follows_in_a_line_that_is_too_long_is_not_obeyed() {
     in_a_network("a line that is too long", || {
-        let mut sim = Sim::start(&["--devices", "12"]);
+        let mut sim = Sim::start(&["12"]);
         let long = "x".repeat(1_001);
         let note = sim.say(&format!("# {long} cut 0"));
         assert!(note.contains("1000 bytes at most"), "{note}");
@@ -245,7 +245,7 @@ fn what_follows_in_a_line_that_is_too_long_is_not_obeyed() {
 #[test]
 fn frames_are_late_by_as_much_as_a_fault_says_also_where_that_is_little() {
     in_a_network("frames that are a little late", || {
-        let mut sim = Sim::start(&["--devices", "3"]);
+        let mut sim = Sim::start(&["3"]);
         let mut port = InterfacePort::open("near", Waiting::Blocking).unwrap();
         let mut way = |index| {
             let start = port.now();
@@ -269,7 +269,7 @@ fn frames_are_late_by_as_much_as_a_fault_says_also_where_that_is_little() {
 fn what_prints_a_file_takes_no_options_of_what_runs() {
     for more in [
         &["--pace", "as-wire"][..],
-        &["--for", "1s"],
+        &["--duration", "1s"],
         &["--until-stdin-closes"],
         &["--json"],
         &["--interface", "far"],
@@ -290,9 +290,9 @@ fn in_the_background_of_a_terminal_it_goes_on() {
         let folder = folder();
         let number = folder.path().join("number");
         let program = env!("CARGO_BIN_EXE_kadenz");
-        let sim = format!("{program} ethercat sim --interface far --cable near --devices 3");
+        let sim = format!("{program} ethercat sim 3 --interface far --cable near");
         // Also where this test fails it ends.
-        let sim = format!("{sim} --for 1min");
+        let sim = format!("{sim} --duration 1min");
         let line = format!("set -m; {sim} & echo $! >{}; wait", text(&number));
         // A terminal whose foreground is the shell, which has job control.
         let mut terminal = Command::new("script")
@@ -345,7 +345,7 @@ fn a_file_that_says_everything_is_printed_as_it_is() {
 fn commands_see_all_of_a_ring_in_their_own_process() {
     let folder = folder();
     let file = folder.path().join("ring.toml");
-    let whole = run(&["ethercat", "sim", "--devices", "12", "--print"]).out;
+    let whole = run(&["ethercat", "sim", "12", "--print"]).out;
     std::fs::write(
         &file,
         format!("[ring]\n{}", whole.replace("seed = 59\n", "")),

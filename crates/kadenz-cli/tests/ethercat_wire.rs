@@ -14,10 +14,10 @@ use on_a_cable::*;
 #[test]
 fn every_command_works_over_a_cable() {
     in_a_network("every command works over a cable", || {
-        let sim = Sim::start(&["--devices", "12"]);
+        let sim = Sim::start(&["12"]);
         let scan = near(&["scan", "--json"]).json();
         assert_eq!(scan["devices"].as_array().unwrap().len(), 12);
-        let state = near(&["state", "OP", "--for", "300ms", "--json"]);
+        let state = near(&["state", "OP", "--duration", "300ms", "--json"]);
         assert_eq!(state.code, 0, "{}", state.err);
         let devices = state.json()["devices"].clone();
         assert!(
@@ -49,7 +49,7 @@ fn every_command_works_over_a_cable() {
 #[test]
 fn faults_are_said_while_it_runs_and_seen_by_who_scans() {
     in_a_network("faults are said while it runs", || {
-        let mut sim = Sim::start(&["--devices", "12"]);
+        let mut sim = Sim::start(&["12"]);
         let ports = |said: &Said, device: usize| said.json()["devices"][device]["ports"].clone();
         let whole = near(&["scan", "--json"]);
         assert_eq!(whole.json()["devices"].as_array().unwrap().len(), 12);
@@ -79,7 +79,7 @@ fn faults_are_said_while_it_runs_and_seen_by_who_scans() {
 fn the_cable_is_gone_when_the_segment_ends() {
     in_a_network("the cable is gone when the segment ends", || {
         let known = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
-        let sim = Sim::start(&["--devices", "3"]);
+        let sim = Sim::start(&["3"]);
         assert!(known().contains("near:"));
         let second = run(&["ethercat", "sim", "--interface", "far", "--cable", "near"]);
         assert_eq!(second.code, 2);
@@ -102,7 +102,7 @@ fn the_cable_is_gone_when_the_segment_ends() {
 #[test]
 fn a_segment_without_power_is_told_as_such() {
     in_a_network("a segment without power is told as such", || {
-        let mut sim = Sim::start(&["--devices", "3"]);
+        let mut sim = Sim::start(&["3"]);
         assert!(sim.say("power 0 off").starts_with("done"));
         let said = near(&["scan"]);
         assert_eq!(said.code, 2);
@@ -116,7 +116,7 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
     in_a_network("a running loop is looked at but not disturbed", || {
         let folder = folder();
         let out = folder.path().join("run");
-        let sim = Sim::start(&["--devices", "12"]);
+        let sim = Sim::start(&["12"]);
         let arguments = [
             "ethercat",
             "run",
@@ -142,7 +142,7 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
             &["pdo", "--watch", "1"],
             &[
                 "run",
-                "--for",
+                "--duration",
                 "1s",
                 "--out",
                 text(&folder.path().join("second")),

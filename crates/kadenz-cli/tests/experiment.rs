@@ -40,7 +40,7 @@ fn timers_are_set_at_every_policy_load_and_sleeper() {
     let said = run(&[
         "experiment",
         "timers",
-        "--repetitions",
+        "--count",
         "20",
         "--json",
         "--out",

@@ -39,10 +39,7 @@ fn after_kill_9_the_run_opens_and_says_that_it_is_incomplete() {
         json["warnings"]
     );
     let page = folder.path().join("page.html");
-    assert_eq!(
-        run(&["report", text(&out), "--output", text(&page)]).code,
-        0
-    );
+    assert_eq!(run(&["report", text(&out), "--out", text(&page)]).code, 0);
     assert!(std::fs::read_to_string(page).unwrap().contains("ncomplete"));
 }
 

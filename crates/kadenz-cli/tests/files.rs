@@ -11,7 +11,7 @@ fn measured(folder: &Path, name: &str) -> PathBuf {
     let said = run(&[
         "timer",
         "cyclic",
-        "--repetitions",
+        "--count",
         "400",
         "--interval",
         "50ms",
@@ -74,7 +74,7 @@ fn one_page_of_several_runs() {
         "report",
         text(&runs[0]),
         text(&runs[1]),
-        "--output",
+        "--out",
         text(&page),
     ]);
     assert_eq!(said.code, 0, "{}", said.err);
@@ -118,7 +118,7 @@ fn every_export_leaves_what_it_names() {
             "lateness",
             "--format",
             format,
-            "--output",
+            "--out",
             text(&file),
         ]);
         assert_eq!(said.code, 0, "{format}: {}", said.err);
@@ -148,7 +148,7 @@ fn what_was_exported_can_be_imported_again() {
             "lateness",
             "--format",
             format,
-            "--output",
+            "--out",
             text(&file),
         ]);
         assert_eq!(said.code, 0, "{}", said.err);

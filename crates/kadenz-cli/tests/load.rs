@@ -68,7 +68,7 @@ fn load<'a>(json: &'a Value, kind: &str) -> &'a Value {
 fn heavy_tells_what_each_of_its_kinds_did() {
     let folder = folder();
     let mut arguments = little(folder.path(), "heavy");
-    arguments.extend(["--for", "1500ms", "--json"]);
+    arguments.extend(["--duration", "1500ms", "--json"]);
     let said = run(&arguments);
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
@@ -96,7 +96,7 @@ fn heavy_tells_what_each_of_its_kinds_did() {
 fn without_json_there_is_a_table() {
     let folder = folder();
     let mut arguments = little(folder.path(), "files");
-    arguments.extend(["timer", "--for", "200ms"]);
+    arguments.extend(["timer", "--duration", "200ms"]);
     let said = run(&arguments);
     assert_eq!(said.code, 0, "{}", said.err);
     for words in ["files: the metadata", "files/s", "wake-ups/s", "mean"] {
@@ -111,8 +111,8 @@ fn nonsense_is_refused_with_a_remedy() {
     for (arguments, words) in [
         (vec!["load"], "<KIND>"),
         (vec!["load", "disc"], "disk"),
-        (vec!["load", "cpu", "--for", "60"], "unit is missing"),
-        (vec!["load", "cpu", "--for", "0s"], "60s"),
+        (vec!["load", "cpu", "--duration", "60"], "unit is missing"),
+        (vec!["load", "cpu", "--duration", "0s"], "60s"),
         (vec!["load", "cpu", "--threads", "0"], "1 to 1024"),
         (vec!["load", "processes", "--groups", "9999"], "1 to 200"),
         (vec!["load", "disk", "--size", "1024"], "1GiB"),
@@ -323,7 +323,7 @@ fn the_real_stress_ng_tells_figures_for_each_kind() {
         return;
     }
     let mut arguments = little(folder.path(), "cpu");
-    arguments.extend(["disk", "--with", "stress-ng", "--for", "1s", "--json"]);
+    arguments.extend(["disk", "--with", "stress-ng", "--duration", "1s", "--json"]);
     let said = run(&arguments);
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
@@ -343,7 +343,7 @@ fn hackbench_tells_its_messages() {
         return;
     }
     let mut arguments = little(folder.path(), "processes");
-    arguments.extend(["--with", "hackbench", "--for", "2s", "--json"]);
+    arguments.extend(["--with", "hackbench", "--duration", "2s", "--json"]);
     let said = run(&arguments);
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();

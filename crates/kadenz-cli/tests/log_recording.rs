@@ -12,7 +12,15 @@ use std::process::{Child, Command, Stdio};
 
 fn recorder(out: &Path, more: &[&str]) -> Child {
     let bus = url(&golden("events.lcmlog"), "loop=yes");
-    let arguments = ["log", "record", &bus, "--out", text(out), "--for", "30s"];
+    let arguments = [
+        "log",
+        "record",
+        &bus,
+        "--out",
+        text(out),
+        "--duration",
+        "30s",
+    ];
     let child = kadenz(&[&arguments[..], more].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -154,7 +162,7 @@ fn recording(out: &Path, more: &[&str]) -> Child {
 fn recording_at(speed: &str, out: &Path, more: &[&str]) -> Child {
     let bus = url(&golden("events.lcmlog"), &format!("{speed}&loop=yes"));
     // It ends by itself where a test fails before it ends it.
-    let bounded = ["--for", "60s", "--json"];
+    let bounded = ["--duration", "60s", "--json"];
     kadenz(&["log", "record", &bus, "--out", text(out)])
         .args(bounded)
         .args(more)

@@ -127,7 +127,7 @@ fn show_and_report_tell_of_modes_where_they_are_asked_to() {
     assert!(plain["series"][0]["modes"].is_null());
 
     let page = folder.path().join("page.html");
-    let said = run(&["report", text(&out), "--modes", "--output", text(&page)]);
+    let said = run(&["report", text(&out), "--modes", "--out", text(&page)]);
     assert_eq!(said.code, 0, "{}", said.err);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("<section id=\"modes\">"));

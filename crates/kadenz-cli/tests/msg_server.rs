@@ -118,7 +118,7 @@ fn types() -> tempfile::TempDir {
 fn programs_meet_over_it_and_it_counts_what_it_passed_on() {
     let server = Server::start(&[]);
     let beat = server.beat("A");
-    let heard = server.run(&["echo", "A", "--count", "3", "--for", "10s", "--json"]);
+    let heard = server.run(&["echo", "A", "--count", "3", "--duration", "10s", "--json"]);
     assert_eq!(heard.code, 0, "{}", heard.err);
     assert_eq!(lines(&heard)[2]["hex"], "0011223344556677");
     let published = end(beat);
@@ -164,7 +164,15 @@ while True:
         "--rate",
         "20Hz",
     ]);
-    let heard = server.run(&["echo", "ANSWER", "--count", "2", "--for", "10s", "--json"]);
+    let heard = server.run(&[
+        "echo",
+        "ANSWER",
+        "--count",
+        "2",
+        "--duration",
+        "10s",
+        "--json",
+    ]);
     child.kill().unwrap();
     child.wait().unwrap();
     end(ask);
@@ -193,7 +201,7 @@ fn a_subscriber_that_is_killed_or_stands_still_holds_nobody_up() {
     signal(&stands, "STOP");
     // More than the kernel's buffers and the server's queue hold together.
     let flood = server.flood(200, 100_000);
-    let heard = server.run(&["echo", "A", "--count", "3", "--for", "10s", "--json"]);
+    let heard = server.run(&["echo", "A", "--count", "3", "--duration", "10s", "--json"]);
     assert_eq!(heard.code, 0, "{}", heard.err);
     let published = end(beat);
     assert_eq!(published.code, 0, "{}", published.err);
@@ -255,12 +263,20 @@ fn what_is_published_is_decoded_elsewhere_without_files() {
         text(folder.path()),
     ];
     let goals = server.client(&[&arguments[..], &["--rate", "20Hz"]].concat());
-    let heard = server.run(&["echo", "GOAL", "--count", "2", "--for", "10s", "--json"]);
+    let heard = server.run(&[
+        "echo",
+        "GOAL",
+        "--count",
+        "2",
+        "--duration",
+        "10s",
+        "--json",
+    ]);
     assert_eq!(heard.code, 0, "{}", heard.err);
     let message = &lines(&heard)[1];
     assert_eq!(message["type"], "robot.goal_t", "{message}");
     assert_eq!(message["message"]["at"]["y"], -2.0);
-    let spied = server.run(&["spy", "--once", "--for", "2s", "--json"]);
+    let spied = server.run(&["spy", "--once", "--duration", "2s", "--json"]);
     let spied = spied.json();
     assert_described("msg", "spy", &spied);
     let goal = spied["channels"]
@@ -276,7 +292,7 @@ fn what_is_published_is_decoded_elsewhere_without_files() {
 fn a_single_message_stays_until_its_type_was_asked_for() {
     let server = Server::start(&[]);
     let folder = types();
-    let mut echo = server.client(&["echo", "GOAL|READY", "--for", "10s", "--json"]);
+    let mut echo = server.client(&["echo", "GOAL|READY", "--duration", "10s", "--json"]);
     let mut heard = BufReader::new(echo.stdout.take().unwrap()).lines();
     let ready = server.beat("READY");
     heard.next().unwrap().unwrap();
@@ -312,7 +328,7 @@ fn log_of_goals(server: &Server, types: &Path, log: &Path) {
         text(types),
     ];
     let goals = server.client(&[&arguments[..], &["--rate", "20Hz"]].concat());
-    let types = ["--types", text(types), "--for", "2s"];
+    let types = ["--types", text(types), "--duration", "2s"];
     let said = run(&[
         &["log", "record", &server.url, "--out", text(log)],
         &types[..],
@@ -333,7 +349,15 @@ fn what_a_log_knows_of_its_types_is_told_while_it_plays() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let heard = server.run(&["echo", "GOAL", "--count", "2", "--for", "10s", "--json"]);
+    let heard = server.run(&[
+        "echo",
+        "GOAL",
+        "--count",
+        "2",
+        "--duration",
+        "10s",
+        "--json",
+    ]);
     assert_eq!(heard.code, 0, "{}", heard.err);
     assert_eq!(lines(&heard)[1]["message"]["at"]["x"], 1.5);
     assert_eq!(end(player).code, 0);
@@ -360,12 +384,21 @@ fn a_bridge_of_two_servers_carries_once_both_ways_and_tells_types_across() {
     ];
     let backs = b.beat("BACK");
     assert_eq!(
-        a.run(&["echo", "BACK", "--count", "3", "--for", "10s"])
+        a.run(&["echo", "BACK", "--count", "3", "--duration", "10s"])
             .code,
         0
     );
-    let hears = b.client(&["echo", "GOAL", "--count", "20", "--for", "10s", "--json"]);
-    let comes_back = a.client(&["echo", "GOAL", "--count", "20", "--for", "10s", "--json"]);
+    let twenty = [
+        "echo",
+        "GOAL",
+        "--count",
+        "20",
+        "--duration",
+        "10s",
+        "--json",
+    ];
+    let hears = b.client(&twenty);
+    let comes_back = a.client(&twenty);
     // Both listen once they have answered nothing for a while: goals are numbered to see doubles.
     std::thread::sleep(std::time::Duration::from_millis(500));
     let mut goals = kadenz(&[&["msg"], &arguments[..], &["--url", &a.url]].concat())

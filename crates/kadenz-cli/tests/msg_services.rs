@@ -120,7 +120,7 @@ fn nodes_that_beat_are_shown() {
     let mut heart = bus.heart("arm", Duration::from_millis(100)).unwrap();
     heart.set_state("running");
     let _beating = heart.on_thread(Tuning::default()).unwrap();
-    let nodes = said(&url, &["nodes", "--for", "1s"]);
+    let nodes = said(&url, &["nodes", "--duration", "1s"]);
     assert_eq!(nodes.code, 0, "{}", nodes.err);
     let json = nodes.json();
     assert_described("msg", "nodes", &json);

@@ -33,7 +33,7 @@ impl OwnBus {
             folder: folder(),
         };
         std::fs::write(bus.folder.path().join("pose.lcm"), POSE).unwrap();
-        let echo = bus.start(&["echo", "PROBE", "--count", "1", "--for", "3s"]);
+        let echo = bus.start(&["echo", "PROBE", "--count", "1", "--duration", "3s"]);
         let beat = bus.start(&[
             "pub",
             "PROBE",
@@ -109,7 +109,7 @@ fn a_message_is_echoed_as_it_was_published() {
         return;
     };
     let poses = bus.poses("POSE", "50Hz");
-    let wanted = ["--types", bus.types(), "--count", "2", "--for", "10s"];
+    let wanted = ["--types", bus.types(), "--count", "2", "--duration", "10s"];
     let echo = |more: &[&str]| bus.run(&[&["echo", "PO.E"], &wanted[..], more].concat());
     let said = echo(&["--json"]);
     assert_eq!(said.code, 0, "{}", said.err);
@@ -144,7 +144,7 @@ fn a_type_that_its_publisher_tells_is_decoded_without_files() {
     let robot = kadenz::Bus::open(&bus.url).unwrap();
     let mut beats = robot.publisher::<Heartbeat>("BEAT").unwrap();
     let _teller = robot.tell_types(kadenz::Tuning::default()).unwrap();
-    let mut echo = bus.start(&["echo", "BEAT", "--for", "10s", "--json"]);
+    let mut echo = bus.start(&["echo", "BEAT", "--duration", "10s", "--json"]);
     let mut heard = BufReader::new(echo.stdout.take().unwrap()).lines();
     let (stop, stopped) = std::sync::mpsc::sync_channel::<()>(0);
     let beating = std::thread::spawn(move || {
@@ -185,7 +185,7 @@ fn what_cannot_be_decoded_is_shown_with_a_hint() {
         "--rate",
         "50Hz",
     ]);
-    let said = bus.run(&["echo", "RAW", "--count", "1", "--for", "10s", "--json"]);
+    let said = bus.run(&["echo", "RAW", "--count", "1", "--duration", "10s", "--json"]);
     let message = &lines(&said)[0];
     assert_described("msg", "echo", message);
     assert_eq!(message["hex"], "0123456789abcdef00");
@@ -199,9 +199,9 @@ fn fewer_messages_than_wanted_are_exit_code_1() {
     let Some(bus) = OwnBus::new("fewer_messages_than_wanted_are_exit_code_1") else {
         return;
     };
-    let said = bus.run(&["echo", "SILENT", "--count", "1", "--for", "300ms"]);
+    let said = bus.run(&["echo", "SILENT", "--count", "1", "--duration", "300ms"]);
     assert_eq!((said.code, said.out.as_str()), (1, ""), "{}", said.err);
-    let said = bus.run(&["hz", "SILENT", "--for", "300ms", "--at-least", "1Hz"]);
+    let said = bus.run(&["hz", "SILENT", "--duration", "300ms", "--at-least", "1Hz"]);
     assert_eq!(said.code, 1, "{}", said.err);
 }
 
@@ -218,7 +218,7 @@ fn lines_of_standard_input_are_published_each() {
         &types,
         "--count",
         "4",
-        "--for",
+        "--duration",
         "10s",
         "--json",
     ]);
@@ -300,7 +300,7 @@ fn channels_are_listed_and_their_rates_told() {
         return;
     };
     let (poses, others) = (bus.poses("POSE", "50Hz"), bus.poses("OTHER", "10Hz"));
-    let types = ["--types", bus.types(), "--for", "2s", "--json"];
+    let types = ["--types", bus.types(), "--duration", "2s", "--json"];
     let list = bus.run(&[&["list"], &types[..]].concat()).json();
     assert_described("msg", "list", &list);
     let names: Vec<&str> = list["channels"]
@@ -329,11 +329,11 @@ fn a_spy_in_a_pipe_prints_tables_and_json() {
         return;
     };
     let poses = bus.poses("POSE", "50Hz");
-    let said = bus.run(&["spy", "--once", "--for", "2s", "--types", bus.types()]);
+    let said = bus.run(&["spy", "--once", "--duration", "2s", "--types", bus.types()]);
     assert_eq!(said.code, 0, "{}", said.err);
     let row = said.out.lines().find(|line| line.contains("POSE")).unwrap();
     assert!(row.contains("robot.pose_t"), "{row}");
-    let said = bus.run(&["spy", "--for", "2500ms", "--json"]);
+    let said = bus.run(&["spy", "--duration", "2500ms", "--json"]);
     let told = lines(&said);
     assert!(!told.is_empty(), "{}", said.err);
     let last = told.last().unwrap();
@@ -362,7 +362,14 @@ fn messages_that_carry_their_time_make_a_run_of_latencies() {
         }
     });
     let arguments = [
-        "delay", "POSE", "--types", &types, "--count", "50", "--for", "10s",
+        "delay",
+        "POSE",
+        "--types",
+        &types,
+        "--count",
+        "50",
+        "--duration",
+        "10s",
     ];
     let said = bus.run(&[&arguments[..], &["--json", "--out", text(&out)]].concat());
     assert_eq!(said.code, 0, "{}", said.err);
@@ -402,12 +409,20 @@ fn a_bridge_carries_both_ways_and_never_in_circles() {
         .unwrap();
     let (poses, backs) = (a.poses("POSE", "20Hz"), b.poses("BACK", "20Hz"));
     let listen = |bus: &OwnBus, channel: &str| {
-        bus.run(&["echo", channel, "--count", "3", "--for", "10s", "--json"])
+        bus.run(&[
+            "echo",
+            channel,
+            "--count",
+            "3",
+            "--duration",
+            "10s",
+            "--json",
+        ])
     };
     assert_eq!(listen(&b, "POSE").code, 0);
     assert_eq!(listen(&a, "BACK").code, 0);
     // The bridge's own messages are heard on their bus, and not once more.
-    let said = a.run(&["hz", "BACK", "--for", "2s", "--json"]).json();
+    let said = a.run(&["hz", "BACK", "--duration", "2s", "--json"]).json();
     assert_eq!(said["channels"][0]["senders"].as_array().unwrap().len(), 1);
     let (posed, backed) = (end(poses), end(backs));
     let published = |said: &Said| -> u64 {
@@ -431,7 +446,7 @@ fn one_bus_by_two_names_is_not_bridged() {
     };
     let other = format!("{}&priority=1", bus.url);
     for (a, b) in [(&bus.url, &bus.url), (&bus.url, &other)] {
-        let said = run(&["msg", "bridge", a, b, "--for", "1s"]);
+        let said = run(&["msg", "bridge", a, b, "--duration", "1s"]);
         assert_eq!(said.code, 2, "{}", said.err);
     }
 }

@@ -39,10 +39,7 @@ fn a_watched_program_leaves_a_run_that_every_command_reads() {
     assert_eq!(delay["count"], waiting["count"]);
     assert!(waiting["max_ns"].as_i64() >= delay["max_ns"].as_i64());
     let page = folder.path().join("page.html");
-    assert_eq!(
-        run(&["report", text(&out), "--output", text(&page)]).code,
-        0
-    );
+    assert_eq!(run(&["report", text(&out), "--out", text(&page)]).code, 0);
 }
 
 #[test]

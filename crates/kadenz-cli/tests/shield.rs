@@ -222,7 +222,7 @@ fn a_shielded_measurement_says_what_was_granted_and_leaves_no_trace() {
         "cyclic",
         "--rate",
         "1kHz",
-        "--repetitions",
+        "--count",
         "200",
         "--shield",
         &cpu_text,
@@ -251,7 +251,7 @@ fn after_a_kill_the_doctor_puts_everything_back() {
     let arguments = [
         "timer",
         "cyclic",
-        "--repetitions",
+        "--count",
         "60000",
         "--interval",
         "20ms",
@@ -263,7 +263,7 @@ fn after_a_kill_the_doctor_puts_everything_back() {
     let second = run(&[
         "timer",
         "cyclic",
-        "--repetitions",
+        "--count",
         "5",
         "--shield",
         &cpu,
@@ -310,7 +310,7 @@ fn an_interrupt_puts_everything_back_also_a_second_one() {
     let arguments = [
         "timer",
         "cyclic",
-        "--repetitions",
+        "--count",
         "60000",
         "--interval",
         "20ms",
@@ -335,7 +335,7 @@ fn who_may_not_shield_measures_on_these_cpus_and_is_told() {
     let arguments = [
         "timer",
         "cyclic",
-        "--repetitions",
+        "--count",
         "50",
         "--shield",
         &cpu,

@@ -12,7 +12,7 @@ fn oneshot_tells_measured_reported_and_difference() {
         "oneshot",
         "--timeout",
         "500us",
-        "--repetitions",
+        "--count",
         "200",
         "--json",
         "--out",
@@ -34,7 +34,7 @@ fn a_timeout_below_a_millisecond_is_not_a_millisecond() {
         "oneshot",
         "--timeout",
         "100us",
-        "--repetitions",
+        "--count",
         "300",
         "--sleeper",
         "all",
@@ -64,7 +64,7 @@ fn cyclic_tells_lateness_and_jitter() {
         "cyclic",
         "--rate",
         "1kHz",
-        "--repetitions",
+        "--count",
         "300",
         "--json",
         "--out",
@@ -85,7 +85,7 @@ fn every_sleeper_keeps_the_beat_without_early_wake_ups() {
         "cyclic",
         "--sleeper",
         "all",
-        "--repetitions",
+        "--count",
         "100",
         "--json",
         "--out",
@@ -113,14 +113,7 @@ fn every_sleeper_keeps_the_beat_without_early_wake_ups() {
 fn the_table_lists_the_highest_and_lowest_with_their_index() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "timer",
-        "cyclic",
-        "--repetitions",
-        "50",
-        "--out",
-        text(&out),
-    ]);
+    let said = run(&["timer", "cyclic", "--count", "50", "--out", text(&out)]);
     assert!(
         said.out.contains("ighest") && said.out.contains("owest"),
         "{}",

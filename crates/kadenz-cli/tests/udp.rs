@@ -87,8 +87,8 @@ fn the_closed_loop_and_the_busy_one_answer_as_well() {
         &["--receive", "spin", "--rehearse"],
         &["--loop", "closed", "--busy-poll"],
         &["--busy-poll"],
-        &["--stamps", "off", "--payload", "18B"],
-        &["--payload", "65507B"],
+        &["--stamps", "off", "--size", "18B"],
+        &["--size", "65507B"],
     ] {
         let folder = folder();
         let out = folder.path().join("run");
@@ -383,16 +383,13 @@ fn wrong_arguments_are_refused_with_a_remedy() {
     refused(&["udp", "send", "--to", "10.0.0.5:99999"], "is no address");
     refused(&["udp", "send", "--to", "127.0.0.1,127.0.0.1"], "twice");
     refused(&["udp", "send", "--to", "127.0.0.1,::1"], "IPv4");
+    refused(&["udp", "send", "--to", "127.0.0.1", "--size", "17B"], "18");
     refused(
-        &["udp", "send", "--to", "127.0.0.1", "--payload", "17B"],
-        "18",
-    );
-    refused(
-        &["udp", "send", "--to", "127.0.0.1", "--payload", "65508B"],
+        &["udp", "send", "--to", "127.0.0.1", "--size", "65508B"],
         "65507",
     );
     refused(
-        &["udp", "send", "--to", "127.0.0.1", "--payload", "200"],
+        &["udp", "send", "--to", "127.0.0.1", "--size", "200"],
         "200",
     );
     refused(

@@ -82,7 +82,7 @@ fn counted(topology: &str, controller: &[&str]) -> Counted {
     let status = std::fs::read(bed.join("status.json"));
     let status = status.unwrap_or_else(|error| panic!("{error}: {}", said.err));
     let page = path("page.html");
-    let reported = kadenz(&["report", text(&run), "--output", text(&page)]).output();
+    let reported = kadenz(&["report", text(&run), "--out", text(&page)]).output();
     assert!(reported.unwrap().status.success());
     let told = said.json()["runs"][0].clone();
     Counted {

@@ -6,7 +6,7 @@ use common::*;
 
 #[test]
 fn the_post_s_baseline() {
-    let said = run(&["wire", "--payload", "200B", "--measured", "193.8us"]);
+    let said = run(&["wire", "--size", "200B", "--measured", "193.8us"]);
     assert_eq!(said.code, 0, "{}", said.err);
     for words in ["266", "21.28 us", "20.32 us", "81.28 us", "112.5 us"] {
         assert!(said.out.contains(words), "{words}: {}", said.out);
@@ -45,25 +45,22 @@ fn chains_and_bursts() {
 #[test]
 fn what_cannot_be_is_refused_with_a_remedy() {
     for (arguments, words) in [
-        (&["wire", "--payload", "200"][..], "200B"),
-        (&["wire", "--payload", "70kB"][..], "65507"),
+        (&["wire", "--size", "200"][..], "200B"),
+        (&["wire", "--size", "70kB"][..], "65507"),
         (&["wire", "--link", "100"][..], "100Mbit/s"),
         (&["wire", "--measured", "80us"][..], "81.28us"),
         (
             &["wire", "--links", "1G", "--switches", "2"][..],
             "--switches",
         ),
-        (
-            &["wire", "--payload", "4kB", "--devices", "40"][..],
-            "model",
-        ),
+        (&["wire", "--size", "4kB", "--devices", "40"][..], "model"),
         (&["testbed", "show", "no-such"][..], "baseline"),
         (
-            &["testbed", "model", "baseline", "--for", "10"][..],
+            &["testbed", "model", "baseline", "--duration", "10"][..],
             "unit is missing",
         ),
         (
-            &["testbed", "model", "baseline", "--for", "9000h"][..],
+            &["testbed", "model", "baseline", "--duration", "9000h"][..],
             "shorter",
         ),
     ] {
@@ -84,7 +81,7 @@ fn a_topology_of_one_s_own_begins_with_one_that_is_built_in() {
         "testbed",
         "model",
         text(&file),
-        "--for",
+        "--duration",
         "10s",
         "--each",
         "--json",
@@ -121,18 +118,25 @@ fn the_list_has_what_can_be_shown() {
 fn json_keeps_to_its_schema() {
     for arguments in [
         &["wire", "--json"][..],
-        &["wire", "--payload", "4kB", "--measured", "1ms", "--json"][..],
+        &["wire", "--size", "4kB", "--measured", "1ms", "--json"][..],
         &["wire", "--devices", "40", "--vlan", "--json"][..],
     ] {
         assert_valid("wire", &run(arguments).json());
     }
     for arguments in [
-        &["testbed", "model", "cut-cable", "--for", "6s", "--json"][..],
+        &[
+            "testbed",
+            "model",
+            "cut-cable",
+            "--duration",
+            "6s",
+            "--json",
+        ][..],
         &[
             "testbed",
             "model",
             "forty-devices",
-            "--for",
+            "--duration",
             "30ms",
             "--broadcast",
             "--each",

@@ -47,11 +47,11 @@ fn play(repository: &Repository, program: &str, log: &Path, folder: &Path) -> Re
     let run = absent(&folder.join("run"))?;
     let page = folder.join("report.html");
     let mut direct = repository.command(program);
-    direct.arg("report").arg(log).arg("--output").arg(&page);
+    direct.arg("report").arg(log).arg("--out").arg(&page);
     let mut import = repository.command(program);
     import.arg("import").arg(log).arg("--out").arg(&run);
     let mut report = repository.command(program);
-    report.arg("report").arg(&run).arg("--output").arg(&page);
+    report.arg("report").arg(&run).arg("--out").arg(&page);
     Ok(Round {
         direct_s: timed(&mut direct)?,
         import_s: timed(&mut import)?,

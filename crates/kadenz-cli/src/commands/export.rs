@@ -13,8 +13,8 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz export night --format hgrm                        percentiles as HdrHistogram's tools plot
   kadenz export run --series realtime --format parquet     raw samples for pandas, polars, DuckDB
-  kadenz export run --format csv --output samples.csv
-  kadenz export run --format gnuplot --output plot && gnuplot plot/*.gnuplot")]
+  kadenz export run --format csv --out samples.csv
+  kadenz export run --format gnuplot --out plot && gnuplot plot/*.gnuplot")]
 pub(crate) struct Options {
     /// Run folder
     #[arg(value_name = "RUN")]
@@ -30,7 +30,7 @@ pub(crate) struct Options {
 
     /// File to write, or a folder where the format wants a file a series [default: named after the
     /// run, in this folder]
-    #[arg(long, short, value_name = "PATH")]
+    #[arg(long = "out", short, value_name = "PATH")]
     output: Option<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz report night                            writes night/report.html
-  kadenz report idle loaded --output both.html   two runs on one page
+  kadenz report idle loaded --out both.html      two runs on one page
   kadenz report night --modes                    with what recurs in it
   kadenz report jhiccup.hlog                     what another program wrote: jhiccup.html")]
 pub(crate) struct Options {
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 
     /// The page to write [default: report.html in the first run folder, or the file's name with
     /// .html]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long = "out", short, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Also search every series for what recurs: some seconds for a day at 100 Hz

@@ -30,7 +30,7 @@ pub(crate) enum Timer {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz timer oneshot --timeout 1ms --repetitions 1000 --policy rr:95   the thesis's suite
+  kadenz timer oneshot --timeout 1ms --count 1000 --policy rr:95         the thesis's suite
   kadenz timer oneshot --timeout 800us                                   below a millisecond, too
   kadenz timer oneshot --sleeper all --load busy                         every sleeper, busy CPUs")]
 pub(crate) struct OneShot {
@@ -39,7 +39,7 @@ pub(crate) struct OneShot {
     timeout: Span,
 
     /// How often
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long = "count", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: u64,
 
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub(crate) struct OneShot {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz timer cyclic --rate 1kHz --repetitions 1000 --policy rr:95     the thesis's suite
+  kadenz timer cyclic --rate 1kHz --count 1000 --policy rr:95           the thesis's suite
   kadenz timer cyclic --rate 1kHz --duration 10s --policy fifo:80 --sleeper spin
   kadenz timer cyclic --rate 4kHz --deadline 50us --sleeper all --duration 30s --json")]
 pub(crate) struct Cyclic {
@@ -70,7 +70,7 @@ pub(crate) struct Cyclic {
     duration: Option<Span>,
 
     /// How many beats, instead of a duration
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long = "count", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
 
     /// What the loop does after a late wake-up: catch-up (serve every missed beat at once), skip

@@ -18,14 +18,14 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz wire --payload 200B --measured 193.8us              two links of 100 Mbit/s, one switch
-  kadenz wire --payload 200B --links 100M,1G,100M            a second switch, reached by 1 Gbit/s
-  kadenz wire --payload 200B --link 1G --devices 40 --device-link 100M
+  kadenz wire --size 200B --measured 193.8us                 two links of 100 Mbit/s, one switch
+  kadenz wire --size 200B --links 100M,1G,100M               a second switch, reached by 1 Gbit/s
+  kadenz wire --size 200B --link 1G --devices 40 --device-link 100M
                                                              40 answers queue at one port
-  kadenz wire --payload 4kB --json | jq .frames              a datagram in three fragments")]
+  kadenz wire --size 4kB --json | jq .frames                 a datagram in three fragments")]
 pub(crate) struct Options {
     /// Bytes that the datagram carries, there and back
-    #[arg(long, value_name = "SIZE", default_value = "200B")]
+    #[arg(long = "size", value_name = "SIZE", default_value = "200B")]
     payload: ByteSize,
 
     /// The speed of every link
@@ -142,7 +142,7 @@ impl Question {
         anyhow::ensure!(
             burst.is_none() || payload.frames(tag).count() == 1,
             "--devices takes answers of one frame; larger ones are for \
-             `kadenz testbed model forty-devices --broadcast --payload ...`"
+             `kadenz testbed model forty-devices --broadcast --size ...`"
         );
         let chain = Chain::new(links)?.with_forwarding(options.forwarding);
         let question = Self {

@@ -1,11 +1,13 @@
 //! Options that commands share, in one form everywhere.
 
+mod dictionary;
 mod lists;
 mod measure;
 mod progress;
 mod size;
 mod units;
 
+pub(crate) use dictionary::with_old_words;
 pub(crate) use lists::CpuList;
 pub(crate) use measure::{ClockOption, Defaults, MeasureOptions, command_line, folder_of_now};
 pub(crate) use progress::{Progress, Steps};

@@ -246,7 +246,7 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
         DEVICE,
         "--rate",
         &rate,
-        "--payload",
+        "--size",
         &payload,
         "--count",
         &count,
@@ -264,7 +264,7 @@ fn ours(arena: &Arena<'_>, options: &[&str]) -> Result<Vec<u64>> {
     let csv = arena.folder.join("rtt.csv");
     let mut export = repository.command(arena.program);
     export.arg("export").arg(&run);
-    export.args(["--series", "rtt", "--format", "csv", "--output"]);
+    export.args(["--series", "rtt", "--format", "csv", "--out"]);
     process::output(export.arg(&csv))?;
     logs::of_ours(&read(&csv)?)
 }

@@ -70,7 +70,7 @@ pub(crate) struct Options {
 
     /// UDP payload of a packet, 18B to 65507B; 200B is an actuator's feedback
     #[arg(
-        long,
+        long = "size",
         value_name = "SIZE",
         default_value = "200B",
         help_heading = "Network"

@@ -24,7 +24,7 @@ use crate::output::{self, Outcome};
 ///
 /// Without a state, looks on only. With one, brings the devices there by all states between, and configures
 /// what each needs: mailboxes for PREOP, process data as the device maps it for SAFEOP, a cycle of 1 ms for
-/// OP. OP lasts as long as somebody exchanges process data: with `--for`, this command does.
+/// OP. OP lasts as long as somebody exchanges process data: with `--duration`, this command does.
 ///
 /// Refused where another MainDevice exchanges frames on the interface. With `--loop` the running loop's steward
 /// brings devices there and keeps them there; a device's position is then the one at which it was when the loop
@@ -35,7 +35,7 @@ Examples:
   kadenz ethercat state --interface eth1                   every device's, with why it failed
   kadenz ethercat state --interface eth1 PREOP             all of them
   kadenz ethercat state --sim 59 --device 8 SAFEOP         one, by its position
-  kadenz ethercat state --sim 59 --device 'left knee' OP --for 5s
+  kadenz ethercat state --sim 59 --device 'left knee' OP --duration 5s
   kadenz ethercat state PREOP --loop robot --device 8      of a loop that runs, and goes on")]
 pub(crate) struct Options {
     /// Where to bring them
@@ -51,7 +51,7 @@ pub(crate) struct Options {
 
     /// How long process data is exchanged once OP is reached
     #[arg(
-        long = "for",
+        long,
         value_name = "SPAN",
         requires = "state",
         conflicts_with = "running"
@@ -199,7 +199,7 @@ fn keep_in_op(
     let Some(duration) = duration else {
         output::note(
             "in OP; nobody exchanges process data from now on, so devices with outputs fall back \
-             (`--for SPAN` keeps them there, `kadenz ethercat run` with a beat)",
+             (`--duration SPAN` keeps them there, `kadenz ethercat run` with a beat)",
         );
         return Ok(());
     };

@@ -48,7 +48,7 @@ pub(crate) struct Options {
     watch: Option<Span>,
 
     /// End after so long [default: until Ctrl-C, with --notices or --watch]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Print JSON on standard output, a line each with --notices or --watch (schema:

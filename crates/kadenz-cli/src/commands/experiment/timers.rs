@@ -19,10 +19,10 @@ use super::{Output, Plan};
 #[command(after_help = "\
 Examples:
   kadenz experiment timers                            six minutes
-  kadenz experiment timers --repetitions 2000000      as many as in the thesis's plots: 17 hours")]
+  kadenz experiment timers --count 2000000            as many as in the thesis's plots: 17 hours")]
 pub(crate) struct Options {
     /// How often each timer is set at 1 ms; at 10 ms a tenth of it
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..))]
+    #[arg(long = "count", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..))]
     repetitions: u64,
 
     #[command(flatten)]
@@ -73,7 +73,7 @@ fn step(suite: Suite, wait: &str, policy: &str, load: &str, n: u64, sleeper: &st
         folder.push_str("-every-sleeper");
     }
     let command = format!(
-        "timer {name} {option} {wait} --repetitions {n} --policy {policy} --load {load} \
+        "timer {name} {option} {wait} --count {n} --policy {policy} --load {load} \
          --sleeper {sleeper} --deadline 400us"
     );
     Step::new(folder, &command)

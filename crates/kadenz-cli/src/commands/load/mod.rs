@@ -26,11 +26,11 @@ use crate::output::Outcome;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz load heavy --for 10min                    the paper's stress for one of its measurements
-  kadenz load cpu memory --for 60s                 two kinds at once
+  kadenz load heavy --duration 10min               the paper's stress for one of its measurements
+  kadenz load cpu memory --duration 60s            two kinds at once
   kadenz load disk --fsync --dir /data --size 4GiB on the disk that the robot logs to
   kadenz load processes --groups 20                the paper's `hackbench 20`
-  kadenz load cpu disk --with stress-ng --for 60s  the same kinds, made by stress-ng
+  kadenz load cpu disk --with stress-ng --duration 60s  the same kinds, made by stress-ng
 
 Ctrl-C ends it as well; what was measured until then is told. What each kind does, and the paper's
 line it stands for, is in docs/load.md.")]
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     kinds: Vec<LoadKind>,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Threads of each kind but processes [default: one a CPU; one for disk, network and files]
@@ -96,7 +96,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let duration = options.duration.map(|span| span.0);
     anyhow::ensure!(
         duration.is_none_or(|duration| !duration.is_zero()),
-        "`--for 0s` is no load; write a span like 60s"
+        "`--duration 0s` is no load; write a span like 60s"
     );
     let mut work = Work::start(options.with, &options.kinds, &options.load())?;
     watch::until_the_end(&mut work, duration, &stop);

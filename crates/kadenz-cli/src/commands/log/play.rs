@@ -8,7 +8,7 @@ use kadenz_lab::stop::Stop;
 use kadenz_msg::channel::Channel;
 use kadenz_msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
 use kadenz_msg::log::{self, Entry, LCM_ENCODING, LoggedChannel};
-use kadenz_msg::provider::{self, Outlet};
+use kadenz_msg::provider::Outlet;
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_report::numbers;
 use serde::Serialize;
@@ -29,7 +29,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz log play drive.mcap                            onto LCM's default bus
   kadenz log play drive.mcap --speed 0.25               four times slower
-  kadenz log play drive.mcap --speed 0 memq://          as fast as it goes
+  kadenz log play drive.mcap --speed 0 --url memq://          as fast as it goes
   kadenz log play drive.mcap --from 90s --until 100s --loop
   kadenz log play drive.mcap --channel 'CAMERA.*' --invert
   kadenz log play drive.mcap --jitter 2ms --loss 0.01 --seed 7    a bad network, the same each time
@@ -39,9 +39,8 @@ pub(crate) struct Options {
     #[arg(value_name = "LOG")]
     log: PathBuf,
 
-    /// The bus [default: LCM_DEFAULT_URL, or LCM's own]
-    #[arg(value_name = "URL")]
-    url: Option<String>,
+    #[command(flatten)]
+    bus: bus::BusOptionOrUrl,
 
     /// How much faster than recorded; 0 for as fast as possible
     #[arg(short, long, value_name = "FACTOR", default_value_t = 1.0)]
@@ -135,7 +134,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let outline = reader.outline();
     let mut player = Player::new(reader, play)?;
-    let url = options.url.clone().unwrap_or_else(provider::default_url);
+    let url = options.bus.url();
     let provider = bus::open(&url)?;
     let outlet = provider.outlet()?;
     let stop = interrupt::stop_on_interrupt()?;

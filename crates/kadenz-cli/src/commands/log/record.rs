@@ -11,7 +11,7 @@ use kadenz_msg::log::LogError;
 use kadenz_msg::log::compression::Compression;
 use kadenz_msg::log::play::PlayOptions;
 use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder, Split};
-use kadenz_msg::provider::{self, Inlet, More, Received, Wait};
+use kadenz_msg::provider::{Inlet, More, Received, Wait};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
 use serde::Serialize;
@@ -32,16 +32,15 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz log record --out drive.mcap                         LCM's default bus, until Ctrl-C
   kadenz log record --out drive.mcap --types msgs/           a log that decodes itself
-  kadenz log record 'udpm://239.255.76.67:7667?ttl=1' --out drive.lcmlog --channel 'ARM_.*'
+  kadenz log record --url 'udpm://239.255.76.67:7667?ttl=1' --out drive.lcmlog --channel 'ARM_.*'
   kadenz log record --out black-box.mcap --split-mb 1000 --rotate 10
   kadenz log record --out drive-%F.mcap --strftime --split-every 1h
   kadenz log record --out drive.mcap --disk-quota 10GB       stops writing while less is free
 
 Exit code 1 says that messages were dropped.")]
 pub(crate) struct Options {
-    /// The bus [default: LCM_DEFAULT_URL, or LCM's own]
-    #[arg(value_name = "URL")]
-    url: Option<String>,
+    #[command(flatten)]
+    bus: bus::BusOptionOrUrl,
 
     /// The log to write: MCAP where it ends in .mcap, else LCM's event log; strftime's % sequences are
     /// replaced with --strftime
@@ -57,7 +56,7 @@ pub(crate) struct Options {
     invert: bool,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Folder or file with .lcm types, which go into MCAP; may be given several times
@@ -157,7 +156,7 @@ struct ToldChannel {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let dictionary = convert::dictionary(&options.types)?;
-    let url = options.url.clone().unwrap_or_else(provider::default_url);
+    let url = options.bus.url();
     let mut inlet = bus::open(&url)?.inlet()?;
     inlet.want(&options.wanted()?)?;
     let stop = interrupt::stop_on_interrupt()?;

@@ -17,7 +17,7 @@ use crate::output;
 
 /// Which bus.
 #[derive(Clone, Debug, Args)]
-pub(super) struct BusOption {
+pub(in crate::commands) struct BusOption {
     /// The bus: udpm://239.255.76.67:7667?ttl=0, tcpq://127.0.0.1:7700, ...
     /// [default: LCM_DEFAULT_URL, or LCM's own]
     #[arg(long, value_name = "URL")]
@@ -25,7 +25,7 @@ pub(super) struct BusOption {
 }
 
 impl BusOption {
-    pub(super) fn url(&self) -> String {
+    pub(in crate::commands) fn url(&self) -> String {
         self.url.clone().unwrap_or_else(provider::default_url)
     }
 
@@ -33,6 +33,23 @@ impl BusOption {
         let url = self.url();
         let provider = open(&url)?;
         Ok(Bus::over(&url, provider))
+    }
+}
+
+/// Which bus, where its URL stood without `--url` until now and still may for one version.
+#[derive(Clone, Debug, Args)]
+pub(in crate::commands) struct BusOptionOrUrl {
+    #[command(flatten)]
+    bus: BusOption,
+
+    /// The bus, without `--url`
+    #[arg(value_name = "URL", hide = true, conflicts_with = "url")]
+    bare_url: Option<String>,
+}
+
+impl BusOptionOrUrl {
+    pub(in crate::commands) fn url(&self) -> String {
+        self.bare_url.clone().unwrap_or_else(|| self.bus.url())
     }
 }
 
@@ -45,7 +62,7 @@ pub(in crate::commands) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> 
 fn advice(url: &str) -> String {
     match url.split_once("://") {
         Some(("udpm", _)) => {
-            format!("the bus cannot be used; `kadenz msg doctor '{url}'` explains why")
+            format!("the bus cannot be used; `kadenz msg doctor --url '{url}'` explains why")
         }
         _ => "the bus cannot be used".to_owned(),
     }

@@ -26,7 +26,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg delay POSE --field utime --types lcmtypes --for 1min     microseconds, LCM's custom
+  kadenz msg delay POSE --field utime --types lcmtypes --duration 1min  microseconds, LCM's custom
   kadenz msg delay IMU --field header.stamp --unit ns --types lcmtypes --deadline 2ms
   kadenz msg delay 'ARM_.*' --types lcmtypes --count 10000 --out arm  a run folder of that name
 
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     unit: Unit,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// End after so many messages

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use kadenz::msg::multicast;
-use kadenz::msg::provider::default_url;
 use kadenz::msg::provider::parameters::Address;
 use kadenz_rt::doctor::{Finding, Severity};
 use serde::Serialize;
 
+use super::bus::BusOptionOrUrl;
 use crate::output::{self, Outcome};
 
 /// Why do LCM's messages not arrive? Route, interface, TTL, buffers, filters and who listens, each with
@@ -19,15 +19,14 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg doctor                                               LCM_DEFAULT_URL, or LCM's own
-  kadenz msg doctor 'udpm://239.255.76.67:7667?ttl=1&iface=eth0'  what a robot of several hosts uses
+  kadenz msg doctor                                                     LCM_DEFAULT_URL, or LCM's own
+  kadenz msg doctor --url 'udpm://239.255.76.67:7667?ttl=1&iface=eth0'  what a robot of several hosts uses
   kadenz msg doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
 
 Exit codes: 0 messages can arrive, 1 they cannot, 2 the URL is wrong.")]
 pub(crate) struct Options {
-    /// The bus, a udpm:// URL
-    #[arg(value_name = "URL")]
-    url: Option<String>,
+    #[command(flatten)]
+    bus: BusOptionOrUrl,
 
     /// Print the findings as JSON on standard output
     #[arg(long)]
@@ -53,7 +52,7 @@ struct Row<'a> {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let url = options.url.clone().unwrap_or_else(default_url);
+    let url = options.bus.url();
     let findings = multicast::examine(&Address::parse(&url)?)?;
     let works = multicast::works(&findings);
     if options.json {

@@ -21,9 +21,9 @@ Examples:
   kadenz msg echo POSE --types lcmtypes                      every message, a member a line
   kadenz msg echo 'ARM_(LEFT|RIGHT)' --types lcmtypes --json a JSON object a line, for scripts
   kadenz msg echo POSE --types lcmtypes --field position[2]  one number a line, for a plot
-  kadenz msg echo '.*' --raw --count 1 --for 5s              is anything said at all?
+  kadenz msg echo '.*' --raw --count 1 --duration 5s         is anything said at all?
 
-Exit codes: 0 as asked, 1 fewer messages than `--count` came in the time of `--for`, 2 cannot.")]
+Exit codes: 0 as asked, 1 fewer messages than `--count` came in the time of `--duration`, 2 cannot.")]
 pub(crate) struct Options {
     /// Channel, or a regular expression that matches whole names
     #[arg(value_name = "CHANNEL")]
@@ -40,7 +40,7 @@ pub(crate) struct Options {
     count: Option<u64>,
 
     /// End after that time [default: at Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Only this member of each message, as pose.position[2]

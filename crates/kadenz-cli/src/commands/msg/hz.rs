@@ -26,9 +26,9 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz msg hz FEEDBACK                                     until Ctrl-C
-  kadenz msg hz 'ARM_.*' --for 10s --json                    for a script, every channel that matches
-  kadenz msg hz FEEDBACK --expect 1kHz --for 1min            jitter against a stated rate
-  kadenz msg hz FEEDBACK --at-least 990Hz --for 10s          exit code 1 where it is slower
+  kadenz msg hz 'ARM_.*' --duration 10s --json               for a script, every channel that matches
+  kadenz msg hz FEEDBACK --expect 1kHz --duration 1min       jitter against a stated rate
+  kadenz msg hz FEEDBACK --at-least 990Hz --duration 10s     exit code 1 where it is slower
 
 Exit codes: 0 kept, 1 slower than `--at-least` or lost more than `--lost`, 2 cannot.")]
 pub(crate) struct Options {
@@ -43,7 +43,7 @@ pub(crate) struct Options {
     types: TypesOption,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Of how far back each line is

@@ -23,7 +23,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz msg list                                what is said within two seconds
-  kadenz msg list --for 30s --types lcmtypes     slow channels, too, with the names of their types
+  kadenz msg list --duration 30s --types lcmtypes  slow channels, too, with the names of their types
   kadenz msg list --providers                    which transports there are, and what each promises")]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -33,11 +33,11 @@ pub(crate) struct Options {
     types: TypesOption,
 
     /// How long to listen
-    #[arg(long = "for", value_name = "SPAN", default_value = "2s")]
+    #[arg(long, value_name = "SPAN", default_value = "2s")]
     duration: Span,
 
     /// Only channels of this name, or that this regular expression matches whole
-    #[arg(long, value_name = "PATTERN", default_value = ".*")]
+    #[arg(long = "channel", value_name = "PATTERN", default_value = ".*")]
     channels: String,
 
     /// List the providers that this program was built with instead, and what each promises
@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let beyond = watcher.beyond();
     if beyond.messages > 0 {
         output::note(&format!(
-            "{} of further channels; `--channels` narrows it down",
+            "{} of further channels; `--channel` narrows it down",
             numbers::counted(beyond.messages, "message")
         ));
     }

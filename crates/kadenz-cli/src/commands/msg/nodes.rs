@@ -21,14 +21,14 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz msg nodes                 what beats within three seconds
-  kadenz msg nodes --for 1h        what happens within an hour; Ctrl-C ends it
+  kadenz msg nodes --duration 1h   what happens within an hour; Ctrl-C ends it
   kadenz msg nodes --json")]
 pub(crate) struct Options {
     #[command(flatten)]
     bus: BusOption,
 
     /// How long to listen
-    #[arg(long = "for", value_name = "SPAN", default_value = "3s")]
+    #[arg(long, value_name = "SPAN", default_value = "3s")]
     duration: Span,
 
     /// Print JSON on standard output: how each node is at the end

@@ -56,7 +56,7 @@ pub(crate) struct Options {
     clients: u16,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Print at the end what was passed on, as JSON on standard output

@@ -105,7 +105,12 @@ pub(crate) struct Options {
     quiet: bool,
 
     /// Write what was granted, and how the program ended, as JSON to a file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(
+        long = "granted",
+        alias = "report",
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     report: Option<PathBuf>,
 
     /// Program to start, with its arguments
@@ -224,7 +229,7 @@ fn tell(options: &Options, measures: &[Measure]) {
     }
 }
 
-/// Writes `--report`. The program matters more: what goes wrong here is said and stops nothing.
+/// Writes `--granted`. The program matters more: what goes wrong here is said and stops nothing.
 fn write_report(options: &Options, pid: Option<u32>, measures: &[Measure], ended: Option<Ended>) {
     let Some(file) = &options.report else {
         return;

@@ -1,4 +1,4 @@
-//! What `kadenz run --report` writes, for scripts.
+//! What `kadenz run --granted` writes, for scripts.
 
 use std::path::Path;
 use std::process::ExitStatus;

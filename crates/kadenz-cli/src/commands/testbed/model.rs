@@ -26,9 +26,9 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz testbed model baseline --payload 200B --rate 100Hz
+  kadenz testbed model baseline --size 200B --rate 100Hz
   kadenz testbed model forty-devices --broadcast            when the last of 40 answers has come
-  kadenz testbed model cut-cable --for 10s                  what a pulled cable costs
+  kadenz testbed model cut-cable --duration 10s             what a pulled cable costs
   kadenz testbed model arm.toml --each --json | jq '.round_trips[0]'")]
 pub(crate) struct Options {
     /// One that is built in (`kadenz testbed list`), or a file
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     topology: String,
 
     /// Bytes that question and answer carry
-    #[arg(long, value_name = "SIZE", default_value = "200B")]
+    #[arg(long = "size", value_name = "SIZE", default_value = "200B")]
     payload: ByteSize,
 
     /// How often the controller asks
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     rate: Rate,
 
     /// How long, in virtual time
-    #[arg(long = "for", value_name = "SPAN", default_value = "10s")]
+    #[arg(long, value_name = "SPAN", default_value = "10s")]
     duration: Span,
 
     /// Ask all devices by one broadcast, not one after the other

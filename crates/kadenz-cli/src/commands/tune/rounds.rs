@@ -79,7 +79,7 @@ impl<'a> ChildRounds<'a> {
         let beats = self.plan.beats.to_string();
         let (warm_up, pace) = (Span(WARM_UP).to_string(), self.options.pace.to_string());
         let words = ["timer", "cyclic", "--no-samples", "--unexamined", "--rate"];
-        let more = [&rate, "--repetitions", &beats, "--warm-up", &warm_up];
+        let more = [&rate, "--count", &beats, "--warm-up", &warm_up];
         let words = words.into_iter().chain(more).chain(["--pace", &pace]);
         words.map(str::to_owned).collect()
     }
@@ -91,7 +91,7 @@ impl<'a> ChildRounds<'a> {
         let [cycle, all, warm_up] = spans.map(|it| Span(it).to_string());
         let pace = self.options.pace.to_string();
         let words = ["ethercat", "run", "--quiet", "--unexamined", "--cycle"];
-        let more = [&cycle, "--for", &all, "--warm-up", &warm_up];
+        let more = [&cycle, "--duration", &all, "--warm-up", &warm_up];
         let words = words.into_iter().chain(more).chain(["--overrun", &pace]);
         words.map(str::to_owned).chain(bus.words()).collect()
     }

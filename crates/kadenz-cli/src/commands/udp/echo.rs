@@ -51,7 +51,7 @@ pub(crate) struct Options {
     stamps: StampsOption,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Scheduling policy: other, fifo:1..99, rr:1..99; with a real-time policy memory is locked

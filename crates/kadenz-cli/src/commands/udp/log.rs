@@ -38,7 +38,7 @@ pub(crate) struct Options {
     controllers: Option<usize>,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// The most batches a second that are taken, of all controllers

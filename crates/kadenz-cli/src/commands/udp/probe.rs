@@ -33,7 +33,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz udp send --to 127.0.0.1                                     this machine's own stack
-  kadenz udp send --to 10.0.0.5 --rate 100Hz --payload 200B --duration 24h   the post's baseline
+  kadenz udp send --to 10.0.0.5 --rate 100Hz --size 200B --duration 24h      the post's baseline
   kadenz udp send --to 10.0.0.5,10.0.0.6 --rate 1kHz --deadline 1ms  a packet to each of two devices
   kadenz udp send --to 10.0.0.5 --policy fifo:80 --sleeper spin --busy-poll   the least jitter
   kadenz udp send --to 10.0.0.5 --loop closed                        ping-pong, on one thread
@@ -80,7 +80,7 @@ struct ProbeOptions {
     rate: Rate,
 
     /// UDP payload of a packet, 18B to 65507B; 200B is an actuator's feedback
-    #[arg(long, value_name = "SIZE", default_value = "200B")]
+    #[arg(long = "size", value_name = "SIZE", default_value = "200B")]
     payload: Size,
 
     /// How long to measure [default: 10s]

@@ -70,7 +70,7 @@ pub(crate) struct Options {
     rate: Option<Rate>,
 
     /// End after so long, with --watch
-    #[arg(long = "for", value_name = "SPAN", requires = "watch")]
+    #[arg(long, value_name = "SPAN", requires = "watch")]
     duration: Option<Span>,
 
     /// How old the last cycle may be before the loop stands still [default: 1s, or ten cycles where these are

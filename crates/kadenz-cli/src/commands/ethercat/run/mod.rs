@@ -58,12 +58,12 @@ const EXPERIMENT: &str = "ethercat";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat run --sim 59 --for 10s                        try it, without any rights
+  kadenz ethercat run --sim 59 --duration 10s                   try it, without any rights
   kadenz ethercat run motion.toml --interface eth1 --cycle 1ms --priority 80 --shield 1 --spin 50us
-  kadenz ethercat run --interface veth1 --priority 80 --load heavy --for 10min --out figure8
-  kadenz ethercat run --sim 59 --cycle 250us --mode synchronous --for 10s --json
-  kadenz ethercat run --sim 59 --beat reference --for 10s       on the segment's own time
-  kadenz ethercat run --sim 59 --beat reference --sync0=250us --for 10s      and devices pulse by it")]
+  kadenz ethercat run --interface veth1 --priority 80 --load heavy --duration 10min --out figure8
+  kadenz ethercat run --sim 59 --cycle 250us --mode synchronous --duration 10s --json
+  kadenz ethercat run --sim 59 --beat reference --duration 10s  on the segment's own time
+  kadenz ethercat run --sim 59 --beat reference --sync0=250us --duration 10s  and devices pulse by it")]
 pub(crate) struct Options {
     /// What the drives do
     #[arg(value_name = "MOTION.toml")]
@@ -87,10 +87,10 @@ pub(crate) struct Options {
     cycle: Option<Span>,
 
     /// How long [default: until Ctrl-C, which keeps what was measured]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// How long the loop runs before the first cycle is recorded; `--for` counts from there
+    /// How long the loop runs before the first cycle is recorded; `--duration` counts from there
     #[arg(long, value_name = "SPAN", default_value = "0s")]
     warm_up: Span,
 
@@ -299,7 +299,7 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
     check_cycle(cycle)?;
     anyhow::ensure!(
         options.duration.is_none_or(|it| it.0 >= cycle),
-        "`--for` is shorter than one cycle of {}",
+        "`--duration` is shorter than one cycle of {}",
         Span(cycle)
     );
     anyhow::ensure!(

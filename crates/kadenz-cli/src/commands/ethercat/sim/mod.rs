@@ -9,13 +9,11 @@ mod names;
 #[cfg(target_os = "linux")]
 mod serve;
 
-use std::path::PathBuf;
-
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kadenz_ethercat::sim::file::{MOST_DEVICES, Plan};
-use kadenz_ethercat::sim::humanoid::{WHOLE, humanoid};
+use kadenz_ethercat::sim::file::Plan;
 
+use super::segment::Virtual;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -33,13 +31,13 @@ Examples:
   kadenz ethercat sim --interface veth0 --cable veth1          the humanoid; masters go to veth1
   kadenz ethercat sim arm.toml --interface eth1 --pace as-wire
   kadenz ethercat sim --interface a0 --cable a1 --second b0 --second-cable b1     a ring: a1 and b1
-  echo 'every 10s lose' | kadenz ethercat sim --interface veth0 --cable veth1 --for 60s --json
-  kadenz ethercat sim --devices 12 --print > arm.toml          a file of your own begins so
+  echo 'every 10s lose' | kadenz ethercat sim --interface veth0 --cable veth1 --duration 60s --json
+  kadenz ethercat sim 12 --print > arm.toml                    a file of your own begins so
   kadenz run --policy fifo:70 --lock -- kadenz ethercat sim --interface veth0 --cable veth1")]
 pub(crate) struct Options {
-    /// Segment's file in TOML [default: the humanoid]
-    #[arg(value_name = "FILE.toml")]
-    file: Option<PathBuf>,
+    /// How many devices of the humanoid, which has 59, or a segment's TOML file
+    #[arg(value_name = "N|FILE", default_value = "59")]
+    segment: Virtual,
 
     /// Network interface that it answers on; needs the right to raw frames (root, or CAP_NET_RAW)
     #[arg(long, value_name = "NAME", required_unless_present = "print")]
@@ -59,17 +57,16 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", requires = "second")]
     second_cable: Option<String>,
 
-    /// How many devices of the humanoid, which has 59
-    #[arg(long, value_name = "N", conflicts_with = "file",
-          value_parser = clap::value_parser!(u16).range(1..=MOST_DEVICES as i64))]
-    devices: Option<u16>,
+    /// The old word for N
+    #[arg(long, hide = true, value_name = "N", conflicts_with = "segment")]
+    devices: Option<Virtual>,
 
     /// When frames are sent back
     #[arg(long, value_name = "PACE", default_value = "at-once")]
     pace: PaceOption,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Write the segment as TOML on standard output, and end
@@ -107,10 +104,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 fn plan(options: &Options) -> anyhow::Result<Plan> {
-    let mut plan = match &options.file {
-        Some(file) => Plan::read(file)?,
-        None => humanoid(options.devices.map_or(WHOLE, usize::from)),
-    };
+    let segment = options.devices.as_ref().unwrap_or(&options.segment);
+    let mut plan = segment.plan()?;
     anyhow::ensure!(
         options.second.is_none() || plan.close_ring(),
         "the last device has no port for a ring; write [ring] with another device into the file"

@@ -22,8 +22,7 @@ const fn leg(name: &'static str, topology: &'static str, command: &'static str) 
 
 /// The controller of the post: a packet of 200 B a hundred times a second, at real-time priority. An
 /// answer counts as lost late: a host that others keep from running for a second loses nothing.
-const POST: &str =
-    "udp send --to {device} --rate 100Hz --payload 200B --policy fifo:80 --timeout 5s";
+const POST: &str = "udp send --to {device} --rate 100Hz --size 200B --policy fifo:80 --timeout 5s";
 
 const BASELINE: &[Leg] = &[leg("one-switch", "baseline", POST)];
 
@@ -44,12 +43,12 @@ const DEVICES: &[Leg] = &[
     leg(
         "100Hz",
         "forty-devices",
-        "udp burst --to {broadcast} --devices 40 --rate 100Hz --payload 200B --policy fifo:80 --timeout 10s --no-samples",
+        "udp burst --to {broadcast} --devices 40 --rate 100Hz --size 200B --policy fifo:80 --timeout 10s --no-samples",
     ),
     leg(
         "1kHz",
         "forty-devices",
-        "udp burst --to {broadcast} --devices 40 --rate 1kHz --payload 200B --policy fifo:80 --timeout 10s --no-samples",
+        "udp burst --to {broadcast} --devices 40 --rate 1kHz --size 200B --policy fifo:80 --timeout 10s --no-samples",
     ),
 ];
 
@@ -57,32 +56,32 @@ const SENDERS: &[Leg] = &[
     leg(
         "ordinary",
         "baseline",
-        "udp send --to {device} --rate 1kHz --payload 200B",
+        "udp send --to {device} --rate 1kHz --size 200B",
     ),
     leg(
         "fifo",
         "baseline",
-        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper nanosleep",
+        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper nanosleep",
     ),
     leg(
         "fifo-block",
         "baseline",
-        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper nanosleep --receive block",
+        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper nanosleep --receive block",
     ),
     leg(
         "fifo-spin",
         "baseline",
-        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper spin",
+        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper spin",
     ),
     leg(
         "fifo-spin-closed",
         "baseline",
-        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper spin --loop closed",
+        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper spin --loop closed",
     ),
     leg(
         "fifo-busy-poll-closed",
         "baseline",
-        "udp send --to {device} --rate 1kHz --payload 200B --policy fifo:80 --sleeper spin --loop closed --busy-poll",
+        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper spin --loop closed --busy-poll",
     ),
 ];
 

@@ -31,7 +31,7 @@ use way::{Carried, Way};
 #[command(after_help = "\
 Examples:
   kadenz msg bridge udpm://239.255.76.67:7667 tcpq://10.0.0.5:7700 --both     two networks
-  kadenz msg bridge udpm://239.255.76.67:7667 udpm://239.255.76.68:7668 --channels 'ARM_.*'
+  kadenz msg bridge udpm://239.255.76.67:7667 udpm://239.255.76.68:7668 --channel 'ARM_.*'
   kadenz msg bridge shm://robot udpm://239.255.76.67:7667?ttl=1 --rate-limit 10Hz   for a laptop
   kadenz msg bridge file://run.lcm udpm://239.255.76.67:7667                  a log, played
 
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     to: String,
 
     /// Only channels of this name, or that this regular expression matches whole
-    #[arg(long, value_name = "PATTERN", default_value = ".*")]
+    #[arg(long = "channel", value_name = "PATTERN", default_value = ".*")]
     channels: String,
 
     /// Carry messages of the second bus to the first, too
@@ -58,7 +58,7 @@ pub(crate) struct Options {
     rate_limit: Option<Rate>,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Print at the end what was carried, as JSON on standard output

@@ -33,7 +33,7 @@ use view::{Action, View};
 Examples:
   kadenz msg spy                                 LCM's default bus, or that of LCM_DEFAULT_URL
   kadenz msg spy --types lcmtypes                with names of types, and fields behind Enter
-  kadenz msg spy --once --for 3s                 one table, for a report
+  kadenz msg spy --once --duration 3s            one table, for a report
   kadenz msg spy --json | jq .channels[0]        an object a second, for a script
 
 Keys: up and down choose, Enter shows fields, Escape goes back, q quits.")]
@@ -45,18 +45,18 @@ pub(crate) struct Options {
     types: TypesOption,
 
     /// Only channels of this name, or that this regular expression matches whole
-    #[arg(long, value_name = "PATTERN", default_value = ".*")]
+    #[arg(long = "channel", value_name = "PATTERN", default_value = ".*")]
     channels: String,
 
     /// How long [default: until q or Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Of how far back rates and jitter are
     #[arg(long, value_name = "SPAN", default_value = "5s")]
     window: Span,
 
-    /// Print one table at the end; after 3s unless `--for` says otherwise
+    /// Print one table at the end; after 3s unless `--duration` says otherwise
     #[arg(long)]
     once: bool,
 
@@ -65,7 +65,7 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// How long `--once` listens without `--for`.
+/// How long `--once` listens without `--duration`.
 const ONCE: Span = Span(Duration::from_secs(3));
 /// Between two pictures on a terminal.
 const FRAME: Duration = Duration::from_millis(250);

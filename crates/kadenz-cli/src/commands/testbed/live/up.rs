@@ -30,7 +30,7 @@ use crate::output::{self, Outcome};
 Examples:
   sudo kadenz testbed up baseline              then, elsewhere: sudo kadenz testbed exec controller -- bash
   sudo kadenz testbed up forty-devices --detach
-  sudo kadenz testbed up arm.toml --for 10min --out arm")]
+  sudo kadenz testbed up arm.toml --duration 10min --out arm")]
 pub(crate) struct Options {
     /// One that is built in (`kadenz testbed list`), or a file
     #[arg(value_name = "TOPOLOGY")]
@@ -41,7 +41,7 @@ pub(crate) struct Options {
     detach: bool,
 
     /// How long [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
     /// Run folder [default: kadenz-testbed-<TIME> in this folder]
@@ -131,7 +131,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
     let mut command = Command::new(program);
     command.args(["testbed", "up", "--json", "--out"]).arg(out);
     if let Some(duration) = options.duration {
-        command.args(["--for", &duration.to_string()]);
+        command.args(["--duration", &duration.to_string()]);
     }
     // A name may begin with a dash.
     command.arg("--").arg(&options.topology);

@@ -1,0 +1,133 @@
+//! One word for one thing in all commands, and the old words that stay for one version.
+
+use clap::Command;
+
+/// What an option was called, and what it is called in all commands. The old words are accepted and hidden;
+/// they go with the version after 0.1.
+const OLD_WORDS: [(&str, &str); 5] = [
+    ("for", "duration"),
+    ("output", "out"),
+    ("repetitions", "count"),
+    ("payload", "size"),
+    ("channels", "channel"),
+];
+
+/// The command with its old words.
+pub(crate) fn with_old_words(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let old = OLD_WORDS
+            .iter()
+            .find(|(_, word)| arg.get_long() == Some(word));
+        match old {
+            Some((old, _)) => arg.alias(*old),
+            None => arg,
+        }
+    });
+    command.mut_subcommands(with_old_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, ArgAction, CommandFactory as _};
+
+    use super::*;
+    use crate::Cli;
+
+    /// What an option takes wherever it stands: the name of its value, or nothing for a flag.
+    const WORDS: [(&str, &[&str]); 12] = [
+        ("channel", &["REGEX", "PATTERN", "CHANNEL"]),
+        ("count", &["N"]),
+        ("cpus", &["CPUS"]),
+        ("deadline", &["SPAN"]),
+        ("duration", &["SPAN"]),
+        ("json", &[]),
+        ("out", &["DIR", "FILE", "PATH"]),
+        ("policy", &["POLICY"]),
+        ("report", &["FILE"]),
+        ("sim", &["N|FILE"]),
+        ("size", &["SIZE"]),
+        ("url", &["URL"]),
+    ];
+
+    /// Calls this for every option of every command, with the command's words.
+    fn for_each_option(mut see: impl FnMut(&str, &Arg)) {
+        fn walk(command: &Command, words: &str, see: &mut dyn FnMut(&str, &Arg)) {
+            let words = format!("{words} {}", command.get_name());
+            for arg in command.get_arguments() {
+                see(&words, arg);
+            }
+            for subcommand in command.get_subcommands() {
+                walk(subcommand, &words, see);
+            }
+        }
+        walk(&with_old_words(Cli::command()), "", &mut see);
+    }
+
+    #[test]
+    fn all_commands_use_the_same_words() {
+        let mut seen = 0;
+        for_each_option(|command, arg| {
+            let Some(long) = arg.get_long() else { return };
+            let old = OLD_WORDS.iter().find(|(old, _)| *old == long);
+            assert!(old.is_none(), "{command}: --{long} is called {old:?}");
+            let Some((_, values)) = WORDS.iter().find(|(word, _)| *word == long) else {
+                return;
+            };
+            // The parts of this program that it starts itself have no help.
+            let Some(help) = arg.get_help() else { return };
+            seen += 1;
+            let takes = match arg.get_action() {
+                ArgAction::SetTrue => None,
+                _ => arg.get_value_names().map(|names| names[0].as_str()),
+            };
+            let agrees = takes.map_or(values.is_empty(), |name| values.contains(&name));
+            assert!(
+                agrees,
+                "{command}: --{long} takes {takes:?}, not {values:?}"
+            );
+            let says = match long {
+                "json" => "JSON",
+                "report" => "page",
+                _ => "",
+            };
+            assert!(
+                help.to_string().contains(says),
+                "{command}: --{long} {help}"
+            );
+        });
+        assert!(seen > 100, "{seen}");
+    }
+
+    #[test]
+    fn old_words_are_accepted_for_one_version_more() {
+        let accepts = |words: &str| {
+            let words = words.split(' ');
+            let parsed = with_old_words(Cli::command()).try_get_matches_from(words);
+            parsed.map(|_| ()).map_err(|error| error.to_string())
+        };
+        for old in [
+            "kadenz load cpu --for 1s",
+            "kadenz ethercat run --sim 3 --for 1s",
+            "kadenz report night --output night.html",
+            "kadenz export night --format csv --output a.csv",
+            "kadenz timer oneshot --repetitions 10",
+            "kadenz check --payload 18B",
+            "kadenz udp send --to 127.0.0.1 --payload 18B",
+            "kadenz msg list --channels ARM",
+            "kadenz run --report granted.json -- true",
+            "kadenz ethercat sim --devices 12 --print",
+            "kadenz log play a.mcap memq://",
+            "kadenz log record memq:// --out a.mcap",
+            "kadenz msg doctor udpm://239.255.76.67:7667",
+        ] {
+            assert_eq!(accepts(old), Ok(()), "{old}");
+        }
+        assert!(accepts("kadenz load cpu --lasting 1s").is_err());
+        for_each_option(|command, arg| {
+            let hidden = arg.get_visible_aliases().unwrap_or_default();
+            for (old, _) in OLD_WORDS {
+                assert!(!hidden.contains(&old), "{command}: --{old} is shown");
+            }
+        });
+    }
+}
