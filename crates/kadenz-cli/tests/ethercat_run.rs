@@ -320,27 +320,12 @@ fn a_running_loop_is_asked_by_its_name() {
         "{}",
         words_of.out
     );
-    let twice = words(&[
-        "stats",
-        &name,
-        "--watch",
-        "100ms",
-        "--duration",
-        "350ms",
-        "--json",
-    ]);
+    let arguments = ["stats", &name, "--watch", "100ms", "--duration", "350ms"];
+    let twice = words(&[&arguments[..], &["--json"]].concat());
     assert!(twice.out.lines().count() >= 2, "{}", twice.err);
-    let second = words(&[
-        "run",
-        "--sim",
-        "1",
-        "--name",
-        &name,
-        "--duration",
-        "1s",
-        "--out",
-        text(&folder.path().join("b")),
-    ]);
+    let b = folder.path().join("b");
+    let arguments = ["run", "--sim", "1", "--name", &name, "--duration", "1s"];
+    let second = words(&[&arguments[..], &["--out", text(&b)]].concat());
     assert_eq!(second.code, 2);
     assert!(second.err.contains(&name), "{}", second.err);
     let mut hearing = kadenz(&["ethercat", "stats", &name, "--notices"])
