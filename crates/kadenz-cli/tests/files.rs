@@ -163,3 +163,91 @@ fn what_was_exported_can_be_imported_again() {
         );
     }
 }
+
+/// Samples of a minute at 100 Hz, as text: `scale` times values that spread evenly from 50 us to 100 us.
+fn samples(file: &Path, scale: u64) {
+    let mut state = 1_u64;
+    let rows = (0..6_000_u64).map(|beat| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(scale);
+        let value = (50_000 + (state >> 33) % 50_000) * scale;
+        format!("{},{value}\n", beat * 10_000_000)
+    });
+    let text: String = std::iter::once("time_ns,value_ns\n".to_owned())
+        .chain(rows)
+        .collect();
+    std::fs::write(file, text).unwrap();
+}
+
+#[test]
+fn files_are_compared_with_the_confidence_of_folders() {
+    let folder = folder();
+    let files = [("before", 1), ("after", 2)].map(|(name, scale)| {
+        let file = folder.path().join(format!("{name}.csv"));
+        samples(&file, scale);
+        file
+    });
+    let folders = files.each_ref().map(|file| file.with_extension("run"));
+    for (file, out) in files.iter().zip(&folders) {
+        assert_eq!(run(&["import", text(file), "--out", text(out)]).code, 0);
+    }
+    let compared = |runs: &[PathBuf; 2]| {
+        let limit = "p50 > 1.5x significantly";
+        let words = [
+            "compare",
+            text(&runs[0]),
+            text(&runs[1]),
+            "--json",
+            "--fail-if",
+            limit,
+        ];
+        let said = run(&words);
+        assert_eq!(said.code, 1, "{}", said.err);
+        said.json()["comparisons"][0]["figures"].clone()
+    };
+    let figures = compared(&files);
+    assert!(figures[1]["significant"] == true, "{figures}");
+    assert_eq!(figures, compared(&folders));
+}
+
+#[test]
+fn a_deadline_stated_afterwards_decides() {
+    let folder = folder();
+    let file = folder.path().join("late.csv");
+    samples(&file, 1);
+    let out = folder.path().join("run");
+    let file = text(&file);
+    let page = folder.path().join("page.html");
+    let judge = |words: &[&str], code: i32| {
+        let said = run(words);
+        assert_eq!(said.code, code, "{words:?}: {}", said.err);
+    };
+    judge(&["show", file], 0);
+    judge(&["show", file, "--deadline", "90us"], 1);
+    judge(&["show", file, "--deadline", "1ms"], 0);
+    judge(
+        &[
+            "report",
+            file,
+            "--deadline",
+            "90us",
+            "--output",
+            text(&page),
+        ],
+        1,
+    );
+    let misses = ["compare", file, "--fail-if", "misses > 0"];
+    judge(&misses, 2);
+    judge(&[&misses[..], &["--deadline", "90us"]].concat(), 1);
+    judge(
+        &["import", file, "--deadline", "90us", "--out", text(&out)],
+        1,
+    );
+    // The run keeps it: 1200 of 6000 are expected above 90 us.
+    let misses = run_json(&out)["series"][0]["counts"]["misses"]
+        .as_u64()
+        .unwrap();
+    assert!((1_000..1_400).contains(&misses), "{misses}");
+    judge(&["show", text(&out)], 1);
+}

@@ -132,19 +132,42 @@ fn a_packet_to_each_of_several_devices() {
 }
 
 #[test]
-fn where_nobody_answers_all_is_lost_and_the_deadline_missed() {
+fn where_nobody_answers_nothing_was_measured() {
     let folder = folder();
     let out = folder.path().join("run");
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = silent.local_addr().unwrap().to_string();
     let all = ["--count", "10", "--timeout", "50ms", "--out", text(&out)];
     let said = send(&to, &[&all[..], &["--deadline", "10ms"]].concat());
-    assert_eq!(said.code, 1, "{}", said.err);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("kadenz udp echo"), "{}", said.err);
     let total = said.json()["runs"][0]["network"]["total"].clone();
     assert_eq!(
         (&total["lost"], &total["longest_loss"]),
         (&10.into(), &10.into())
     );
+}
+
+#[test]
+fn lost_packets_decide_where_a_limit_is_stated() {
+    let echo = Listener::echo(&[]);
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let both = format!("{},{}", echo.address, silent.local_addr().unwrap());
+    // Half of the packets go where nobody answers.
+    for (limit, code) in [
+        (None, 0),
+        (Some(["--max-loss", "9"]), 1),
+        (Some(["--max-loss", "10"]), 0),
+        (Some(["--max-loss", "10%"]), 1),
+        (Some(["--deadline", "5s"]), 1),
+    ] {
+        let folder = folder();
+        let out = folder.path().join("run");
+        let all = ["--count", "10", "--timeout", "500ms", "--out", text(&out)];
+        let limit = limit.as_ref().map_or(&[][..], |it| &it[..]);
+        let said = send(&both, &[&all[..], limit].concat());
+        assert_eq!(said.code, code, "{limit:?}: {}", said.err);
+    }
 }
 
 #[test]
@@ -165,7 +188,7 @@ fn the_timeout_that_held_is_recorded() {
             text(&out),
         ];
         let said = send(&to, &words);
-        assert_eq!(said.code, 1, "{}", said.err);
+        assert_eq!(said.code, 2, "{}", said.err);
         assert_eq!(
             run_json(&out)["parameters"]["timeout"]
                 .as_str()

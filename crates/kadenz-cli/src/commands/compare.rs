@@ -10,7 +10,8 @@ use kadenz_report::json::ComparisonOutput;
 use kadenz_report::statistics::Percent;
 use kadenz_report::terminal::{self, Style};
 
-use super::outcome;
+use super::outcome::{self, Reading};
+use crate::options::Span;
 use crate::output::{self, Outcome};
 
 /// Compare runs with the first one, with confidence; fail where a limit is crossed.
@@ -24,6 +25,7 @@ Examples:
   kadenz compare before after --fail-if 'p99.9 > 1.2x' --fail-if 'misses > 0'
   kadenz compare before after --fail-if 'lateness: p99 > 1.1x significantly' --report both.html
   kadenz compare run --fail-if 'max > 2ms'          one run against absolute limits
+  kadenz compare a.hlog b.hlog --deadline 1ms --fail-if 'misses > 0'
   kadenz compare jhiccup.hlog night                 what another program wrote, and a run
 
 Exit codes: 0 nothing crossed, 1 a limit was crossed, 2 an expression could not be decided.")]
@@ -36,6 +38,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Vec<FailIf>,
 
+    /// The limit to count misses by instead of those that the runs were taken with
+    #[arg(long, value_name = "SPAN")]
+    deadline: Option<Span>,
+
     /// Write a page with the runs laid over each other
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -46,7 +52,11 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let runs = outcome::read(options.runs.iter().map(PathBuf::as_path))?;
+    let reading = Reading {
+        deadline: options.deadline,
+        ..Reading::default()
+    };
+    let runs = outcome::read_with(options.runs.iter().map(PathBuf::as_path), reading)?;
     let comparison = Comparison::new(
         &runs,
         &CompareOptions {

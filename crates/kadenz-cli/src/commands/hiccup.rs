@@ -94,12 +94,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let outcome = outcome::finished(result, &folder)?;
     let told = outcome::tell(&Telling {
-        folder: &folder,
-        json: options.measure.json,
-        report: false,
         also: control_folder.as_slice(),
-        deciding: None,
-        cheapest: None,
+        ..Telling::of(&folder, options.measure.json)
     })?;
     let program_failed = outcome.program.is_some_and(|status| !status.success());
     Ok(if program_failed {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz_report::import::{self, Format};
 
-use super::outcome::{self, Depth};
+use super::outcome::{self, Reading};
+use crate::options::Span;
 use crate::output::{self, Outcome};
 
 /// Make a run of what another tool measured, so that it can be shown, compared and reported.
@@ -14,6 +15,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz import hiccup.261121.2104.29783.hlog          jHiccup's log, or any HdrHistogram's
   cyclictest -m -p 80 -D 60 -h 1000 --json=ct.json; kadenz import ct.json --out ct
+  kadenz import ct.json --deadline 400us               judged: exit code 1 if it was missed
   kadenz import rtt.csv --format csv                   columns time_ns,value_ns")]
 pub(crate) struct Options {
     /// What the other tool wrote
@@ -23,6 +25,10 @@ pub(crate) struct Options {
     /// The format [default: told from the content]
     #[arg(long, value_name = "FORMAT", help = format!("The format [default: told from the content]: {}", formats()))]
     format: Option<Format>,
+
+    /// The limit: a value above it is a miss; written into the run, for every series of it
+    #[arg(long, value_name = "SPAN")]
+    deadline: Option<Span>,
 
     /// Run folder to write [default: the file's name with .run, in this folder]
     #[arg(long, value_name = "DIR")]
@@ -47,9 +53,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .clone()
         .unwrap_or_else(|| folder_for(&options.file));
     import::import(&options.file, format, &out)?;
-    outcome::show(std::slice::from_ref(&out), options.json, Depth::Figures)?;
+    if let Some(deadline) = options.deadline {
+        import::state_deadline(&out, deadline.as_ns())?;
+    }
+    let shown = std::slice::from_ref(&out);
+    let judged = outcome::show(shown, options.json, Reading::default())?;
     output::note(&format!("imported as {format}; run: {}", out.display()));
-    Ok(Outcome::Kept)
+    Ok(match options.deadline {
+        Some(_) => judged,
+        None => Outcome::Kept,
+    })
 }
 
 /// `night.hlog` becomes `night.run`.

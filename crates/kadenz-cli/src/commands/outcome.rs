@@ -8,14 +8,15 @@ use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::network::RESPONSE;
 use kadenz_report::json::Output;
 use kadenz_report::matrix::{self, Matrix};
-use kadenz_report::summary::{SeriesSummary, Summary};
+use kadenz_report::summary::{SeriesSummary, Summary, SummaryOptions};
 use kadenz_report::terminal::{self, Style};
 use kadenz_report::verdict::budget::Budget;
 use kadenz_report::verdict::{messages, packets};
-use kadenz_report::{html, import, verdict};
+use kadenz_report::{html, verdict};
 use serde::Serialize;
 
 use super::check::cheapest::Cheapest;
+use crate::options::{MaxLoss, Span};
 use crate::output::{self, Outcome};
 
 /// What is to be told.
@@ -32,6 +33,23 @@ pub(crate) struct Telling<'a> {
     pub(crate) deciding: Option<&'a [&'a str]>,
     /// What a check found to be the cheapest tuning.
     pub(crate) cheapest: Option<&'a Cheapest>,
+    /// How many packets may be lost; none where a deadline was stated if `None`.
+    pub(crate) max_loss: Option<MaxLoss>,
+}
+
+impl<'a> Telling<'a> {
+    /// A run by itself, every deadline of which decides.
+    pub(crate) fn of(folder: &'a Path, json: bool) -> Self {
+        Self {
+            folder,
+            json,
+            report: false,
+            also: &[],
+            deciding: None,
+            cheapest: None,
+            max_loss: None,
+        }
+    }
 }
 
 /// The stable output with what only a measuring command knows.
@@ -75,7 +93,30 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
         }
         output::note(&whereabouts(telling.folder, report.as_deref()));
     }
-    Ok(judge(&runs, telling.deciding))
+    let silent: Vec<String> = runs.iter().filter_map(silence).collect();
+    silent.iter().for_each(|remedy| output::note(remedy));
+    Ok(match judge(&runs, telling.deciding, telling.max_loss) {
+        _ if !silent.is_empty() => Outcome::Incomplete,
+        judged => judged,
+    })
+}
+
+/// Why nothing came back, with the remedy, where every packet of a run was lost.
+fn silence(run: &Summary) -> Option<String> {
+    let network = run.run.network.as_ref()?;
+    let total = packets::total(network);
+    if total.sent == 0 || total.answered > 0 || total.lost < total.sent {
+        return None;
+    }
+    Some(if total.late > 0 {
+        "no answer came before the timeout: say with `--timeout` how long devices may take"
+            .to_owned()
+    } else {
+        "no packet was answered: run `kadenz udp echo --bind 0.0.0.0` on the device, with the token that \
+         is used here if there is one, and let its UDP port through the firewall; `kadenz udp discover` \
+         shows who answers"
+            .to_owned()
+    })
 }
 
 /// Tells of a run on standard error, where standard output belongs to a started program.
@@ -94,70 +135,48 @@ fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// What is read of runs beside their figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// Nothing more.
-    Figures,
-    /// What recurs in their series, which takes seconds.
-    Modes,
-}
-
-impl Depth {
-    /// What an option `--modes` asks for.
-    pub(crate) fn with_modes(wanted: bool) -> Self {
-        if wanted { Self::Modes } else { Self::Figures }
-    }
+/// What runs are read for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    /// Whether to search for what recurs, which takes seconds.
+    pub(crate) modes: bool,
+    /// A deadline in place of those that the runs were taken with.
+    pub(crate) deadline: Option<Span>,
 }
 
 /// Shows runs that were taken before.
-pub(crate) fn show(folders: &[PathBuf], json: bool, depth: Depth) -> anyhow::Result<Outcome> {
-    let runs = read_to(folders.iter().map(PathBuf::as_path), depth)?;
+pub(crate) fn show(folders: &[PathBuf], json: bool, reading: Reading) -> anyhow::Result<Outcome> {
+    let runs = read_with(folders.iter().map(PathBuf::as_path), reading)?;
     if json {
         output::json(&Output::new(&runs))?;
     } else {
         output::say(&terminal::summaries(&runs, Style::of_stdout()));
     }
-    Ok(judge(&runs, None))
+    Ok(judge(&runs, None, None))
 }
 
 /// Summaries of run folders, or of files of other programs in their place.
 pub(crate) fn read<'a>(runs: impl Iterator<Item = &'a Path>) -> anyhow::Result<Vec<Summary>> {
-    read_to(runs, Depth::Figures)
+    read_with(runs, Reading::default())
 }
 
 /// As [`read`], with more than the figures.
-pub(crate) fn read_to<'a>(
+pub(crate) fn read_with<'a>(
     runs: impl Iterator<Item = &'a Path>,
-    depth: Depth,
+    reading: Reading,
 ) -> anyhow::Result<Vec<Summary>> {
+    let options = SummaryOptions {
+        deadline_ns: reading.deadline.map(Span::as_ns),
+        ..SummaryOptions::default()
+    };
     runs.map(|run| {
-        if run.is_file() {
-            read_file(run, depth)
-        } else {
-            read_folder(run, depth)
+        let mut summary = Summary::of(run, options)?;
+        if reading.modes {
+            summary.search_modes()?;
         }
+        Ok(summary)
     })
     .collect()
-}
-
-fn read_folder(run: &Path, depth: Depth) -> anyhow::Result<Summary> {
-    let mut summary = Summary::of_run(run)?;
-    if depth == Depth::Modes {
-        summary.search_modes()?;
-    }
-    Ok(summary)
-}
-
-/// Summary of a file that can be imported, by way of a run that goes again.
-fn read_file(file: &Path, depth: Depth) -> anyhow::Result<Summary> {
-    let format = import::detect(file)?;
-    let folder = tempfile::tempdir().context("cannot make a temporary folder for the import")?;
-    let run = folder.path().join("run");
-    import::import(file, format, &run)?;
-    let mut summary = read_folder(&run, depth)?;
-    file.clone_into(&mut summary.folder);
-    Ok(summary)
 }
 
 /// What an experiment gave. Where it could not be written in full, what can be read back is shown
@@ -171,7 +190,11 @@ pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> 
     Ok(result?)
 }
 
-fn judge(runs: &[Summary], deciding: Option<&[&str]>) -> Outcome {
+pub(crate) fn judge(
+    runs: &[Summary],
+    deciding: Option<&[&str]>,
+    max_loss: Option<MaxLoss>,
+) -> Outcome {
     let matrix_missed = |run: &Summary| {
         Matrix::recommendation_of(run).map(|it| it.standing == matrix::Standing::NoneKeeps)
     };
@@ -184,11 +207,13 @@ fn judge(runs: &[Summary], deciding: Option<&[&str]>) -> Outcome {
         .filter(|series| deciding.is_none_or(|it| it.contains(&series.series.name.as_str())))
         .filter_map(|series| series.verdict.as_ref())
         .any(|verdict| verdict.misses > 0);
-    // Where answers have a deadline, one that never came has missed it.
+    // Where answers have a deadline, one that never came has missed it, unless so many may be lost.
     let lost = runs.iter().any(|run| {
-        let network = run.run.network.as_ref();
+        let total = run.run.network.as_ref().map(packets::total);
         let judged = run.named(RESPONSE).is_some_and(|it| it.verdict.is_some());
-        judged && network.is_some_and(|network| packets::total(network).lost > 0)
+        let none = judged.then_some(MaxLoss::Packets(0));
+        let limit = max_loss.or(none);
+        (limit.zip(total)).is_some_and(|(limit, total)| limit.exceeded_by(total.lost, total.sent))
     });
     let messages_lost = runs.iter().any(|run| {
         let judged = |it: &SeriesSummary| it.verdict.is_some() && of_messages(it);

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::outcome::{self, Depth};
+use super::outcome::{self, Reading};
+use crate::options::Span;
 use crate::output::Outcome;
 
 /// Show runs in the terminal, or as JSON.
@@ -14,6 +15,7 @@ Examples:
   kadenz show night
   kadenz show night --json | jq '.series[0].percentiles'
   kadenz show night --modes                       with what recurs, as `kadenz modes` tells it
+  kadenz show night --deadline 400us              judged by a deadline, whatever it was taken with
   kadenz show cyclictest.json                     what another program wrote
 
 Exit code 1 if a deadline was missed in a series that has one; of a run of `kadenz tune`, if no
@@ -22,6 +24,11 @@ pub(crate) struct Options {
     /// Run folders, or files that `kadenz import` takes
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
+
+    /// The limit to judge by instead of those that the runs were taken with; without raw samples misses
+    /// are counted from the histogram, to 0.1 % of the deadline
+    #[arg(long, value_name = "SPAN")]
+    deadline: Option<Span>,
 
     /// Also search every series for what recurs: some seconds for a day at 100 Hz
     #[arg(long)]
@@ -36,6 +43,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     outcome::show(
         &options.runs,
         options.json,
-        Depth::with_modes(options.modes),
+        Reading {
+            modes: options.modes,
+            deadline: options.deadline,
+        },
     )
 }

@@ -209,13 +209,6 @@ impl SuiteOptions {
     ) -> anyhow::Result<Outcome> {
         let folder = &suite.measuring.session.out;
         outcome::finished(result, folder)?;
-        outcome::tell(&Telling {
-            folder,
-            json: self.measure.json,
-            report: false,
-            also: &[],
-            deciding: None,
-            cheapest: None,
-        })
+        outcome::tell(&Telling::of(folder, self.measure.json))
     }
 }

@@ -12,4 +12,4 @@ pub(crate) use lists::CpuList;
 pub(crate) use measure::{ClockOption, Defaults, MeasureOptions, command_line, folder_of_now};
 pub(crate) use progress::{Progress, Steps};
 pub(crate) use size::Size;
-pub(crate) use units::Span;
+pub(crate) use units::{MaxLoss, Span};

@@ -16,13 +16,21 @@ pub(crate) const MOST_CELLS: usize = 400;
 pub(crate) type Cells = Vec<Vec<SignedBucket>>;
 
 /// Reads the cells of a series, at most so many, of whose log the number of intervals is known.
-/// Empty if the log cannot be read: then there is no confidence interval, and the summary has said
-/// why.
-pub(crate) fn read(folder: &std::path::Path, series: &str, intervals: usize, most: usize) -> Cells {
-    let log = RunReader::open(folder)
-        .ok()
-        .and_then(|reader| reader.hlog(series).ok());
-    log.map_or_else(Vec::new, |log| cut(log, intervals.div_ceil(most)))
+///
+/// # Errors
+/// Why the log cannot be read, with the series: there is no confidence interval then.
+pub(crate) fn read(
+    folder: &std::path::Path,
+    series: &str,
+    intervals: usize,
+    most: usize,
+) -> Result<Cells, String> {
+    let because = |error: &dyn std::error::Error| {
+        format!("no confidence intervals for {series}: its log cannot be read: {error}")
+    };
+    let reader = RunReader::open(folder).map_err(|error| because(&error))?;
+    let log = reader.hlog(series).map_err(|error| because(&error))?;
+    Ok(cut(log, intervals.div_ceil(most)))
 }
 
 fn cut<R: BufRead>(log: IntervalLog<R>, each: usize) -> Cells {

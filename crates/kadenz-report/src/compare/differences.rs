@@ -33,7 +33,7 @@ impl Difference {
 /// A short name for each run: the last part of its folder, or all of it where two are alike.
 pub(super) fn names(runs: &[Summary]) -> Vec<String> {
     let short = |run: &Summary| {
-        run.folder
+        run.shown()
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     };
@@ -42,7 +42,7 @@ pub(super) fn names(runs: &[Summary]) -> Vec<String> {
         runs.iter().map(short).collect()
     } else {
         runs.iter()
-            .map(|run| run.folder.display().to_string())
+            .map(|run| run.shown().display().to_string())
             .collect()
     }
 }

@@ -59,6 +59,8 @@ pub struct Comparison {
     pub series: Vec<SeriesComparison>,
     /// Series that stand alone, in words.
     pub alone: Vec<String>,
+    /// Series without confidence intervals because their logs cannot be read, in words.
+    pub unread: Vec<String>,
     /// Round trips of the runs that sent packets, the baseline's first; empty where it sent none.
     pub network: Vec<NetworkRow>,
     /// What differs between the runs besides the figures.
@@ -161,6 +163,7 @@ impl Comparison {
             runs: names,
             series: Vec::new(),
             alone: Vec::new(),
+            unread: Vec::new(),
             confidence: options.confidence,
         };
         let Some((baseline, others)) = runs.split_first() else {
@@ -190,7 +193,8 @@ impl Comparison {
         percents.extend(&options.percentiles);
         percents.sort_unstable();
         percents.dedup();
-        let draws = |run: usize, place: usize| {
+        let unread = &mut self.unread;
+        let mut draws = |run: usize, place: usize| {
             let series = &runs[run].series[place];
             let cells = cells::read(
                 &runs[run].folder,
@@ -198,6 +202,10 @@ impl Comparison {
                 series.intervals.len(),
                 cells::MOST_CELLS,
             );
+            let cells = cells.unwrap_or_else(|error| {
+                unread.push(error);
+                Vec::new()
+            });
             let stream = (run as u64) << 32 | place as u64;
             draw(
                 &cells,

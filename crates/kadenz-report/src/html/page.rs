@@ -103,7 +103,7 @@ fn labels(summaries: &[Summary]) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut labels = Vec::new();
     for summary in summaries {
-        let name = match summary.folder.file_name() {
+        let name = match summary.shown().file_name() {
             Some(name) => name.to_string_lossy().into_owned(),
             None => summary.run.experiment.clone(),
         };

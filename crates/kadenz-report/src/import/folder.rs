@@ -80,9 +80,7 @@ impl Folder {
     }
 
     fn write_run(&self) -> Result<(), StoreError> {
-        let mut json = serde_json::to_vec_pretty(&self.run)?;
-        json.push(b'\n');
-        Ok(LocalDisk.replace(&self.path.join(RUN_JSON), &json, self.run.complete)?)
+        write_run(&self.path, &self.run)
     }
 
     /// Writes what is held, completes `run.json` and gives back what it says.
@@ -143,6 +141,13 @@ impl Drop for Folder {
             let _ = fs::remove_dir(&self.path);
         }
     }
+}
+
+/// Writes `run.json` into a run folder, in place of one that is there.
+pub(super) fn write_run(folder: &Path, run: &Run) -> Result<(), StoreError> {
+    let mut json = serde_json::to_vec_pretty(run)?;
+    json.push(b'\n');
+    Ok(LocalDisk.replace(&folder.join(RUN_JSON), &json, run.complete)?)
 }
 
 /// A run of which nothing is known yet.

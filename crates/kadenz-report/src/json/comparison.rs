@@ -111,7 +111,7 @@ impl ComparisonOutput {
     pub fn new(runs: &[Summary], comparison: &Comparison, outcome: &Outcome) -> Self {
         let folder = |run: usize| {
             runs.get(run)
-                .map_or_else(String::new, |r| r.folder.display().to_string())
+                .map_or_else(String::new, |r| r.shown().display().to_string())
         };
         let mut comparisons = Vec::new();
         for series in &comparison.series {

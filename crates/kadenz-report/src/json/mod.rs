@@ -160,7 +160,7 @@ impl std::fmt::Display for Output {
 impl RunOutput {
     fn new(run: &Summary) -> Self {
         Self {
-            folder: run.folder.display().to_string(),
+            folder: run.shown().display().to_string(),
             experiment: run.run.experiment.clone(),
             started_at: run.run.started_at.clone(),
             duration_ns: run.run.duration_ns,
@@ -179,7 +179,7 @@ impl SeriesOutput {
         let series = &summary.series;
         let samples = summary.samples.as_ref();
         Self {
-            run: run.folder.display().to_string(),
+            run: run.shown().display().to_string(),
             name: series.name.clone(),
             kind: series.kind,
             unit: "ns",

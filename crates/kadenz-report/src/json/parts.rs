@@ -194,7 +194,7 @@ pub struct WarningOutput {
 
 impl WarningOutput {
     pub(super) fn all(run: &Summary) -> Vec<Self> {
-        let folder = run.folder.display().to_string();
+        let folder = run.shown().display().to_string();
         run.warnings
             .iter()
             .map(|warning| Self {

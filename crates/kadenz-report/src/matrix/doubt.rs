@@ -117,8 +117,9 @@ pub(super) fn figures(summary: &Summary, places: &[usize]) -> Vec<Figures> {
     let one = |place: usize| {
         let series = &summary.series[place];
         let name = &series.series.name;
+        // Of a log that cannot be read the summary warns.
         let cells = cells::read(&summary.folder, name, series.intervals.len(), MOST_CELLS);
-        Figures::new(series, &cells, place as u64)
+        Figures::new(series, &cells.unwrap_or_default(), place as u64)
     };
     let threads = available_parallelism().map_or(1, NonZero::get).min(8);
     let share = places.len().div_ceil(threads).max(1);

@@ -7,7 +7,8 @@ mod read;
 mod testbed;
 mod together;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Run, Series, Warning};
@@ -23,8 +24,10 @@ pub use testbed::TestbedError;
 /// What one run says.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// The run folder.
+    /// The run folder: where its logs and samples are read again by what needs more than figures.
     pub folder: PathBuf,
+    /// The file that the run was imported from, where it was one of another program.
+    pub imported: Option<Imported>,
     /// What `run.json` says.
     pub run: Run,
     /// The series, in the order in which they should be shown.
@@ -33,6 +36,15 @@ pub struct Summary {
     pub warnings: Vec<Warning>,
     /// How late the testbed was that the run was taken in, where the testbed's own run lies beside it.
     pub testbed_error: Option<TestbedError>,
+}
+
+/// A file of another program, and the temporary run folder that was made of it. The folder lives as
+/// long as a summary that names it.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    file: PathBuf,
+    /// Removes the folder with the last copy.
+    _folder: Arc<tempfile::TempDir>,
 }
 
 /// What one series of a run says. All values are in nanoseconds; early ones are negative.
@@ -83,6 +95,12 @@ impl Summary {
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&SeriesSummary> {
         self.series.iter().find(|series| series.series.name == name)
+    }
+
+    /// What a user calls the run: its folder, or the file that it was imported from.
+    #[must_use]
+    pub fn shown(&self) -> &Path {
+        self.imported.as_ref().map_or(&self.folder, |it| &it.file)
     }
 
     /// The series that a page or a table shows in full. In a run of many devices their own series

@@ -1,6 +1,7 @@
 //! From a run folder to its summary.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::folder::{OpenRunError, OpenSeriesError, RunReader};
@@ -8,7 +9,8 @@ use kadenz_record::run::model::{Counts, Kind, Series, Warning};
 use kadenz_record::samples::reader::ReadSamplesError;
 use thiserror::Error;
 
-use super::{IntervalPoint, SeriesSummary, Summary, log, testbed};
+use super::{Imported, IntervalPoint, SeriesSummary, Summary, log, testbed};
+use crate::import::{self, DetectError, ImportError};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
 use crate::verdict::Verdict;
 
@@ -26,14 +28,30 @@ pub enum SummariseError {
         /// What is wrong.
         source: OpenSeriesError,
     },
+    /// There is neither a folder nor a file of this name.
+    #[error(
+        "there is no run folder and no file {}; a measuring command names the folder that it writes, or \
+         takes one with `--out`",
+        .0.display()
+    )]
+    Absent(PathBuf),
+    /// A file of no known format.
+    #[error(transparent)]
+    Detect(#[from] DetectError),
+    /// A file that could not be imported.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// There is no room for the run that a file is imported to.
+    #[error("cannot make a temporary folder for the import: {0}; name a writable one with TMPDIR")]
+    Temporary(std::io::Error),
 }
 
 /// How to read a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SummaryOptions {
-    /// A deadline to judge by instead of the one stated when the run was taken. Without raw
-    /// samples the misses are then known to the histogram's 0.1 % only, and their longest run not
-    /// at all.
+    /// A deadline to judge by instead of the one stated when the run was taken: for the series that
+    /// had one, or for every series where none had. Without raw samples the misses are then known to
+    /// the histogram's 0.1 % only, and their longest run not at all.
     pub deadline_ns: Option<u64>,
     /// Whether to read raw samples, where there are any: for extremes with their index, jitter and
     /// early clusters. It takes about 30 ns a sample.
@@ -84,6 +102,29 @@ impl Summary {
         Self::of_run_with(folder, SummaryOptions::default())
     }
 
+    /// Reads a run folder, or a file that [`import`](crate::import) takes.
+    ///
+    /// # Errors
+    /// As [`Summary::of_run`]; and where a file is of no known format or cannot be read.
+    pub fn of(path: impl AsRef<Path>, options: SummaryOptions) -> Result<Self, SummariseError> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            return Self::of_run_with(path, options);
+        }
+        if !path.exists() {
+            return Err(SummariseError::Absent(path.to_owned()));
+        }
+        let folder = tempfile::tempdir().map_err(SummariseError::Temporary)?;
+        let run = folder.path().join("run");
+        import::import(path, import::detect(path)?, &run)?;
+        let mut summary = Self::of_run_with(run, options)?;
+        summary.imported = Some(Imported {
+            file: path.to_owned(),
+            _folder: Arc::new(folder),
+        });
+        Ok(summary)
+    }
+
     /// As [`Summary::of_run`], with options.
     ///
     /// # Errors
@@ -105,15 +146,25 @@ impl Summary {
         let reader = RunReader::open(folder)?;
         let mut summary = Self {
             folder: reader.dir().to_owned(),
+            imported: None,
             run: reader.run().clone(),
             series: Vec::new(),
             warnings: reader.run().warnings.clone(),
             testbed_error: None,
         };
+        let any_stated = reader
+            .run()
+            .series
+            .iter()
+            .any(|it| it.deadline_ns.is_some());
         for series in &reader.run().series {
+            let judged = series.deadline_ns.is_some() || !any_stated;
             let mut reading = Reading {
                 reader: &reader,
-                options,
+                options: SummaryOptions {
+                    deadline_ns: options.deadline_ns.filter(|_| judged),
+                    ..options
+                },
                 warnings: Vec::new(),
             };
             let of_series = reading

@@ -44,9 +44,8 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> St
         parts.push(wrap(&note, style.width));
     }
     parts.extend(
-        comparison
-            .alone
-            .iter()
+        (comparison.alone.iter())
+            .chain(&comparison.unread)
             .map(|sentence| wrap(sentence, style.width)),
     );
     parts.join("\n\n")

@@ -142,7 +142,7 @@ fn heading(summary: &Summary, style: Style) -> String {
     if !run.complete {
         first += ", incomplete";
     }
-    first += &format!(" ({})", summary.folder.display());
+    first += &format!(" ({})", summary.shown().display());
     let mut lines = vec![wrap(&first, style.width)];
     let machine = machine(&run.host, run);
     if !machine.is_empty() {

@@ -29,7 +29,7 @@ pub fn overview(runs: &[Summary], style: Style) -> String {
 /// The name of a series; its run's where there are several, with both where a run has more than one.
 fn label(run: &Summary, series: &SeriesSummary, runs: &[Summary]) -> String {
     let name = &series.series.name;
-    match run.folder.file_name() {
+    match run.shown().file_name() {
         Some(folder) if runs.len() > 1 && run.series.len() == 1 => folder.display().to_string(),
         Some(folder) if runs.len() > 1 => format!("{}: {name}", folder.display()),
         _ => name.clone(),

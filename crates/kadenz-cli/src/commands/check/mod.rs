@@ -129,12 +129,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         cheapest::find(&plan, options.rate, &stop)?
     };
     outcome::tell(&Telling {
-        folder: &plan.measuring.session.out,
-        json: options.measure.json,
         report: true,
-        also: &[],
         deciding: Some(&[REALTIME, RESPONSE]),
         cheapest: cheapest.as_ref(),
+        ..Telling::of(&plan.measuring.session.out, options.measure.json)
     })
 }
 

@@ -143,12 +143,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         folder.display()
     );
     let outcome = outcome::tell(&Telling {
-        folder: &folder,
-        json: options.measure.json,
-        report: false,
-        also: &[],
         deciding: Some(&["latency"]),
-        cheapest: None,
+        ..Telling::of(&folder, options.measure.json)
     })?;
     Ok(match all_are_latencies(&counts) {
         true => outcome,

@@ -130,14 +130,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.untold {
         return Ok(Outcome::Kept);
     }
-    outcome::tell(&Telling {
-        folder: &folder,
-        json: options.measure.json,
-        report: false,
-        also: &[],
-        deciding: None,
-        cheapest: None,
-    })
+    outcome::tell(&Telling::of(&folder, options.measure.json))
 }
 
 impl Options {

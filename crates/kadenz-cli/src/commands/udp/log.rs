@@ -98,12 +98,5 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         log(&measuring, &plan, ready, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::tell(&Telling {
-        folder: &folder,
-        json: options.measure.json,
-        report: false,
-        also: &[],
-        deciding: None,
-        cheapest: None,
-    })
+    outcome::tell(&Telling::of(&folder, options.measure.json))
 }

@@ -20,7 +20,7 @@ use super::socket::{DISCOVERY, SocketOptions, Stamps, any_like};
 use super::token::TokenOption;
 use super::{address, synchronised};
 use crate::commands::outcome::{self, Telling};
-use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
+use crate::options::{Defaults, MaxLoss, MeasureOptions, Progress, Size, Span};
 use crate::output::{self, Outcome};
 
 /// How long does a packet to a device and back take, and how many are lost?
@@ -38,7 +38,11 @@ Examples:
   kadenz udp send --to 10.0.0.5 --policy fifo:80 --sleeper spin --busy-poll   the least jitter
   kadenz udp send --to 10.0.0.5 --loop closed                        ping-pong, on one thread
 
-On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).")]
+On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
+
+Exit codes: 0 every deadline was kept and no more packets were lost than may be; 1 a deadline was missed
+or more packets were lost (with --deadline, any; with --max-loss, more than so many); 2 no packet was
+answered, or the measurement could not be done.")]
 pub(crate) struct Send {
     /// Devices, with a port or without, parted by commas
     #[arg(long, value_name = "ADDRESS", required = true, value_delimiter = ',')]
@@ -94,6 +98,11 @@ struct ProbeOptions {
     /// An answer that takes longer, and longer than the deadline, is late: its packet counts as lost
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     timeout: Span,
+
+    /// How many packets may be lost, as a share or a number: 0.1%, 5 [default: none where a deadline is
+    /// stated, else any number short of all]
+    #[arg(long, value_name = "SHARE|N")]
+    max_loss: Option<MaxLoss>,
 
     /// Beats before the first that is measured: the first packet waits for ARP
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -245,7 +254,10 @@ fn find(options: &Burst, to: SocketAddr) -> anyhow::Result<Vec<Device>> {
          see `kadenz udp discover --to {to}`",
         found.len()
     );
-    output::note(&format!("{} devices answer on {to}", found.len()));
+    output::note(&match found.len() {
+        1 => format!("1 device answers on {to}"),
+        many => format!("{many} devices answer on {to}"),
+    });
     Ok(found)
 }
 
@@ -263,12 +275,8 @@ fn measure(
     };
     outcome::finished(result, &folder)?;
     outcome::tell(&Telling {
-        folder: &folder,
-        json: options.measure.json,
-        report: false,
-        also: &[],
-        deciding: None,
-        cheapest: None,
+        max_loss: options.max_loss,
+        ..Telling::of(&folder, options.measure.json)
     })
 }
 
@@ -390,6 +398,9 @@ impl ProbeOptions {
         set("count", plan.count.into());
         set("warm_up", plan.warm_up.into());
         set("timeout", timeout.to_string().into());
+        if let Some(limit) = self.max_loss {
+            set("max_loss", limit.to_string().into());
+        }
         set("loop", format!("{:?}", plan.looping).to_lowercase().into());
         let receiving = match plan.receiving {
             Receiving::Blocking => "block",

@@ -199,12 +199,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::say(&ended.words());
     }
     let outcome = outcome::tell(&Telling {
-        folder: &folder,
-        json: options.measure.json,
-        report: false,
-        also: &[],
         deciding: Some(&[recording::WAKE_UP]),
-        cheapest: None,
+        ..Telling::of(&folder, options.measure.json)
     })?;
     Ok(match (ended.stopped(), outcome) {
         (Some(why), Outcome::Kept | Outcome::Missed) => {
