@@ -177,7 +177,7 @@ fn samples(file: &Path, scale: u64) {
     let text: String = std::iter::once("time_ns,value_ns\n".to_owned())
         .chain(rows)
         .collect();
-    std::fs::write(file, text).unwrap();
+    std::fs::write(file, text).expect("a writable temporary folder");
 }
 
 #[test]
