@@ -105,7 +105,12 @@ fn the_laptop_has_every_usual_defect() {
         "serial-console",
     ];
     expect(&findings, Severity::Fine, &fine);
-    assert!(worst(&findings, "c-states").cost.contains("230 us"));
+    let idle = worst(&findings, "c-states");
+    assert!(idle.cost.contains("230 us"));
+    let states = "POLL 0 us, C1E 10 us, C10 230 us; driver intel_idle, governor not known";
+    assert!(idle.evidence.contains(states), "{}", idle.evidence);
+    let remedy = idle.remedy.as_deref().unwrap();
+    assert!(remedy.contains("--cpu-dma-latency 0us"), "{remedy}");
     let neighbours = &worst(&findings, "realtime-neighbours").evidence;
     assert!(neighbours.contains("904 data-loop.0 at 88"), "{neighbours}");
     assert!(
@@ -144,6 +149,12 @@ fn the_virtual_machine_is_told_as_such() {
         &["clock-source", "c-states", "isolated-cpus"],
     );
     assert!(worst(&findings, "steal-time").title.contains("30.00 %"));
+    let idle = worst(&findings, "c-states");
+    assert!(
+        idle.evidence.contains("no idle states"),
+        "{}",
+        idle.evidence
+    );
     // The host's own interrupts cannot be seen from inside.
     assert!(!worst(&findings, "smi").is_known());
 }

@@ -1,25 +1,15 @@
 //! How deep an idle CPU sleeps, and how long it takes to wake.
 
 use super::{Check, Finding, Machine, Severity, remedy};
+use crate::host::idle::{self, IdleStates, LIMIT};
 
 pub(super) struct CStates;
 
 const ID: &str = "c-states";
-const CPUS: &str = "/sys/devices/system/cpu";
-const LIMIT: &str = "/dev/cpu_dma_latency";
 /// Waking from here is not told apart from the rest of a wake-up.
 const SHALLOW_US: i64 = 2;
 /// From here on it is felt in a loop of a kilohertz.
 const DEEP_US: i64 = 20;
-/// More states than any driver has.
-const MOST_STATES: u32 = 16;
-
-/// One idle state of one CPU.
-struct State {
-    name: String,
-    latency_us: i64,
-    path: String,
-}
 
 impl Check for CStates {
     fn id(&self) -> &'static str {
@@ -32,20 +22,22 @@ impl Check for CStates {
 }
 
 fn judge(machine: &Machine<'_>) -> Finding {
-    let mut states: Vec<State> = machine
-        .cpus
-        .iter()
-        .flat_map(|cpu| states(machine, *cpu))
-        .collect();
-    states.sort_by_key(|state| state.latency_us);
-    let Some(deepest) = states.last() else {
+    let idle = IdleStates::read(machine.root);
+    let Some(deepest) = idle.deepest() else {
         return without_states(machine);
     };
-    let limit = limit_us(machine);
+    let limit = idle::limit_us(machine.root);
     let limited = limit.is_some_and(|limit| limit <= SHALLOW_US);
     let held = limit.map_or(String::new(), |limit| format!("; {LIMIT}: {limit} us"));
     let (name, us) = (&deepest.name, deepest.latency_us);
-    let evidence = format!("{}/latency: {us} ({name}){held}", deepest.path);
+    let evidence = format!(
+        "exit latencies, cpuidle/state*/latency: {}; {}/latency: {us}{held}",
+        idle.words(),
+        deepest.path
+    );
+    if us <= SHALLOW_US && machine.is_virtual() && !limited {
+        return of_the_host(evidence).remedy(mend(machine, &idle));
+    }
     if us <= SHALLOW_US || limited {
         return Finding::fine(ID, "idle CPUs wake at once", evidence);
     }
@@ -60,51 +52,38 @@ fn judge(machine: &Machine<'_>) -> Finding {
              cpuidle, exit latency), and more after it while caches are cold"
         ))
         .evidence(evidence)
-        .remedy(mend(machine))
+        .remedy(mend(machine, &idle))
 }
 
-fn mend(machine: &Machine<'_>) -> String {
-    let driver = machine
-        .root
-        .read("/sys/devices/system/cpu/cpuidle/current_driver");
-    let parameter = match driver.as_deref() {
-        Ok("intel_idle") => "intel_idle.max_cstate=1",
-        Ok("acpi_idle") => "processor.max_cstate=1",
+/// A virtual machine, whose own idle states tell nothing of what the host does with its CPUs.
+fn of_the_host(evidence: impl Into<String>) -> Finding {
+    let title = "the host decides how deep idle CPUs sleep";
+    Finding::new(ID, Severity::Note, title)
+        .cost(
+            "an idle virtual CPU leaves the machine and the host must schedule it again: the \
+             host's own wake-up latency is added to ours",
+        )
+        .evidence(evidence)
+}
+
+fn mend(machine: &Machine<'_>, idle: &IdleStates) -> String {
+    let parameter = match idle.driver.as_deref() {
+        Some("intel_idle") => "intel_idle.max_cstate=1",
+        Some("acpi_idle") => "processor.max_cstate=1",
+        _ if machine.is_virtual() => "idle=poll",
         _ => "cpuidle.off=1",
     };
     format!(
-        "in the measuring program: hold {LIMIT} at 0 (tuning cpu_dma_latency)\nnow: sudo cpupower \
-         idle-set -D {}\nfor good: {}",
+        "for a program: kadenz run --cpu-dma-latency 0us -- PROGRAM (`kadenz tune --cells PM,PMI` \
+         says what that buys)\nnow: sudo cpupower idle-set -D {}\nfor good: {}",
         // The program disables states of this latency and above.
-        SHALLOW_US + 1,
+        if machine.is_virtual() {
+            1
+        } else {
+            SHALLOW_US + 1
+        },
         remedy::kernel_parameter(machine, parameter)
     )
-}
-
-fn states(machine: &Machine<'_>, cpu: u32) -> Vec<State> {
-    let numbers = 0..MOST_STATES;
-    let states = numbers.map_while(|number| {
-        let path = format!("{CPUS}/cpu{cpu}/cpuidle/state{number}");
-        let latency_us = machine.root.read_number(&format!("{path}/latency")).ok()?;
-        let disabled = machine
-            .root
-            .read(&format!("{path}/disable"))
-            .is_ok_and(|text| text != "0");
-        let name = machine.root.read(&format!("{path}/name"));
-        let name = name.unwrap_or_else(|_| format!("state{number}"));
-        Some((!disabled).then_some(State {
-            name,
-            latency_us,
-            path,
-        }))
-    });
-    states.flatten().collect()
-}
-
-/// The limit in force, from all programs that hold one. Reading it asks for no limit.
-fn limit_us(machine: &Machine<'_>) -> Option<i64> {
-    let bytes = machine.root.read_at::<4>(LIMIT, 0).ok()?;
-    Some(i64::from(i32::from_ne_bytes(bytes)))
 }
 
 fn without_states(machine: &Machine<'_>) -> Finding {
@@ -118,19 +97,13 @@ fn without_states(machine: &Machine<'_>) -> Finding {
         .root
         .read("/sys/devices/system/cpu/cpuidle/current_driver");
     if machine.is_virtual() && driver.as_deref().is_ok_and(|name| name == "none") {
-        return Finding::new(
-            ID,
-            Severity::Note,
-            "the host decides how deep idle CPUs sleep",
+        return of_the_host(
+            "no idle states: /sys/devices/system/cpu/cpuidle/current_driver is none, in a virtual \
+             machine",
         )
-        .cost(
-            "an idle virtual CPU leaves the machine and the host must schedule it again: the \
-                 host's own wake-up latency is added to ours",
-        )
-        .evidence("/sys/devices/system/cpu/cpuidle/current_driver: none, in a virtual machine")
         .remedy(remedy::kernel_parameter(machine, "idle=poll"));
     }
     Finding::new(ID, Severity::Note, "idle states: not known")
         .cost("not known")
-        .evidence(format!("not known here: {CPUS}/cpu0/cpuidle/state0 absent"))
+        .evidence("not known here: /sys/devices/system/cpu/cpu0/cpuidle/state0 absent")
 }

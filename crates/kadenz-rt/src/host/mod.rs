@@ -6,6 +6,7 @@ pub mod cpu_list;
 pub mod cpu_time;
 #[cfg(not(target_os = "linux"))]
 mod foreign;
+pub mod idle;
 pub mod preemption;
 mod root;
 pub mod storage;

@@ -1,4 +1,4 @@
-//! S from outside: CPUs that never idle while a program runs.
+//! I, and S from outside: CPUs whose idle states are held off, or that never idle, while a program runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,23 @@ pub struct Awake {
 const SPINS: u32 = 1000;
 
 impl Awake {
-    /// Holds `/dev/cpu_dma_latency` at 0 for the whole machine and, for each of `cpus`, starts a
+    /// Holds `/dev/cpu_dma_latency` at so many microseconds for the whole machine: no CPU enters an
+    /// idle state that takes longer to leave. The kernel lifts the limit when this is dropped, and
+    /// whatever ends the process.
+    ///
+    /// Returns what was granted. Not real-time safe.
+    #[must_use]
+    pub fn limit(latency_us: u32) -> (Self, Measure) {
+        let (latency, held) = dma_latency::apply(latency_us);
+        let awake = Self {
+            stop: Arc::default(),
+            spinners: Vec::new(),
+            _latency: held,
+        };
+        (awake, latency)
+    }
+
+    /// [`limit`](Self::limit) at 0 and, for each of `cpus`, starts a
     /// `SCHED_IDLE` thread that spins on it: whatever else wants the CPU gets it at once.
     ///
     /// With `enter`, a cgroup's `cgroup.procs` or `tasks`, the threads enter that group first. That
@@ -39,12 +55,7 @@ impl Awake {
     /// Returns what was granted. Not real-time safe.
     #[must_use]
     pub fn hold(cpus: Option<&CpuSet>, enter: Option<&Path>) -> (Self, Vec<Measure>) {
-        let (latency, held) = dma_latency::apply(0);
-        let mut awake = Self {
-            stop: Arc::default(),
-            spinners: Vec::new(),
-            _latency: held,
-        };
+        let (mut awake, latency) = Self::limit(0);
         let mut measures = vec![latency];
         if let Some(cpus) = cpus {
             measures.push(awake.spin_on(cpus, enter));

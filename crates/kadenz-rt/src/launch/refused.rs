@@ -50,15 +50,22 @@ impl Awake {
     /// Refuses, with the measure that says so.
     #[must_use]
     pub fn hold(_cpus: Option<&CpuSet>, _enter: Option<&Path>) -> (Self, Vec<Measure>) {
+        let (awake, measure) = Self::limit(0);
+        (awake, vec![measure])
+    }
+
+    /// Refuses, with the measure that says so.
+    #[must_use]
+    pub fn limit(latency_us: u32) -> (Self, Measure) {
         let measure = Measure {
             name: "cpu_dma_latency",
-            requested: "0 us".to_owned(),
+            requested: format!("{latency_us} us"),
             granted: "nothing".to_owned(),
             ok: false,
             reason: Some("only Linux lets a process keep CPUs awake".to_owned()),
             remedy: Some("choose the power plan for highest performance".to_owned()),
         };
-        (Self(()), vec![measure])
+        (Self(()), measure)
     }
 }
 

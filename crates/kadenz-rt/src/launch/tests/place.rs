@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
+use crate::host::idle::limit_us;
 
 /// Held by a test whose threads spin: another one counts them.
 static SPINNING: Mutex<()> = Mutex::new(());
@@ -85,6 +86,22 @@ fn what_keeps_cpus_awake_ends_with_its_guard() {
     let (_awake, measures) = Awake::hold(Some(&CpuSet::single(1023)), None);
     let spinner = measure(&measures, "idle_spinner");
     assert!(!spinner.ok && spinner.granted == "none" && spinner.reason.is_some());
+}
+
+#[test]
+fn idle_states_are_held_off_until_the_guard_is_dropped() {
+    const TEST: &str = "idle_states_are_held_off_until_the_guard_is_dropped";
+    let _one = SPINNING.lock();
+    let root = crate::host::Root::system();
+    let (held, measure) = Awake::limit(7);
+    assert_eq!(measure.requested, "7 us");
+    if !measure.ok {
+        return skip(TEST, measure.reason.as_deref().unwrap());
+    }
+    assert!(limit_us(&root).unwrap() <= 7);
+    drop(held);
+    // Others may hold one of theirs, though none of this number.
+    assert_ne!(limit_us(&root), Some(7));
 }
 
 /// Threads of this process that spin, all of them behind everything else.

@@ -1,11 +1,11 @@
-//! The latency that sleeping processors may cause.
+//! The latency that idle processors may cause.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
 use super::super::Measure;
-
-const DEVICE: &str = "/dev/cpu_dma_latency";
+use crate::host::Root;
+use crate::host::idle::{LIMIT as DEVICE, nothing_to_hold_off};
 
 /// The request holds for as long as the device is open.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Held {
 
 pub(crate) fn apply(latency_us: u32) -> (Measure, Option<Held>) {
     let requested = format!("{latency_us} us");
+    // Asked before, for afterwards it is this process that holds the limit.
+    let moot = nothing_to_hold_off(&Root::system());
     match hold(latency_us) {
         Ok((device, granted_us)) => {
             let ok = granted_us <= i64::from(latency_us);
@@ -24,7 +26,7 @@ pub(crate) fn apply(latency_us: u32) -> (Measure, Option<Held>) {
                 requested,
                 granted,
                 ok,
-                reason: None,
+                reason: moot.map(|why| format!("it changes nothing: {why}")),
                 remedy: None,
             };
             (measure, Some(Held { _device: device }))
@@ -51,10 +53,9 @@ fn refused(requested: String, error: &io::Error) -> Measure {
         ),
         io::ErrorKind::NotFound => (
             format!(
-                "{DEVICE} is not there: the kernel has no CPU idle states to govern, or a container hides it"
+                "{DEVICE} is not there: the kernel was built without PM QoS, or a container hides it"
             ),
-            "outside a container nothing need be done; inside, add --device=/dev/cpu_dma_latency"
-                .to_owned(),
+            "in a container add --device=/dev/cpu_dma_latency".to_owned(),
         ),
         _ => (format!("{DEVICE}: {error}"), format!("ls -l {DEVICE}")),
     };
