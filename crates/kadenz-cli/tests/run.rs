@@ -189,6 +189,27 @@ fn the_lock_is_in_the_program_and_held_for_what_it_maps_later() {
     assert!(said.err.contains("idle_spinner"), "{}", said.err);
 }
 
+/// Granted and in force while the program runs, or refused with the reason; it is another limit than
+/// that of `--spin`.
+#[test]
+fn idle_states_are_held_off_while_the_program_runs() {
+    let folder = folder();
+    let file = folder.path().join("report.json");
+    let in_force = "od -An -td4 /dev/cpu_dma_latency";
+    let words = ["run", "--cpu-dma-latency", "3us", "--report", text(&file)];
+    let said = run(&[&words[..], &["--", "sh", "-c", in_force]].concat());
+    let report = report(&file);
+    let measure = &report["measures"][0];
+    assert_eq!(measure["name"], "cpu_dma_latency", "{report}");
+    assert_eq!(measure["requested"], "3 us");
+    if measure["ok"] == false {
+        assert!(measure["remedy"].is_string(), "{measure}");
+        return skip("run --cpu-dma-latency", &said.err);
+    }
+    let in_force: i64 = said.out.trim().parse().unwrap();
+    assert!(in_force <= 3, "{in_force}");
+}
+
 #[test]
 fn signals_reach_the_program_and_its_answer_comes_back() {
     // Not HUP nor INT: whoever runs the tests in the background may have them ignored, and a shell

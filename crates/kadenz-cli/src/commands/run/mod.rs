@@ -37,6 +37,7 @@ Examples:
   kadenz run --priority 80 --cpus 1 -- ./controller       chrt -f 80 taskset -c 1 ./controller
   sudo kadenz run --priority 80 --lock --shield 1 --spin -- ./controller
                                                           P, M, C and, from outside, S
+  sudo kadenz run --cpu-dma-latency 0us -- ./controller   I: no CPU in a state that takes time to leave
   kadenz run --policy deadline:200us/1ms -- ./controller  a reservation of processor time
   kadenz run --watch --out arm -- ./controller            and how long its threads wait
   kadenz run --require --priority 80 --lock -- ./controller
@@ -67,6 +68,11 @@ pub(crate) struct Options {
     /// put back when it ends (needs root, see docs/shield.md)
     #[arg(long, value_name = "CPUS")]
     shield: Option<CpuList>,
+
+    /// Keep CPUs out of idle states that take longer than this to leave while the program runs: holds
+    /// PM QoS /dev/cpu_dma_latency there (whole machine). Costs power; 0us is what cyclictest holds
+    #[arg(long, value_name = "SPAN")]
+    cpu_dma_latency: Option<Span>,
 
     /// Keep CPUs from idling while the program runs: allows no idle state that takes time to leave
     /// (whole machine) and, with --cpus or --shield, spins on those CPUs whenever nothing else wants them. Costs
@@ -135,7 +141,7 @@ struct Place {
     enter: Option<PathBuf>,
     /// What was granted of it.
     measures: Vec<Measure>,
-    /// What keeps its CPUs from idling; it runs in the shield, and so ends before it.
+    /// What keeps CPUs from idling, or from idling deep; it runs in the shield, and so ends before it.
     _awake: Option<Awake>,
     /// What keeps everything else off its CPUs.
     _shield: Option<Shield>,
@@ -157,6 +163,11 @@ fn place(options: &Options) -> Place {
     if options.spin {
         let (awake, measures) = Awake::hold(place.cpus.as_ref(), place.enter.as_deref());
         place.measures.extend(measures);
+        place._awake = Some(awake);
+    } else if let Some(limit) = options.cpu_dma_latency {
+        let limit_us = u32::try_from(limit.0.as_micros()).unwrap_or(u32::MAX);
+        let (awake, measure) = Awake::limit(limit_us);
+        place.measures.push(measure);
         place._awake = Some(awake);
     }
     place
