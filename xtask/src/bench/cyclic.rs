@@ -1,11 +1,12 @@
 //! Lateness of our cyclic timer beside cyclictest, interleaved.
 //!
 //! A shared machine drifts within minutes, so one after the other says little: every round runs all
-//! three, every second round in the other direction, and ratios are taken within a round.
+//! three, every second round in the other direction, and ratios are taken within a round. All three
+//! have the CPUs' idle states held off, as cyclictest does by itself, or none has.
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::figure::Figure;
@@ -24,6 +25,33 @@ enum Runner {
 }
 
 const RUNNERS: [Runner; 3] = [Runner::Cyclictest, Runner::Nanosleep, Runner::Spin];
+
+/// What all of them do with the idle states of the CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Idle {
+    /// PM QoS holds them off.
+    HeldOff,
+    /// The governor has its way.
+    LeftAlone,
+}
+
+impl Idle {
+    /// What cyclictest is told; it holds them off by itself.
+    fn for_cyclictest(self) -> &'static [&'static str] {
+        match self {
+            Self::HeldOff => &[],
+            Self::LeftAlone => &["--default-system"],
+        }
+    }
+
+    /// What ours is told.
+    fn for_ours(self) -> &'static [&'static str] {
+        match self {
+            Self::HeldOff => &["--cpu-dma-latency", "0us"],
+            Self::LeftAlone => &[],
+        }
+    }
+}
 
 /// What one run saw.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +73,17 @@ const VIEWS: [View; 4] = [
 /// A round: what each of [`RUNNERS`] saw, in that order.
 type Round = [Seen; 3];
 
-/// Runs the rounds.
-pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+/// Runs the rounds with idle states held off.
+pub fn held_off(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, Idle::HeldOff)
+}
+
+/// Runs the rounds with idle states as the machine has them.
+pub fn left_alone(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
+    take(repository, wishes, Idle::LeftAlone)
+}
+
+fn take(repository: &Repository, wishes: &Wishes, idle: Idle) -> Result<Figure> {
     if tools::on_path(&["cyclictest"]).is_none() {
         bail!("cyclictest is missing: apt-get install rt-tests");
     }
@@ -57,9 +94,13 @@ pub fn take(repository: &Repository, wishes: &Wishes) -> Result<Figure> {
     let rounds = wishes.rounds.unwrap_or(7);
     let seconds = wishes.seconds.unwrap_or(10);
     let rounds = (0..rounds)
-        .map(|round| play(round, |it| it.run(repository, &program, &folder, seconds)))
+        .map(|round| {
+            play(round, |it| {
+                it.run(repository, &program, &folder, (seconds, idle))
+            })
+        })
         .collect::<Result<Vec<_>>>()?;
-    Ok(figure(&rounds, seconds))
+    Ok(figure(&rounds, seconds, idle))
 }
 
 /// Runs all three, backwards in every second round.
@@ -82,21 +123,26 @@ impl Runner {
         repository: &Repository,
         program: &str,
         folder: &Path,
-        seconds: u32,
+        how: (u32, Idle),
     ) -> Result<Seen> {
         match self {
-            Self::Cyclictest => run_cyclictest(repository, folder, seconds),
-            Self::Nanosleep => run_ours(repository, program, "nanosleep", seconds),
-            Self::Spin => run_ours(repository, program, "spin", seconds),
+            Self::Cyclictest => run_cyclictest(repository, folder, how),
+            Self::Nanosleep => run_ours(repository, program, "nanosleep", how),
+            Self::Spin => run_ours(repository, program, "spin", how),
         }
     }
 }
 
-fn run_cyclictest(repository: &Repository, folder: &Path, seconds: u32) -> Result<Seen> {
+fn run_cyclictest(
+    repository: &Repository,
+    folder: &Path,
+    (seconds, idle): (u32, Idle),
+) -> Result<Seen> {
     let file = folder.join("cyclictest.json");
     let mut command = repository.command("cyclictest");
     command.args(["-q", "-m", "-p", "80", "-i", "1000", "-h", "100000"]);
     command
+        .args(idle.for_cyclictest())
         .arg(format!("-D{seconds}"))
         .arg(format!("--json={}", file.display()));
     process::output(&mut command).context("cyclictest needs the right to use SCHED_FIFO")?;
@@ -110,24 +156,41 @@ fn run_cyclictest(repository: &Repository, folder: &Path, seconds: u32) -> Resul
     })
 }
 
-fn run_ours(repository: &Repository, program: &str, sleeper: &str, seconds: u32) -> Result<Seen> {
+fn run_ours(
+    repository: &Repository,
+    program: &str,
+    sleeper: &str,
+    (seconds, idle): (u32, Idle),
+) -> Result<Seen> {
     let out = absent(&repository.target().join("bench/cyclic").join(sleeper))?;
     let mut command = repository.command(program);
     command.args([
         "timer", "cyclic", "--rate", "1kHz", "--policy", "fifo:80", "--json",
     ]);
     command.args(["--sleeper", sleeper, "--duration", &format!("{seconds}s")]);
-    // cyclictest keeps the CPUs out of their idle states while it measures, so ours does too.
-    command
-        .args(["--cpu-dma-latency", "0us"])
-        .arg("--out")
-        .arg(&out);
+    command.args(idle.for_ours()).arg("--out").arg(&out);
     let report: Value = serde_json::from_str(&process::answer(&mut command)?)
         .context("`kadenz timer cyclic --json` printed no JSON")?;
+    let run = serde_json::from_slice(&std::fs::read(out.join("run.json"))?)?;
+    ensure!(
+        holds_as_asked(&run, idle),
+        "like would not be compared with like: /dev/cpu_dma_latency was not granted, run as root"
+    );
     Ok(Seen {
         p50: quantile::of_ours(&report, "50")?,
         p99: quantile::of_ours(&report, "99")?,
     })
+}
+
+/// Whether idle states were held off in a run of ours, or left alone, as was wanted.
+fn holds_as_asked(run: &Value, idle: Idle) -> bool {
+    let series = run["series"].as_array().into_iter().flatten();
+    let tuning = series.flat_map(|it| it["tuning"].as_array().into_iter().flatten());
+    let mut held = tuning.filter(|it| it["name"] == "cpu_dma_latency");
+    match idle {
+        Idle::HeldOff => held.any(|it| it["ok"] == true),
+        Idle::LeftAlone => held.next().is_none(),
+    }
 }
 
 /// Ratios of one of ours to cyclictest within each round.
@@ -139,7 +202,8 @@ fn ratios(rounds: &[Round], ours: usize, value: impl Fn(&Seen) -> f64) -> Option
     )
 }
 
-fn figure(rounds: &[Round], seconds: u32) -> Figure {
+fn figure(rounds: &[Round], seconds: u32, idle: Idle) -> Figure {
+    let [ours, cyclictests] = [idle.for_ours(), idle.for_cyclictest()].map(|it| it.join(" "));
     let mut cells = vec![(
         "rounds".to_owned(),
         format!("{} x {seconds} s", rounds.len()),
@@ -169,9 +233,9 @@ fn figure(rounds: &[Round], seconds: u32) -> Figure {
     Figure {
         groups: Vec::new(),
         method: format!(
-            "kadenz timer cyclic --rate 1kHz --policy fifo:80 --cpu-dma-latency 0us with \
+            "kadenz timer cyclic --rate 1kHz --policy fifo:80 {ours} with \
              --sleeper nanosleep and spin, \
-             beside cyclictest -m -p 80 -i 1000 -h 100000, {seconds} s each, in rounds of \
+             beside cyclictest -m -p 80 -i 1000 -h 100000 {cyclictests}, {seconds} s each, in rounds of \
              alternating direction; ratios within a round, median (smallest to largest)"
         ),
         result: json!({ "ratios": result, "rounds": rounds }),
@@ -209,6 +273,22 @@ mod tests {
     }
 
     #[test]
+    fn like_is_compared_with_like() {
+        let method = |idle| figure(&[], 10, idle).method;
+        let (held, alone) = (method(Idle::HeldOff), method(Idle::LeftAlone));
+        assert!(held.contains("--cpu-dma-latency 0us") && !held.contains("--default-system"));
+        assert!(alone.contains("--default-system") && !alone.contains("--cpu-dma-latency"));
+        let run = |tuning| json!({ "series": [{ "tuning": tuning }] });
+        let granted = run(json!([{ "name": "cpu_dma_latency", "ok": true }]));
+        let refused = run(json!([{ "name": "cpu_dma_latency", "ok": false }]));
+        let nothing = run(json!([{ "name": "policy", "ok": true }]));
+        let held = [&granted, &refused, &nothing].map(|it| holds_as_asked(it, Idle::HeldOff));
+        assert_eq!(held, [true, false, false]);
+        let alone = [&granted, &refused, &nothing].map(|it| holds_as_asked(it, Idle::LeftAlone));
+        assert_eq!(alone, [false, false, true]);
+    }
+
+    #[test]
     fn ratios_are_taken_within_a_round() {
         let rounds = [
             [
@@ -222,7 +302,7 @@ mod tests {
                 seen(5_000.0, 900.0),
             ],
         ];
-        let result = figure(&rounds, 10).result;
+        let result = figure(&rounds, 10, Idle::HeldOff).result;
         let ratio = |name: &str| result["ratios"][name]["median"].as_f64();
         assert_eq!(ratio("nanosleep p50 interpolated"), Some(1.075));
         assert_eq!(ratio("nanosleep p50 floored"), Some(1.05));

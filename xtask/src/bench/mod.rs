@@ -28,7 +28,8 @@ Take one of the figures in docs/benchmarks.md: prints JSON, then a row for its t
 Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--seconds N] [--samples N]
 
   record        cost of one record beside a bare hdrhistogram
-  cyclic        lateness beside cyclictest, interleaved (needs rights for SCHED_FIFO)
+  cyclic        lateness beside cyclictest, interleaved, both with idle states held off (needs root)
+  cyclic-idle   the same with idle states left alone by both (cyclictest --default-system)
   udp           round trips beside sockperf and irtt, interleaved (needs root, sockperf and irtt)
   udp-fifo      the same with SCHED_FIFO for all
   messages      one-way latency of messages beside the bare libraries, interleaved
@@ -86,7 +87,8 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         "modes-found" => examples::modes_found,
         "modes-nothing" => examples::modes_nothing,
         "modes-limits" => examples::modes_limits,
-        "cyclic" => cyclic::take,
+        "cyclic" => cyclic::held_off,
+        "cyclic-idle" => cyclic::left_alone,
         "udp" => udp::ordinary,
         "udp-fifo" => udp::fifo,
         "messages" => messages::ordinary,
