@@ -1,5 +1,5 @@
 //! The words of a matrix of tunings, which is measured in one room and understood in another: the
-//! four measures, their combinations, the loads, and how a series is named after them.
+//! five measures, their combinations, the loads, and how a series is named after them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,11 +15,19 @@ pub enum Measure {
     Cpu,
     /// S: a sleep that spins for its last stretch.
     Spin,
+    /// I: idle states held off by PM QoS, `/dev/cpu_dma_latency` at 0 us.
+    Idle,
 }
 
 impl Measure {
     /// All of them, in the order in which a combination's name has them.
-    pub const ALL: [Self; 4] = [Self::Priority, Self::Memory, Self::Cpu, Self::Spin];
+    pub const ALL: [Self; 5] = [
+        Self::Priority,
+        Self::Memory,
+        Self::Cpu,
+        Self::Spin,
+        Self::Idle,
+    ];
 
     /// Its letter in the name of a combination.
     #[must_use]
@@ -29,6 +37,7 @@ impl Measure {
             Self::Memory => 'M',
             Self::Cpu => 'C',
             Self::Spin => 'S',
+            Self::Idle => 'I',
         }
     }
 
@@ -40,19 +49,21 @@ impl Measure {
             Self::Memory => "locked memory",
             Self::Cpu => "a shielded CPU",
             Self::Spin => "a spinning sleep",
+            Self::Idle => "idle states held off",
         }
     }
 
     /// What it costs, as a weight that no sum of cheaper ones reaches: locked memory is only
-    /// memory, a priority is a right, a shielded CPU is taken from all others, and one that spins
-    /// is also never idle.
+    /// memory, a priority is a right, idle states held off are power and leave every CPU to all
+    /// others, a shielded CPU is taken from them, and one that spins is also never idle.
     #[must_use]
-    pub fn weight(self) -> u8 {
+    pub const fn weight(self) -> u8 {
         match self {
             Self::Memory => 1,
             Self::Priority => 2,
-            Self::Cpu => 4,
-            Self::Spin => 8,
+            Self::Idle => 4,
+            Self::Cpu => 8,
+            Self::Spin => 16,
         }
     }
 
@@ -64,20 +75,21 @@ impl Measure {
             Self::Memory => name == "memory_lock",
             Self::Cpu => matches!(name, "shield" | "affinity"),
             Self::Spin => name == "sleeper",
+            Self::Idle => name == "cpu_dma_latency",
         }
     }
 }
 
-/// A combination of measures: a column of the matrix, `none`, `M`, ... `PMCS`. Named as in H. Yoon,
+/// A combination of measures: a column of the matrix, `none`, `M`, ... `PMCSI`. Named as in H. Yoon,
 /// J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic Systems" (2009),
-/// figures 7 and 8.
+/// figures 7 and 8, which have no I.
 ///
 /// ```
 /// use kadenz_record::run::matrix::{Combination, Measure};
 ///
 /// let pmc: Combination = "PMC".parse()?;
 /// assert!(pmc.has(Measure::Cpu) && !pmc.has(Measure::Spin));
-/// assert_eq!(pmc.cost(), 2 + 1 + 4);
+/// assert_eq!(pmc.cost(), 2 + 1 + 8);
 /// assert_eq!(Combination::NONE.to_string(), "none");
 /// # Ok::<(), kadenz_record::run::matrix::NoCombination>(())
 /// ```
@@ -87,8 +99,9 @@ pub struct Combination(u8);
 /// Not the name of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a combination of measures; write none, or letters of PMCS in this order (P priority, M memory \
-     locked, C CPU shielded, S spinning sleep), such as PM"
+    "not a combination of measures; write none, or letters of PMCSI in this order (P priority, M memory \
+     locked, C CPU shielded, S spinning sleep, I idle states held off by PM QoS /dev/cpu_dma_latency), \
+     such as PM"
 )]
 pub struct NoCombination;
 
@@ -98,20 +111,50 @@ impl Combination {
 
     /// Those of the paper, in the order of its columns.
     pub const PAPER: [Self; 9] = [
-        Self(0),
-        Self(1),
-        Self(4),
-        Self(5),
-        Self(2),
-        Self(3),
-        Self(6),
-        Self(7),
-        Self(15),
+        Self::NONE,
+        Self::of(&[Measure::Memory]),
+        Self::of(&[Measure::Cpu]),
+        Self::of(&[Measure::Memory, Measure::Cpu]),
+        Self::of(&[Measure::Priority]),
+        Self::of(&[Measure::Priority, Measure::Memory]),
+        Self::of(&[Measure::Priority, Measure::Cpu]),
+        Self::of(&[Measure::Priority, Measure::Memory, Measure::Cpu]),
+        Self::of(&[
+            Measure::Priority,
+            Measure::Memory,
+            Measure::Cpu,
+            Measure::Spin,
+        ]),
     ];
+
+    /// What is measured beside those of the paper where idle states can be held off: I alone, and
+    /// with the best combinations of the paper that run without a spinning sleep. Each has its
+    /// partner without I in the paper's nine.
+    pub const IDLE: [Self; 3] = [
+        Self::of(&[Measure::Idle]),
+        Self::of(&[Measure::Priority, Measure::Memory, Measure::Idle]),
+        Self::of(&[
+            Measure::Priority,
+            Measure::Memory,
+            Measure::Cpu,
+            Measure::Idle,
+        ]),
+    ];
+
+    /// The combination of these measures.
+    const fn of(measures: &[Measure]) -> Self {
+        let mut bits = 0;
+        let mut place = 0;
+        while place < measures.len() {
+            bits |= measures[place].weight();
+            place += 1;
+        }
+        Self(bits)
+    }
 
     /// Every one there is: those of the paper first, in its order, the others after by their cost.
     pub fn all() -> impl Iterator<Item = Self> {
-        let others = (0..16).map(Self).filter(|c| !Self::PAPER.contains(c));
+        let others = (0..32).map(Self).filter(|c| !Self::PAPER.contains(c));
         Self::PAPER.into_iter().chain(others)
     }
 
@@ -125,6 +168,12 @@ impl Combination {
     #[must_use]
     pub fn with(self, measure: Measure) -> Self {
         Self(self.0 | measure.weight())
+    }
+
+    /// The same without one measure.
+    #[must_use]
+    pub fn without(self, measure: Measure) -> Self {
+        Self(self.0 & !measure.weight())
     }
 
     /// Its measures, in the order of its name.
@@ -255,13 +304,25 @@ mod tests {
             names,
             ["none", "M", "C", "MC", "P", "PM", "PC", "PMC", "PMCS"]
         );
-        assert_eq!(Combination::all().count(), 16);
+        assert_eq!(Combination::all().count(), 32);
         for combination in Combination::all() {
             assert_eq!(combination.to_string().parse(), Ok(combination));
         }
-        for wrong in ["", "MP", "PP", "p", "PMCSX", "None", "P-"] {
+        for wrong in ["", "MP", "IP", "PP", "p", "PMCSX", "None", "P-"] {
             assert_eq!(wrong.parse::<Combination>(), Err(NoCombination), "{wrong}");
         }
+    }
+
+    /// A pair of cells that differ in I alone is what its contribution is taken from.
+    #[test]
+    fn each_default_combination_with_idle_states_held_off_has_its_partner() {
+        let names = Combination::IDLE.map(|it| it.to_string());
+        assert_eq!(names, ["I", "PMI", "PMCI"]);
+        for combination in Combination::IDLE {
+            let mut partners = Combination::PAPER.iter();
+            assert!(partners.any(|it| it.with(Measure::Idle) == combination));
+        }
+        assert!(!Combination::PAPER.iter().any(|it| it.has(Measure::Idle)));
     }
 
     #[test]

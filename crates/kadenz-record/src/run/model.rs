@@ -178,7 +178,7 @@ pub enum Kind {
     Floor,
 }
 
-/// One measure of tuning: P, M, C, S or another, requested against granted.
+/// One measure of tuning: P, M, C, S, I or another, requested against granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TuningMeasure {
     /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency`, `timer_slack`, `sleeper`, ...

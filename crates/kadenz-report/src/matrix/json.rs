@@ -87,6 +87,7 @@ struct RecommendationOutput {
     command: Option<String>,
     unit: Option<String>,
     kernel_parameters: Option<String>,
+    idle_states: Option<String>,
 }
 
 impl RecommendationOutput {
@@ -107,6 +108,7 @@ impl RecommendationOutput {
             command: permanent.map(|permanent| permanent.command.clone()),
             unit: permanent.map(|permanent| permanent.unit.clone()),
             kernel_parameters: permanent.and_then(|p| p.kernel_parameters.clone()),
+            idle_states: permanent.and_then(|p| p.idle_states.clone()),
         }
     }
 }

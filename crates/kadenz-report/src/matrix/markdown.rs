@@ -64,6 +64,7 @@ fn how(matrix: &Matrix) -> Vec<String> {
              ```text\n{parameters}\n```"
         ));
     }
+    parts.extend(permanent.idle_states.clone());
     parts
 }
 

@@ -1,8 +1,9 @@
 //! A matrix of real-time measures: what each of them buys on this machine.
 //!
-//! `kadenz tune` measures the same beat with every combination of four measures (P priority, M
-//! memory locked, C CPU shielded, S spinning sleep), without load and under heavy load, as H. Yoon,
-//! J. Song and J. Lee did for a humanoid robot in 2009 ([`paper`]). Here the run becomes a table
+//! `kadenz tune` measures the same beat with combinations of five measures (P priority, M memory
+//! locked, C CPU shielded, S spinning sleep, I idle states held off by PM QoS), without load and
+//! under heavy load, as H. Yoon, J. Song and J. Lee did with the first four for a humanoid robot in
+//! 2009 ([`paper`]). Here the run becomes a table
 //! like theirs, an answer in words, and what the answer rests on.
 //!
 //! A series of the run is named after its cell: `heavy-PMC` is the lateness under heavy load with

@@ -5,6 +5,10 @@ use serde_json::Value;
 
 use kadenz_record::run::matrix::{Combination, Measure};
 
+/// I for good, without `kadenz run`.
+const IDLE_STATES: &str = "To turn the idle states off without `kadenz run`: `sudo cpupower \
+     idle-set -D 1` until the next boot, or for good the kernel parameter of this machine's idle \
+     driver, which `kadenz doctor` names.";
 /// The priority where the run names none that is one.
 const PRIORITY: u64 = 80;
 /// No machine has a CPU of this number; a list that names one is no list of CPUs.
@@ -20,6 +24,9 @@ pub struct Permanent {
     /// Kernel parameters that keep the shielded CPU free from the start on; absent where no CPU is
     /// shielded.
     pub kernel_parameters: Option<String>,
+    /// How idle states are turned off without `kadenz run`, in a sentence; absent where they are
+    /// not held off.
+    pub idle_states: Option<String>,
 }
 
 /// What of a run decides about the commands. Whatever is no number of its kind is not taken over:
@@ -69,6 +76,9 @@ impl Means {
             kernel_parameters: combination
                 .has(Measure::Cpu)
                 .then(|| self.kernel_parameters()),
+            idle_states: combination
+                .has(Measure::Idle)
+                .then(|| IDLE_STATES.to_owned()),
         })
     }
 
@@ -78,6 +88,7 @@ impl Means {
             Measure::Memory => "--lock".to_owned(),
             Measure::Cpu => format!("--shield {}", self.shield),
             Measure::Spin => "--spin".to_owned(),
+            Measure::Idle => "--cpu-dma-latency 0us".to_owned(),
         };
         let flags: Vec<String> = combination.measures().map(flag).collect();
         flags.join(" ")
@@ -204,6 +215,15 @@ mod tests {
             "sudo kadenz run --priority 70 --lock --shield 1 --spin -- ./your-program"
         );
         assert_eq!(of("M").command, "sudo kadenz run --lock -- ./your-program");
+        assert_eq!(of("M").idle_states, None);
+        let idle = of("PI");
+        assert_eq!(
+            idle.command,
+            "sudo kadenz run --priority 70 --cpu-dma-latency 0us -- ./your-program"
+        );
+        assert!(idle.idle_states.is_some_and(|it| it.contains("cpupower")));
+        let held = "ExecStart=/usr/local/bin/kadenz run --priority 70 --cpu-dma-latency 0us --";
+        assert!(idle.unit.contains(held), "{}", idle.unit);
         assert_eq!(means(8, &[]).permanent(Combination::NONE), None);
     }
 

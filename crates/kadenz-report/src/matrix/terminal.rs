@@ -45,7 +45,7 @@ pub fn terminal(matrix: &Matrix, style: Style) -> String {
         let lines: Vec<String> = ranking.iter().map(wrapped).collect();
         parts.push(lines.join("\n"));
     }
-    parts.extend(how(&matrix.recommendation));
+    parts.extend(how(&matrix.recommendation, style));
     parts.join("\n\n")
 }
 
@@ -125,7 +125,7 @@ fn bought(matrix: &Matrix, style: Style) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn how(recommendation: &Recommendation) -> Option<String> {
+fn how(recommendation: &Recommendation, style: Style) -> Option<String> {
     let permanent = recommendation.permanent.as_ref()?;
     let mut parts = vec![format!("To try it:\n  {}", permanent.command)];
     let unit = permanent.unit.lines().map(|line| format!("  {line}"));
@@ -137,6 +137,8 @@ fn how(recommendation: &Recommendation) -> Option<String> {
             indented(parameters, u16::MAX)
         ));
     }
+    let idle_states = permanent.idle_states.as_ref();
+    parts.extend(idle_states.map(|sentence| wrap(sentence, style.width)));
     Some(parts.join("\n\n"))
 }
 

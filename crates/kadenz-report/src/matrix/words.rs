@@ -10,8 +10,11 @@ use super::recommend::{Candidate, Keeping, Question, Standing};
 use crate::compare::times;
 use crate::numbers;
 use crate::verdict::{Verdict, describe};
-use kadenz_record::run::matrix::{Combination, Load};
+use kadenz_record::run::matrix::{Combination, Load, Measure};
 
+/// What I costs.
+pub(super) const IDLE_COST: &str = "I costs power: while /dev/cpu_dma_latency is held at 0 us, no idle \
+     CPU of the whole machine enters a state that takes time to leave.";
 const DOCTOR: &str = "`kadenz doctor` says what on this machine costs so much, and what mends it.";
 
 /// The answer, and what else is to be known.
@@ -27,6 +30,9 @@ pub(super) fn recommendation(
         Standing::NoneKeeps => none_keeps(question, best, candidates),
         Standing::Unknown => String::new(),
     }];
+    if standing != Standing::NoneKeeps && best.combination.has(Measure::Idle) {
+        sentences.push(IDLE_COST.to_owned());
+    }
     if standing == Standing::Keeps {
         sentences.extend(cheaper_so_far(best, candidates));
     }

@@ -2,7 +2,7 @@
 //! locked memory, CPU shield and spinning sleep, unloaded and under heavy load.
 
 use clap::Args;
-use kadenz_report::matrix::{self, Matrix};
+use kadenz_report::matrix::{self, Combination, Matrix};
 use kadenz_report::summary::Summary;
 
 use super::steps::Step;
@@ -43,8 +43,10 @@ pub(crate) struct Options {
 pub(super) fn plan(options: &Options) -> Plan {
     let bus = options.bus.as_ref();
     let bus = bus.map(|it| format!(" --bus {it}")).unwrap_or_default();
+    // The paper has no I.
+    let cells = Combination::PAPER.map(|it| it.to_string()).join(",");
     let command = format!(
-        "tune --rate 1kHz --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",
+        "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",
         options.duration, options.round
     );
     Plan {

@@ -14,7 +14,7 @@ use kadenz_lab::matrix::{self, MatrixPlan};
 use kadenz_lab::timer::Pace;
 use kadenz_record::run::folder::RunReader;
 use kadenz_record::run::matrix::Combination;
-use kadenz_record::run::model::EndedBy;
+use kadenz_record::run::model::{EndedBy, Run};
 use kadenz_report::html;
 use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standing};
 use kadenz_report::statistics::Percent;
@@ -32,23 +32,24 @@ use rounds::ChildRounds;
 
 /// Which real-time measure buys what on this machine?
 ///
-/// Keeps a beat under each combination of P (real-time priority), M (memory locked), C (CPU
-/// shielded) and S (spinning sleep), on the machine as it is and under heavy load, and says which is
+/// Keeps a beat under combinations of P (real-time priority), M (memory locked), C (CPU shielded),
+/// S (spinning sleep) and I (idle states held off by PM QoS, /dev/cpu_dma_latency; costs power), on
+/// the machine as it is and under heavy load, and says which is
 /// the cheapest that keeps the deadline, what each measure contributed, and the commands that make
 /// it permanent. The combinations take turns in short rounds, so that a machine that drifts spoils
 /// none of them. Ctrl-C ends it with the data kept; `--resume` goes on.
 ///
 /// Source: H. Yoon, J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
-/// Systems" (2009), sections 3.3 and 3.4.
+/// Systems" (2009), sections 3.3 and 3.4, for P, M, C and S.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz tune                                       1 kHz, 400 us, nine combinations, both loads
+  kadenz tune                                       1 kHz, 400 us, twelve combinations, both loads
   kadenz tune --rate 1kHz --load heavy              under heavy load only
   kadenz tune --cells none,P,PMCS --duration 10s    a quick look
   kadenz tune --confidence 99.999                   as long as that claim needs
-  kadenz tune --duration 10min --pace relative      the paper's experiment
-  kadenz tune --bus 59 --pace relative              the same with the robot's 59 devices
+  kadenz tune --cells none,I,PM,PMI                 what holding idle states off buys
+  kadenz tune --bus 59 --pace relative              on the paper's field bus of 59 devices
   kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
 
 Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it could not be measured in full.")]
@@ -61,8 +62,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "400us")]
     deadline: Span,
 
-    /// Combinations to measure: none and letters of PMCS [default: the paper's nine, none,M,C,MC,P,
-    /// PM,PC,PMC,PMCS]
+    /// Combinations to measure: none and letters of PMCSI [default: the paper's nine, none,M,C,MC,P,
+    /// PM,PC,PMC,PMCS, and I,PMI,PMCI where there are idle states to hold off]
     #[arg(long, value_name = "CELLS", value_delimiter = ',')]
     cells: Vec<Combination>,
 
@@ -237,6 +238,18 @@ fn note_what_is_kept(plan: &MatrixPlan) {
     ));
 }
 
+/// The combinations that a matrix was begun for without naming any: those of then, whatever the
+/// default is now. A run that does not tell is from before there was I.
+fn cells_asked(run: &Run) -> Vec<Combination> {
+    let told = run.parameters.get(plan::CELLS_ASKED);
+    let told = told.and_then(|cells| cells.as_str());
+    let cells = told.map(|cells| cells.split(',').map(str::parse).collect());
+    match cells {
+        Some(Ok(cells)) => cells,
+        _ => Combination::PAPER.to_vec(),
+    }
+}
+
 /// The options under which a matrix was begun.
 fn of_earlier_attempt(folder: &Path, json: bool) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
@@ -252,9 +265,29 @@ fn of_earlier_attempt(folder: &Path, json: bool) -> anyhow::Result<Options> {
             command.join(" ")
         )
     })?;
+    let mut options = again.options;
+    if options.cells.is_empty() {
+        options.cells = cells_asked(reader.run());
+    }
     Ok(Options {
         out: Some(folder.to_owned()),
         json,
-        ..again.options
+        ..options
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A matrix of before there was I goes on with the cells that it has.
+    #[test]
+    fn a_matrix_goes_on_with_the_cells_it_was_begun_for() {
+        let mut run = Run::default();
+        assert_eq!(cells_asked(&run), Combination::PAPER);
+        let asked = "none,PMI".into();
+        run.parameters.insert(plan::CELLS_ASKED.to_owned(), asked);
+        let names: Vec<String> = cells_asked(&run).iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["none", "PMI"]);
+    }
 }

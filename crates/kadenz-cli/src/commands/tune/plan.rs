@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use kadenz_lab::matrix::{MatrixPlan, Schedule};
 use kadenz_lab::session::SessionPlan;
-use kadenz_record::run::matrix::{Combination, Load};
+use kadenz_record::run::matrix::{Combination, Load, Measure};
 use kadenz_report::numbers;
 use kadenz_report::verdict::Plan as Claim;
 use kadenz_rt::clock::ClockKind;
@@ -24,6 +24,8 @@ use crate::output;
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);
 /// Shorter rounds would be all beginnings.
 const SHORTEST_ROUND: Duration = Duration::from_millis(100);
+/// Name of the parameter that holds the combinations that were asked for, also those left out.
+pub(super) const CELLS_ASKED: &str = "cells_asked";
 /// What a round takes beside measuring: a process is started and its run is taken over.
 const BESIDE: Duration = Duration::from_millis(400);
 
@@ -45,11 +47,16 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
     }
     let shield = options.shield.clone().or_else(cpu_to_give_away);
     let asked = match options.cells.as_slice() {
-        [] => Combination::PAPER.to_vec(),
+        [] => [&Combination::PAPER[..], &Combination::IDLE].concat(),
         cells => distinct(cells),
     };
     let refused = rights::refused(options.priority, shield.as_ref(), &asked);
     let cells = left(&asked, &refused);
+    // Where no idle state can be held off, PMI is what PM is.
+    let moot = refused.iter().any(|it| it.moot);
+    let told =
+        |it: &Combination| cells.contains(it) || moot && cells.contains(&it.without(Measure::Idle));
+    let cells_left_out = !asked.iter().all(told);
     let per_cell = per_cell(options)?;
     anyhow::ensure!(
         options.round.0 >= SHORTEST_ROUND,
@@ -70,7 +77,8 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
         rounds,
     };
     announce(&schedule, options, per_cell, round);
-    let parameters = parameters(options, &schedule, &refused, shield.as_ref(), round);
+    let mut parameters = parameters(options, &schedule, &refused, shield.as_ref(), round);
+    parameters.insert(CELLS_ASKED.to_owned(), list(&asked));
     let session = SessionPlan {
         out: options.out.clone().unwrap_or_else(|| folder_of_now("tune")),
         experiment: "tune",
@@ -83,7 +91,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
     };
     Ok(Plan {
         matrix: MatrixPlan { schedule, session },
-        cells_left_out: !refused.is_empty(),
+        cells_left_out,
         shield,
         beats,
     })
@@ -171,6 +179,11 @@ fn announce(schedule: &Schedule, options: &Options, per_cell: Duration, round: D
     ));
 }
 
+fn list(words: &[impl ToString]) -> Value {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    words.join(",").into()
+}
+
 fn parameters(
     options: &Options,
     schedule: &Schedule,
@@ -178,21 +191,15 @@ fn parameters(
     shield: Option<&CpuList>,
     round: Duration,
 ) -> BTreeMap<String, Value> {
-    let list = |words: Vec<String>| Value::from(words.join(","));
-    let cells = schedule.cells.iter().map(ToString::to_string).collect();
-    let loads = schedule
-        .loads
-        .iter()
-        .map(|load| load.name().to_owned())
-        .collect();
+    let loads = schedule.loads.iter().map(|load| load.name());
     let mut parameters = BTreeMap::from([
         (
             "rate".to_owned(),
             options.rate.to_string().replace(' ', "").into(),
         ),
         ("deadline".to_owned(), options.deadline.to_string().into()),
-        ("cells".to_owned(), list(cells)),
-        ("loads".to_owned(), list(loads)),
+        ("cells".to_owned(), list(&schedule.cells)),
+        ("loads".to_owned(), list(&loads.collect::<Vec<_>>())),
         ("pace".to_owned(), options.pace.to_string().into()),
         ("round".to_owned(), Span(round).to_string().into()),
         ("rounds".to_owned(), schedule.rounds.into()),

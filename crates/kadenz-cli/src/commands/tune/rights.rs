@@ -1,6 +1,7 @@
 //! Which measures can be had here at all, asked before anything is measured.
 
 use kadenz_record::run::matrix::{Combination, Measure};
+use kadenz_rt::host::{Root, idle};
 use kadenz_rt::shield;
 use kadenz_rt::tuning::{self, Policy, Tuning};
 
@@ -11,6 +12,8 @@ pub(super) struct Refused {
     measure: Measure,
     reason: String,
     remedy: Option<String>,
+    /// Whether this machine has nothing that the measure could change: no right is missing.
+    pub(super) moot: bool,
 }
 
 impl Refused {
@@ -22,8 +25,13 @@ impl Refused {
     /// What cannot be had, why, and what mends it.
     pub(super) fn words(&self) -> String {
         let remedy = self.remedy.as_deref().map(|it| format!("; remedy: {it}"));
+        let verdict = if self.moot {
+            "is not available here"
+        } else {
+            "cannot be had here"
+        };
         format!(
-            "{} cannot be had here, combinations with it are left out: {}{}",
+            "{} {verdict}, combinations with it are left out: {}{}",
             self.measure.letter(),
             self.reason,
             remedy.unwrap_or_default()
@@ -36,6 +44,7 @@ impl Refused {
             measure,
             reason: reason.unwrap_or_else(|| "no reason was given".to_owned()),
             remedy: refusal.remedy.clone(),
+            moot: false,
         }
     }
 }
@@ -69,7 +78,31 @@ pub(super) fn refused(
     if wanted(|cell| cell.has(Measure::Cpu)) {
         refused.extend(shield_refused(shield));
     }
+    if wanted(|cell| cell.has(Measure::Idle)) {
+        refused.extend(idle_refused(&Root::system()));
+    }
     refused
+}
+
+/// Why idle states cannot be held off: there are none, or this user may not.
+fn idle_refused(root: &Root) -> Option<Refused> {
+    if let Some(reason) = idle::nothing_to_hold_off(root) {
+        return Some(Refused {
+            measure: Measure::Idle,
+            reason,
+            remedy: None,
+            moot: true,
+        });
+    }
+    let tuning = Tuning {
+        cpu_dma_latency_us: Some(0),
+        ..Tuning::default()
+    };
+    // Held and given back before the first round.
+    let applied = tuning::apply(&tuning);
+    let mut told = applied.measures.iter();
+    let refusal = told.find(|measure| measure.name == "cpu_dma_latency" && !measure.ok)?;
+    Some(Refused::of(Measure::Idle, refusal))
 }
 
 fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
@@ -78,6 +111,7 @@ fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
             measure: Measure::Cpu,
             reason: "this machine has one CPU, and none to give away".to_owned(),
             remedy: None,
+            moot: false,
         });
     };
     // Raised and lowered again before the first round.
@@ -86,5 +120,6 @@ fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
         measure: Measure::Cpu,
         reason: refusal.to_string(),
         remedy: refusal.remedy(),
+        moot: false,
     })
 }

@@ -65,6 +65,9 @@ impl<'a> ChildRounds<'a> {
         if let (true, Some(cpus)) = (cell.has(Measure::Cpu), &self.plan.shield) {
             with("shield", cpus.set().to_string());
         }
+        if cell.has(Measure::Idle) {
+            with("cpu-dma-latency", "0us".to_owned());
+        }
         let lock = if cell.has(Measure::Memory) {
             "--lock"
         } else {

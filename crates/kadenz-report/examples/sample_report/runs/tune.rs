@@ -167,6 +167,7 @@ fn tuning(measure: Measure, refused: bool) -> TuningMeasure {
         Measure::Memory => ("memory_lock", "all pages"),
         Measure::Cpu => ("shield", "CPU 1"),
         Measure::Spin => ("sleeper", "spin 50 us"),
+        Measure::Idle => ("cpu_dma_latency", "0 us"),
     };
     if refused {
         return TuningMeasure {

@@ -59,6 +59,9 @@ fn how(out: &mut Markup, permanent: &Permanent) {
         out.tag("<h2>Keep the CPU free from the start</h2><p class=\"hint\">On the kernel’s command line:</p>");
         copyable(out, "kernel", "the kernel parameters", parameters);
     }
+    if let Some(sentence) = &permanent.idle_states {
+        out.tag("<p class=\"hint\">").ticked(sentence).tag("</p>");
+    }
     out.tag("</div><div><h2>For good</h2><p class=\"hint\">As a systemd unit:</p>");
     copyable(out, "unit", "the unit", permanent.unit.trim_end());
     out.tag("</div></div>");

@@ -21,7 +21,10 @@ const STEPS: [(f64, &str); 5] = [
 pub(super) fn section(out: &mut Markup, matrix: &Matrix) {
     out.tag("<section id=\"cells\"><h2>Every combination under every load</h2><p class=\"lead\">");
     out.tag("Lateness that 99.9&#160;% of the wake-ups stay below; in small print the largest of all and the ");
-    out.tag("misses. P: real-time priority, M: locked memory, C: a shielded CPU, S: a spinning sleep.</p>");
+    out.tag(
+        "misses. P: real-time priority, M: locked memory, C: a shielded CPU, S: a spinning sleep, ",
+    );
+    out.tag("I: idle states held off by PM QoS (<code>/dev/cpu_dma_latency</code>).</p>");
     if matrix.cells.is_empty() {
         out.tag("<p class=\"missing\">No cell of this matrix was measured.</p></section>");
         return;

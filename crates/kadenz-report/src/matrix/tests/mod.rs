@@ -14,6 +14,7 @@ fn told(measure: Measure) -> (&'static str, &'static str) {
         Measure::Memory => ("memory_lock", "all pages"),
         Measure::Cpu => ("shield", "CPU 1"),
         Measure::Spin => ("sleeper", "spin"),
+        Measure::Idle => ("cpu_dma_latency", "0 us"),
     }
 }
 
@@ -151,6 +152,38 @@ fn the_cheapest_that_keeps_it_under_every_load_is_recommended() {
         permanent.command,
         "sudo kadenz run --priority 80 --shield 1 -- ./your-program"
     );
+}
+
+/// Idle states held off cost less than a CPU, and the answer says what, and how to have them so.
+#[test]
+fn idle_states_held_off_are_recommended_before_a_cpu_is_given_away() {
+    let cells = [
+        ("none", LATE),
+        ("PM", LATE),
+        ("PMI", STEADY),
+        ("PMC", STEADY),
+    ];
+    let matrix = of(both(&cells));
+    assert_eq!(matrix.recommendation.combination, "PMI".parse().ok());
+    let text = said(&matrix);
+    assert!(text.contains("I costs power"), "{text}");
+    let bought = matrix.contributions.iter();
+    let bought = bought.filter(|it| it.measure == Measure::Idle && it.figure == Bought::P99_9);
+    let pairs: Vec<String> = bought.map(|it| format!("{:?}", it.pairs.len())).collect();
+    assert_eq!(pairs, ["1", "1"], "PM against PMI under each load");
+    for text in [terminal(&matrix, Style::plain()), markdown(&matrix)] {
+        assert!(text.contains("--cpu-dma-latency 0us"), "{text}");
+        assert!(text.contains("cpupower idle-set"), "{text}");
+        assert!(text.contains("I: p99.9 lateness"), "{text}");
+    }
+    let refused = of({
+        let mut cells = both(&cells);
+        cells
+            .iter_mut()
+            .for_each(|cell| refuse(cell, "cpu_dma_latency"));
+        cells
+    });
+    assert_eq!(refused.recommendation.combination, "PMC".parse().ok());
 }
 
 #[test]

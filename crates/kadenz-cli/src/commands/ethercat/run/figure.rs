@@ -11,13 +11,14 @@ use kadenz_rt::tuning::Policy;
 use super::recording::PERIOD;
 use crate::commands::msg::table::table;
 
-/// The paper's letters for what was asked of the machine: `PMCS`, `none`.
+/// The letters of `kadenz tune` for what was asked of the machine: `PMCS`, `none`.
 pub(super) fn letters(measuring: &Measuring) -> String {
     let asked = [
         (measuring.tuning.policy != Policy::Other, 'P'),
         (measuring.tuning.lock_memory, 'M'),
         (measuring.shield.is_some(), 'C'),
         (measuring.sleeper == SleeperKind::Spin, 'S'),
+        (measuring.tuning.cpu_dma_latency_us == Some(0), 'I'),
     ];
     let letters: String = asked
         .iter()
