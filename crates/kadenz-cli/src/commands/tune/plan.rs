@@ -52,11 +52,8 @@ pub(super) fn of(options: &Options) -> anyhow::Result<Plan> {
     };
     let refused = rights::refused(options.priority, shield.as_ref(), &asked);
     let cells = left(&asked, &refused);
-    // Where no idle state can be held off, PMI is what PM is.
     let moot = refused.iter().any(|it| it.moot);
-    let told =
-        |it: &Combination| cells.contains(it) || moot && cells.contains(&it.without(Measure::Idle));
-    let cells_left_out = !asked.iter().all(told);
+    let cells_left_out = lacks(&asked, &cells, moot);
     let per_cell = per_cell(options)?;
     anyhow::ensure!(
         options.round.0 >= SHORTEST_ROUND,
@@ -124,6 +121,14 @@ fn left(asked: &[Combination], refused: &[Refused]) -> Vec<Combination> {
         output::note("no combination that was asked for can be had: measuring `none` only");
     }
     cells
+}
+
+/// Whether something that was asked for is not measured. Where idle states cannot be held off, as there
+/// are none (`moot`), PMI is what PM is.
+fn lacks(asked: &[Combination], cells: &[Combination], moot: bool) -> bool {
+    let told =
+        |it: &Combination| cells.contains(it) || moot && cells.contains(&it.without(Measure::Idle));
+    !asked.iter().all(told)
 }
 
 /// How long each cell is measured under each load.
@@ -225,4 +230,26 @@ fn parameters(
         parameters.insert("not_granted".to_owned(), words.into());
     }
     parameters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_idle_states_lacks_nothing_of_the_default() {
+        let asked = [&Combination::PAPER[..], &Combination::IDLE].concat();
+        assert!(!lacks(&asked, &Combination::PAPER, true));
+        assert!(
+            lacks(&asked, &Combination::PAPER, false),
+            "a right is missing"
+        );
+        let alone = [Combination::NONE
+            .with(Measure::Priority)
+            .with(Measure::Idle)];
+        assert!(
+            lacks(&alone, &[Combination::NONE], true),
+            "P was never measured"
+        );
+    }
 }

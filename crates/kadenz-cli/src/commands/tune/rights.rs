@@ -123,3 +123,22 @@ fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
         moot: false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kadenz_rt::doctor::fake;
+
+    #[test]
+    fn a_machine_without_idle_states_is_told_from_a_right_that_is_missing() {
+        let folder = tempfile::tempdir().expect("a folder for a test");
+        let root = fake::virtual_machine(folder.path()).expect("the files of a machine");
+        let refused = idle_refused(&root).expect("nothing to hold off");
+        let words = refused.words();
+        assert!(
+            refused.moot && words.starts_with("I is not available here"),
+            "{words}"
+        );
+        assert!(words.contains("cpuidle absent"), "{words}");
+    }
+}
