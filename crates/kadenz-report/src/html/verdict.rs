@@ -228,6 +228,7 @@ mod tests {
             misses,
             rate: misses as f64 / 60_000.0,
             upper_bound_95: 0.000_05,
+            assumption: crate::verdict::Assumption::Independent,
             longest_run: misses,
             misses_per_hour: None,
             standing,

@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::statistics::{Cluster, Extreme, FrequencyFacts, JitterFacts, Percent, Percentile};
 use crate::summary::Summary;
-use crate::verdict::{Standing, Verdict};
+use crate::verdict::{Assumption, Standing, Verdict};
 
 /// Percentiles by name, ascending. 50, 90, 99 and 99.9 are always there, `null` where the sample
 /// cannot carry them; higher ones only where it can.
@@ -37,8 +37,11 @@ pub struct DeadlineOutput {
     pub misses: u64,
     /// `misses / count`.
     pub rate: f64,
-    /// One-sided 95 % upper bound of the miss rate (Clopper and Pearson).
+    /// One-sided 95 % upper bound of the miss rate.
     pub upper_bound_95: f64,
+    /// What the bound takes for granted of misses: `independent`, grouped as in the `blocks` of this run,
+    /// or in `rows` as long as the longest.
+    pub bound_assumes: &'static str,
     /// Most misses in a row; `null` where there were misses but only a histogram tells of them.
     pub longest_run: Option<u64>,
     /// Misses per hour of measuring; `null` when the duration is unknown.
@@ -57,6 +60,11 @@ impl DeadlineOutput {
             misses: verdict.misses,
             rate: verdict.rate,
             upper_bound_95: verdict.upper_bound_95,
+            bound_assumes: match verdict.assumption {
+                Assumption::Independent => "independent",
+                Assumption::Blocks(_) => "blocks",
+                Assumption::Rows(_) => "rows",
+            },
             longest_run: (!unknown).then_some(verdict.longest_run),
             misses_per_hour: verdict.misses_per_hour,
             kept: verdict.kept(),

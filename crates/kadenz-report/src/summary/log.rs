@@ -27,15 +27,15 @@ pub(super) struct LogFacts {
 }
 
 /// Reads a log to its end, with as many threads as there are CPUs. Lines that cannot be understood
-/// are counted and passed over.
-pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>) -> LogFacts {
+/// are counted and passed over. Values above `deadline_ns` are misses.
+pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>, deadline_ns: Option<u64>) -> LogFacts {
     let threads = available_parallelism().map_or(1, NonZero::get).min(16);
     let mut facts = LogFacts::default();
     let mut batches = Batches::of(&mut log);
     let mut next_round = || -> Vec<Vec<Line>> { batches.by_ref().take(threads).collect() };
     let mut round = next_round();
     while !round.is_empty() {
-        let (parts, next) = while_reading(round, &mut next_round);
+        let (parts, next) = while_reading(round, deadline_ns, &mut next_round);
         parts.into_iter().for_each(|part| facts.append(part));
         round = next;
     }
@@ -45,11 +45,15 @@ pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>) -> LogFacts {
 
 /// What each batch of a round holds, in their order, read side by side; and what `meanwhile` gives,
 /// which the calling thread does in the same time.
-fn while_reading<T>(round: Vec<Vec<Line>>, meanwhile: impl FnOnce() -> T) -> (Vec<LogFacts>, T) {
+fn while_reading<T>(
+    round: Vec<Vec<Line>>,
+    deadline_ns: Option<u64>,
+    meanwhile: impl FnOnce() -> T,
+) -> (Vec<LogFacts>, T) {
     thread::scope(|scope| {
         let reading: Vec<_> = round
             .into_iter()
-            .map(|batch| scope.spawn(|| read_batch(batch)))
+            .map(|batch| scope.spawn(move || read_batch(batch, deadline_ns)))
             .collect();
         let meanwhile = meanwhile();
         let parts = reading.into_iter().map(|batch| {
@@ -60,10 +64,13 @@ fn while_reading<T>(round: Vec<Vec<Line>>, meanwhile: impl FnOnce() -> T) -> (Ve
     })
 }
 
-fn read_batch(batch: Vec<Line>) -> LogFacts {
+fn read_batch(batch: Vec<Line>, deadline_ns: Option<u64>) -> LogFacts {
     let mut facts = LogFacts::default();
     let mut scratch = SparseHistogram::default();
-    let mut pending = Pending::default();
+    let mut pending = Pending {
+        deadline_ns,
+        ..Pending::default()
+    };
     for line in batch {
         let taken = line.and_then(|line| take(&mut facts, &mut pending, &mut scratch, &line));
         if let Err(error) = taken {
@@ -153,6 +160,7 @@ struct Pending {
     time: Option<(f64, f64)>,
     /// Whether its line with early values was read.
     has_early: bool,
+    deadline_ns: Option<u64>,
     late: SparseHistogram,
     /// Magnitudes.
     early: SparseHistogram,
@@ -192,11 +200,21 @@ impl Pending {
             start_s,
             length_s,
             count,
+            misses: self.misses(),
             min_ns: least,
             max_ns: largest,
             p50_ns: percentile(Percent::P50),
             p99_ns: percentile(Percent::P99),
         })
+    }
+
+    fn misses(&self) -> u64 {
+        let Some(deadline_ns) = self.deadline_ns.filter(|&ns| ns < self.late.max()) else {
+            return 0;
+        };
+        let above = self.late.buckets().rev();
+        let above = above.take_while(|bucket| bucket.low > deadline_ns);
+        above.map(|bucket| bucket.count).sum()
     }
 
     /// The highest value of the range in which the value of `rank` lies, early ones first.

@@ -144,6 +144,8 @@ pub struct IntervalPoint {
     pub length_s: f64,
     /// Values recorded in it; with 0 the values below say nothing.
     pub count: u64,
+    /// Values above the deadline, to the resolution of the histogram; 0 without a deadline.
+    pub misses: u64,
     /// Smallest value.
     pub min_ns: i64,
     /// Largest value.

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::{Imported, IntervalPoint, SeriesSummary, Summary, log, testbed};
 use crate::import::{self, DetectError, ImportError};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
-use crate::verdict::Verdict;
+use crate::verdict::{Block, Verdict};
 
 /// Why a run could not be summarised.
 #[derive(Debug, Error)]
@@ -247,7 +247,7 @@ impl Reading<'_> {
         &mut self,
         series: &Series,
     ) -> Result<(SignedHistogram, Vec<IntervalPoint>), OpenSeriesError> {
-        let facts = log::read(self.reader.hlog(&series.name)?);
+        let facts = log::read(self.reader.hlog(&series.name)?, series.deadline_ns);
         let name = &series.name;
         if let Some((number, first)) = &facts.damaged {
             let lines = if *number == 1 { "line is" } else { "lines are" };
@@ -336,6 +336,15 @@ fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Optio
     };
 }
 
+/// The parts of a run by which its misses are seen to be grouped.
+fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
+    let block = |it: &IntervalPoint| Block {
+        count: it.count,
+        misses: it.misses,
+    };
+    intervals.iter().map(block).collect()
+}
+
 /// When the last interval ended, in nanoseconds since the run's start.
 fn end_of(intervals: &[IntervalPoint]) -> u64 {
     let end_s = intervals
@@ -375,12 +384,13 @@ impl SeriesSummary {
             let beat_ns = series
                 .expected_interval_ns
                 .map(|ns| ns.saturating_mul(count));
-            Verdict::new(
+            Verdict::of_blocks(
                 limit,
                 count,
                 misses,
                 longest_miss_run,
                 beat_ns.unwrap_or(duration_ns),
+                &blocks(&intervals),
             )
         });
         let signed = matches!(series.kind, Kind::Lateness | Kind::Jitter);

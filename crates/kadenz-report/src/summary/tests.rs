@@ -206,7 +206,7 @@ fn log_of(lines: &[(f64, bool, &[u64])]) -> log::LogFacts {
             .append(early.then_some(EARLY_TAG), start_s, 1.0, &histogram)
             .unwrap();
     }
-    log::read(IntervalLog::from_reader(&writer.into_inner()[..]))
+    log::read(IntervalLog::from_reader(&writer.into_inner()[..]), None)
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn coarse_logs_stay_coarse_and_wide_ones_fit() {
         histogram.record(value);
         writer.append(None, 0.0, 1.0, &histogram).unwrap();
     }
-    let facts = log::read(IntervalLog::from_reader(&writer.into_inner()[..]));
+    let facts = log::read(IntervalLog::from_reader(&writer.into_inner()[..]), None);
     assert_eq!(facts.total.late.max(), coarse.highest_equivalent(two_hours));
     assert_eq!(facts.total.late.min(), coarse.lowest_equivalent(1_000_000));
     assert_eq!(

@@ -11,8 +11,8 @@ const HALVINGS: u32 = 60;
 /// One-sided 95 % upper bound of the miss rate after `misses` in `count` samples: the rate at which
 /// seeing so few misses would be a 1 in 20 chance. 1 without samples.
 ///
-/// It takes the samples as independent. Misses that come in runs are not; the longest run is
-/// printed beside the bound for that reason.
+/// It takes the samples as independent. A [`Verdict`](super::Verdict) does so only where nothing tells how
+/// misses are grouped.
 ///
 /// Source: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in
 /// the case of the binomial", Biometrika 26 (1934). It is the rate `p` with

@@ -2,13 +2,15 @@
 
 use kadenz_record::run::messages::{Messages, Subscriber};
 
-use super::upper_bound;
+use super::groups::of_rows;
+use super::words::bounded;
 use crate::numbers;
 
-/// One-sided 95 % upper bound of the share of messages that a subscriber loses, as [`upper_bound`].
+/// One-sided 95 % upper bound of the share of messages that a subscriber loses; the longest row
+/// of losses counts as one event.
 #[must_use]
 pub fn loss_bound(messages: &Messages, subscriber: &Subscriber) -> f64 {
-    upper_bound(subscriber.lost, messages.published)
+    of_rows(messages.published, subscriber.lost, subscriber.longest_loss).0
 }
 
 /// All subscribers' losses in one number.
@@ -34,7 +36,7 @@ pub fn lost(messages: &Messages) -> u64 {
 /// assert_eq!(
 ///     messages::answer(&counted),
 ///     "Of 20,000 messages of 200 B over memq:// none was lost, so fewer than 150 in a million at \
-///      95 % confidence; none came twice, none out of order."
+///      95 % confidence, if each is independent; none came twice, none out of order."
 /// );
 /// ```
 #[must_use]
@@ -46,17 +48,20 @@ pub fn answer(messages: &Messages) -> String {
     let sum = |of: fn(&Subscriber) -> u64| subscribers.iter().map(of).sum::<u64>();
     let lost = lost(messages);
     let copies = messages.published * subscribers.len() as u64;
-    let bound = numbers::in_a_million(upper_bound(lost, copies));
+    let longest = subscribers.iter().map(|it| it.longest_loss).max();
+    let (bound, assumption) = of_rows(copies, lost, longest.unwrap_or(0));
+    let rate = lost as f64 / copies as f64;
+    let bound = bounded(&numbers::in_a_million(bound), rate, assumption);
     let to = match subscribers.len() {
         1 => String::new(),
         several => format!(" to {several} subscribers"),
     };
     let lost = match lost {
-        0 => format!("none was lost, so fewer than {bound} at 95 % confidence"),
+        0 => format!("none was lost, so {bound}"),
         lost => format!(
-            "{} ({}) {} lost; fewer than {bound} at 95 % confidence",
+            "{} ({}) {} lost; {bound}",
             numbers::thousands(lost),
-            numbers::percentage(lost as f64 / copies as f64),
+            numbers::percentage(rate),
             if lost == 1 { "was" } else { "were" },
         ),
     };

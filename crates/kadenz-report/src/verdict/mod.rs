@@ -4,6 +4,7 @@ mod binomial;
 mod bound;
 pub mod broadcasts;
 pub mod budget;
+mod groups;
 pub mod messages;
 pub mod packets;
 mod plan;
@@ -12,6 +13,7 @@ pub mod wire;
 mod words;
 
 pub use bound::{CONFIDENCE, upper_bound};
+pub use groups::{Assumption, Block};
 pub use plan::Plan;
 pub use words::{answer, describe};
 
@@ -29,8 +31,10 @@ pub struct Verdict {
     pub misses: u64,
     /// `misses / count`; 0 without samples.
     pub rate: f64,
-    /// One-sided 95 % upper bound of the miss rate (Clopper and Pearson); 1 without samples.
+    /// One-sided 95 % upper bound of the miss rate; 1 without samples.
     pub upper_bound_95: f64,
+    /// What the bound takes for granted of how misses follow each other.
+    pub assumption: Assumption,
     /// Most misses in a row; 0 without a miss, and where only a histogram tells of them.
     pub longest_run: u64,
     /// Misses per hour of measuring; absent when the duration is unknown.
@@ -65,6 +69,21 @@ impl Verdict {
     /// ```
     #[must_use]
     pub fn new(limit_ns: u64, count: u64, misses: u64, longest_run: u64, duration_ns: u64) -> Self {
+        Self::of_blocks(limit_ns, count, misses, longest_run, duration_ns, &[])
+    }
+
+    /// As [`Verdict::new`], with the parts of the run in order of time: its misses are then not taken as
+    /// independent, but as grouped as they were.
+    #[must_use]
+    pub fn of_blocks(
+        limit_ns: u64,
+        count: u64,
+        misses: u64,
+        longest_run: u64,
+        duration_ns: u64,
+        blocks: &[Block],
+    ) -> Self {
+        let (upper_bound_95, assumption) = groups::bound(count, misses, longest_run, blocks);
         let standing = if misses > 0 {
             Standing::Missed
         } else if count < FEWEST_SAMPLES {
@@ -82,7 +101,8 @@ impl Verdict {
             } else {
                 misses as f64 / count as f64
             },
-            upper_bound_95: upper_bound(misses, count),
+            upper_bound_95,
+            assumption,
             longest_run,
             misses_per_hour: (duration_ns > 0).then(|| misses as f64 / hours),
             standing,

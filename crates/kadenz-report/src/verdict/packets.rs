@@ -2,7 +2,8 @@
 
 use kadenz_record::run::network::{Flow, LostHere, Network};
 
-use super::upper_bound;
+use super::groups::of_rows;
+use super::words::bounded;
 use crate::numbers;
 
 /// All flows as one.
@@ -24,10 +25,11 @@ pub fn total(network: &Network) -> Flow {
     total
 }
 
-/// One-sided 95 % upper bound of the share of packets that is lost, as [`upper_bound`].
+/// One-sided 95 % upper bound of the share of packets that is lost; the longest row of losses counts as
+/// one event.
 #[must_use]
 pub fn loss_bound(flow: &Flow) -> f64 {
-    upper_bound(flow.lost, flow.sent)
+    of_rows(flow.sent, flow.lost, flow.longest_loss).0
 }
 
 /// The counts in a sentence or two, as the blog's post puts them, with what they allow to claim.
@@ -40,8 +42,8 @@ pub fn loss_bound(flow: &Flow) -> f64 {
 /// let network = Network { payload_bytes: 200, flows: vec![flow], ..Network::default() };
 /// assert_eq!(
 ///     packets::answer(&network),
-///     "Of 8,500,000 packets none was lost, so fewer than 360 in a billion at 95 % confidence; \
-///      none came twice, none out of order."
+///     "Of 8,500,000 packets none was lost, so fewer than 360 in a billion at 95 % confidence, if \
+///      each is independent; none came twice, none out of order."
 /// );
 /// ```
 #[must_use]
@@ -50,13 +52,15 @@ pub fn answer(network: &Network) -> String {
     if total.sent == 0 {
         return "No packet was sent.".to_owned();
     }
-    let bound = numbers::in_a_million(loss_bound(&total));
+    let rate = total.lost as f64 / total.sent as f64;
+    let (bound, assumption) = of_rows(total.sent, total.lost, total.longest_loss);
+    let bound = bounded(&numbers::in_a_million(bound), rate, assumption);
     let lost = match total.lost {
-        0 => format!("none was lost, so fewer than {bound} at 95 % confidence"),
+        0 => format!("none was lost, so {bound}"),
         lost => format!(
-            "{} ({}) {} lost{}; fewer than {bound} at 95 % confidence",
+            "{} ({}) {} lost{}; {bound}",
             numbers::thousands(lost),
-            numbers::percentage(lost as f64 / total.sent as f64),
+            numbers::percentage(rate),
             if lost == 1 { "was" } else { "were" },
             in_a_row(&total),
         ),
@@ -135,8 +139,8 @@ mod tests {
         let answer = answer(&network(vec![flow(1000, 0), worst]));
         assert_eq!(
             answer,
-            "Of 2,000 packets 3 (0.15 %) were lost, at most 2 in a row; fewer than 3.9 in a \
-             thousand at 95 % confidence; 7 came twice, none out of order."
+            "Of 2,000 packets 3 (0.15 %) were lost, at most 2 in a row; fewer than 5.6 in a \
+             thousand at 95 % confidence, taking 2 in a row as one event; 7 came twice, none out of order."
         );
     }
 

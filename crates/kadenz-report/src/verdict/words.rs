@@ -3,7 +3,7 @@
 use kadenz_record::run::model::{Series, TuningMeasure};
 use kadenz_record::run::network::RESPONSE;
 
-use super::{FEWEST_SAMPLES, Standing, Verdict};
+use super::{Assumption, FEWEST_SAMPLES, Standing, Verdict};
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
 
@@ -16,8 +16,8 @@ use crate::summary::{SeriesSummary, Summary};
 /// let verdict = Verdict::new(400_000, 60_000, 312, 4, 60_000_000_000);
 /// assert_eq!(
 ///     describe(&verdict),
-///     "312 misses in 60,000 (0.52 %), at most 4 in a row; fewer than 5.8 in a thousand at 95 % \
-///      confidence"
+///     "312 misses in 60,000 (0.52 %), at most 4 in a row; fewer than 6.3 in a thousand at 95 % \
+///      confidence, taking 4 in a row as one event"
 /// );
 /// ```
 #[must_use]
@@ -26,7 +26,10 @@ pub fn describe(verdict: &Verdict) -> String {
     let bound = numbers::in_a_million(verdict.upper_bound_95);
     match verdict.standing {
         Standing::Kept => {
-            format!("0 misses in {count}, so fewer than {bound} at 95 % confidence")
+            format!(
+                "0 misses in {count}, so {}",
+                bounded(&bound, 0.0, verdict.assumption)
+            )
         }
         Standing::TooFew => format!(
             "0 misses in {count}, which allows up to {bound}; {FEWEST_SAMPLES} samples without a \
@@ -45,10 +48,26 @@ pub fn describe(verdict: &Verdict) -> String {
                 run => format!(", at most {} in a row", numbers::thousands(run)),
             };
             format!(
-                "{number} {misses} in {count} ({share}){run}; fewer than {bound} at 95 % confidence"
+                "{number} {misses} in {count} ({share}){run}; {}",
+                bounded(&bound, verdict.rate, verdict.assumption)
             )
         }
     }
+}
+
+/// "fewer than 5.8 in a thousand at 95 % confidence, by the spread over 60 parts of the run".
+pub(super) fn bounded(bound: &str, rate: f64, assumption: Assumption) -> String {
+    if rate >= 1.0 {
+        return "no bound can be told where all are".to_owned();
+    }
+    let by = match assumption {
+        Assumption::Independent => "if each is independent".to_owned(),
+        Assumption::Blocks(parts) => format!("by the spread over {parts} parts of the run"),
+        Assumption::Rows(row) => {
+            format!("taking {} in a row as one event", numbers::thousands(row))
+        }
+    };
+    format!("fewer than {bound} at 95 % confidence, {by}")
 }
 
 /// The answer in words to what the run asked: one sentence a deadline, the series that keep it
@@ -77,9 +96,9 @@ pub fn describe(verdict: &Verdict) -> String {
 ///     answer(&summary).as_deref(),
 ///     Some(
 ///         "This machine keeps 1 kHz with a 400 us deadline at SCHED_FIFO 80: 0 misses in 60,000, \
-///          so fewer than 50 in a million at 95 % confidence; as an ordinary process it does not: \
-///          312 misses in 60,000 (0.52 %), at most 4 in a row; fewer than 5.8 in a thousand at \
-///          95 % confidence."
+///          so fewer than 50 in a million at 95 % confidence, if each is independent; as an ordinary \
+///          process it does not: 312 misses in 60,000 (0.52 %), at most 4 in a row; fewer than 6.3 \
+///          in a thousand at 95 % confidence, taking 4 in a row as one event."
 ///     )
 /// );
 /// ```
@@ -239,7 +258,7 @@ mod tests {
             )]),
             "This machine does not keep 1 kHz with a 400 us deadline at SCHED_RR 50: 1 miss in \
              100,000,000 (0.000001 %); fewer than 48 in a billion at 95 % \
-             confidence."
+             confidence, if each is independent."
         );
     }
 

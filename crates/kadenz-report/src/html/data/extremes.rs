@@ -89,6 +89,7 @@ fn merged(chunk: &[IntervalPoint]) -> Option<IntervalPoint> {
     let (first, last) = (chunk.first()?, chunk.last()?);
     Some(IntervalPoint {
         count: chunk.iter().map(|i| i.count).sum(),
+        misses: chunk.iter().map(|i| i.misses).sum(),
         start_s: first.start_s,
         length_s: last.start_s + last.length_s - first.start_s,
         min_ns: chunk.iter().map(|i| i.min_ns).min()?,
