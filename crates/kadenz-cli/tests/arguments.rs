@@ -1,7 +1,14 @@
 //! Wrong arguments and impossible places: exit code 2, cause and remedy named, nothing lost.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
+#[path = "common/examples.rs"]
+mod examples;
+
+use std::path::Path;
+
 use common::*;
+use examples::examples;
 
 #[test]
 fn wrong_arguments_are_exit_code_2_with_the_remedy() {
@@ -97,6 +104,15 @@ fn completions_and_manual_pages() {
     for word in ["--readers", "pi-mutex", "--units"] {
         assert!(bash.contains(word), "{word}");
     }
+    // A value of each kind of option: sleepers, clocks, formats, cells, paces, compressions, loads, programs,
+    // types, severities; of arguments without a name: topologies and loads.
+    let values = "posix-timer monotonic-raw hgrm-us PMCS catch-up zstd both stress-ng u16 spoils";
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]).out;
+        for value in values.split(' ').chain(["forty-devices", "processes"]) {
+            assert!(script.contains(value), "{shell}: {value}");
+        }
+    }
     assert!(run(&["man"]).out.contains(".TH kadenz"));
     let folder = folder();
     assert_eq!(run(&["man", "--out", text(folder.path())]).code, 0);
@@ -119,4 +135,203 @@ fn the_doctor_needs_no_rights_and_speaks_json() {
             assert!(!finding[key].as_str().unwrap().is_empty(), "{finding}");
         }
     }
+}
+
+/// Remedies that say `build with the feature NAME` are for the program that says so.
+#[test]
+fn features_that_remedies_name_can_be_built() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let manifest = std::fs::read_to_string(crates.join("kadenz-cli/Cargo.toml")).unwrap();
+    let (mut folders, mut named) = (vec![crates], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let source = std::fs::read_to_string(&path).unwrap();
+                for begin in ["the feature `", "--features "] {
+                    let after = source.split(begin).skip(1);
+                    let name = |text: &str| {
+                        let end = text.find(|c: char| !(c.is_alphanumeric() || c == '-'));
+                        text[..end.unwrap_or(text.len())].to_owned()
+                    };
+                    named.extend(after.map(name).filter(|name| !name.is_empty()));
+                }
+            }
+        }
+    }
+    assert!(named.contains(&"rosbag2-sqlite".to_owned()), "{named:?}");
+    for name in named {
+        assert!(manifest.contains(&format!("\n{name} = [")), "{name}");
+    }
+}
+
+/// Examples that are only parsed (a unit test of the options does that for all), by words in them.
+const ONLY_PARSED: [(&str, &str); 28] = [
+    (
+        "before after --fail-if",
+        "needs more samples; tests/files.rs runs it",
+    ),
+    (
+        "--to json",
+        "needs the types of the log; tests/log.rs runs it",
+    ),
+    ("--interface ", "needs a network interface with devices"),
+    ("--loop ", "needs a loop that runs, or somebody to end it"),
+    ("ethercat axes", "needs a loop that runs"),
+    ("ethercat inputs", "needs a loop that runs"),
+    ("ethercat output", "needs a loop that runs"),
+    ("ethercat stats", "needs a loop that runs"),
+    ("ethercat latency", "takes 14 s; tests/ethercat.rs runs it"),
+    ("new.bin", "a device's own memory"),
+    ("10.0.0.", "a robot's network"),
+    ("239.255.", "needs multicast, which not every machine has"),
+    ("robot-a.lcm", "two robots"),
+    ("./", "a program of the reader's own"),
+    ("doctor --restore", "changes the machine"),
+    ("testbed down", "needs root; tests/testbed.rs runs it"),
+    ("testbed exec", "needs root; tests/testbed.rs runs it"),
+    ("testbed run", "needs root; tests/testbed.rs runs it"),
+    ("testbed status", "needs root; tests/testbed.rs runs it"),
+    ("testbed up", "needs root; tests/testbed.rs runs it"),
+    (
+        "experiment ",
+        "takes minutes; tests/experiment.rs runs them",
+    ),
+    ("kadenz tune", "takes minutes; tests/tune.rs runs it"),
+    ("kadenz check", "takes a minute; tests/check.rs runs it"),
+    (
+        "kadenz msg",
+        "needs somebody who talks; tests/msg_*.rs run them",
+    ),
+    ("kadenz udp", "needs a device; tests/udp*.rs run them"),
+    (
+        "kadenz load",
+        "fills disk and processors; tests/load.rs runs it",
+    ),
+    (
+        "log record",
+        "needs somebody who talks; tests/log_recording.rs runs it",
+    ),
+    (
+        "log play",
+        "needs somebody who listens; tests/log.rs runs it",
+    ),
+];
+
+/// Examples of the commands above that need nothing, and are run all the same.
+const RUN: [&str; 4] = [
+    "kadenz msg type",
+    "kadenz msg gen types",
+    "kadenz msg list --providers",
+    "kadenz log play drive.mcap --speed 0 --url memq://",
+];
+
+/// Makes the files that examples name.
+fn files_of_examples(folder: &Path) {
+    let conformance = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
+    let measured = ["timer", "cyclic", "--count", "200", "--out", "night"];
+    let measured = kadenz(&measured).current_dir(folder).output().unwrap();
+    assert_eq!(measured.status.code(), Some(0));
+    for name in ["run", "before", "after", "idle", "loaded"] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+        for file in std::fs::read_dir(folder.join("night")).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), folder.join(name).join(file.file_name())).unwrap();
+        }
+    }
+    for name in ["a", "b", "jhiccup", "hiccup.261121.2104.29783"] {
+        let name = folder.join(format!("{name}.hlog"));
+        std::fs::copy(folder.join("night/lateness.hlog"), name).unwrap();
+    }
+    for (arguments, file) in [
+        (["ethercat", "sim", "3", "--print"], "robot.toml"),
+        (["testbed", "show", "baseline", "--"], "arm.toml"),
+    ] {
+        std::fs::write(folder.join(file), run(&arguments).out).unwrap();
+    }
+    for (from, to) in [
+        ("import/cyclictest.json", "cyclictest.json"),
+        ("import/cyclictest.json", "ct.json"),
+        ("import/samples.csv", "rtt.csv"),
+        ("logs/chunks-lz4.mcap", "drive.mcap"),
+        ("logs/chunks-lz4.mcap", "drive-001.mcap"),
+        ("logs/chunks-lz4.mcap", "drive-002.mcap"),
+        ("logs/events.lcmlog", "old.lcmlog"),
+        ("logs/events.lcmlog", "robot.lcmlog"),
+        ("logs/damaged.lcmlog", "broken.lcmlog"),
+        ("logs/ros1-lz4.bag", "bag.bag"),
+        ("logs/ros1-lz4.bag", "base-station.bag"),
+        ("lcm-types/types/plain.lcm", "types/plain.lcm"),
+        ("lcm-types/types/plain.lcm", "msgs/plain.lcm"),
+    ] {
+        std::fs::create_dir_all(folder.join(to).parent().unwrap()).unwrap();
+        std::fs::copy(conformance.join(from), folder.join(to)).unwrap();
+    }
+    let state = "package robot; struct state { int64_t utime; }";
+    std::fs::write(folder.join("types/state.lcm"), state).unwrap();
+}
+
+/// The example with a short duration or a small count, as far as the command takes one.
+/// Its output has a name of its own.
+fn shortened(mut words: Vec<String>, takes_duration: bool, number: usize) -> Vec<String> {
+    let find = |option: &str| words.iter().position(|word| word == option);
+    let (duration, count, out) = (find("--duration"), find("--count"), find("--out"));
+    let takes_duration = takes_duration && find("--print").is_none();
+    if let Some(out) = out {
+        words[out + 1].insert_str(0, &format!("{number}-"));
+    }
+    match (duration, count) {
+        (Some(at), _) => words[at + 1] = "50ms".to_owned(),
+        (None, Some(at)) => words[at + 1] = "20".to_owned(),
+        (None, None) if words[..2] == ["kadenz", "timer"] && words[2] == "oneshot" => {
+            words.extend(["--count".to_owned(), "20".to_owned()]);
+        }
+        (None, None) if takes_duration => {
+            words.extend(["--duration".to_owned(), "50ms".to_owned()]);
+        }
+        (None, None) => {}
+    }
+    words.remove(0);
+    words
+}
+
+#[test]
+fn examples_of_help_do_what_they_say() {
+    let folder = folder();
+    files_of_examples(folder.path());
+    let pages = folder.path().join("pages");
+    assert_eq!(run(&["man", "--out", text(&pages)]).code, 0);
+    let mut used = std::collections::BTreeSet::new();
+    let (mut ran, mut failed) = (0, Vec::new());
+    for page in std::fs::read_dir(&pages).unwrap() {
+        let page = std::fs::read_to_string(page.unwrap().path()).unwrap();
+        let page = page.replace("\\-", "-").replace("\\*(Aq", "'");
+        for words in examples(&page) {
+            let typed = words.join(" ");
+            let asks = ONLY_PARSED.iter().find(|(word, _)| typed.contains(word));
+            let is_run = RUN.iter().any(|begin| typed.starts_with(begin));
+            if let (Some((word, _)), false) = (asks, is_run) {
+                used.insert(*word);
+                continue;
+            }
+            ran += 1;
+            let words = shortened(words, page.contains("--duration\\fR \\fI<"), ran);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut command = kadenz(&words);
+            let said = command
+                .current_dir(folder.path())
+                .env("HOME", folder.path());
+            let said = Said::of(said.stdin(std::process::Stdio::null()).output().unwrap());
+            // A machine that is busy misses a deadline of an example.
+            if ![0, 1].contains(&said.code) {
+                failed.push(format!("{typed}: {words:?}: {}", said.err));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(ran > 60, "{ran}");
+    let listed = ONLY_PARSED.map(|(word, _)| word);
+    assert_eq!(used, listed.into(), "a reason that no example needs");
 }

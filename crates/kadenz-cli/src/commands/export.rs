@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz_report::export::{self, Format};
 
+use crate::options::complete;
 use crate::output::{self, Outcome};
 
 /// Write a run in another format.
@@ -12,7 +13,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz export night --format hgrm                        percentiles as HdrHistogram's tools plot
-  kadenz export run --series realtime --format parquet     raw samples for pandas, polars, DuckDB
+  kadenz export run --series lateness --format parquet     raw samples for pandas, polars, DuckDB
   kadenz export run --format csv --out samples.csv
   kadenz export run --format gnuplot --out plot && gnuplot plot/*.gnuplot")]
 pub(crate) struct Options {
@@ -20,8 +21,8 @@ pub(crate) struct Options {
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
-    /// hlog, hgrm (milliseconds), hgrm-us, hgrm-ns, csv, parquet or gnuplot
-    #[arg(long, value_name = "FORMAT")]
+    /// The format; hgrm is in milliseconds
+    #[arg(long, value_name = "FORMAT", value_parser = complete::<Format>(Format::ALL))]
     format: Format,
 
     /// One series only [default: all]

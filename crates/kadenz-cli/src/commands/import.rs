@@ -6,7 +6,7 @@ use clap::Args;
 use kadenz_report::import::{self, Format};
 
 use super::outcome::{self, Reading};
-use crate::options::Span;
+use crate::options::{Span, complete};
 use crate::output::{self, Outcome};
 
 /// Make a run of what another tool measured, so that it can be shown, compared and reported.
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     file: PathBuf,
 
     /// The format [default: told from the content]
-    #[arg(long, value_name = "FORMAT", help = format!("The format [default: told from the content]: {}", formats()))]
+    #[arg(long, value_name = "FORMAT", value_parser = complete::<Format>(Format::ALL))]
     format: Option<Format>,
 
     /// The limit: a value above it is a miss; written into the run, for every series of it
@@ -37,10 +37,6 @@ pub(crate) struct Options {
     /// Print JSON on standard output (schema: docs/json.md)
     #[arg(long)]
     json: bool,
-}
-
-fn formats() -> String {
-    Format::ALL.map(Format::name).join(", ")
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {

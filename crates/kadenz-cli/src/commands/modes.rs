@@ -16,7 +16,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz modes night
-  kadenz modes night --series rtt
+  kadenz modes night --series lateness
   kadenz modes night --json | jq '.modes[] | {text, confidence}'
 
 The page docs/modes.md tells how the search works, what the confidence is, and what it cannot see.")]

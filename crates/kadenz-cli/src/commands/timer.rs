@@ -12,7 +12,7 @@ use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Policy;
 
 use super::outcome::{self, Telling};
-use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span};
+use crate::options::{ClockOption, Defaults, MeasureOptions, Progress, Span, complete};
 use crate::output::Outcome;
 
 /// Does a timer keep a timeout, or a rate?
@@ -76,7 +76,7 @@ pub(crate) struct Cyclic {
     /// What the loop does after a late wake-up: catch-up (serve every missed beat at once), skip
     /// (leave them out; they are recorded as late all the same) or relative (count each period from
     /// the last wake-up, and drift)
-    #[arg(long, value_name = "PACE", default_value = "catch-up")]
+    #[arg(long, value_name = "PACE", default_value = "catch-up", value_parser = complete::<Pace>(Pace::ALL))]
     pace: Pace,
 
     /// How long the beat is kept before the first wake-up is recorded

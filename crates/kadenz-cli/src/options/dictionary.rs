@@ -27,9 +27,16 @@ pub(crate) fn with_old_words(command: Command) -> Command {
 }
 
 #[cfg(test)]
+#[path = "../../tests/common/examples.rs"]
+mod examples;
+
+#[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap::{Arg, ArgAction, CommandFactory as _};
 
+    use super::examples::examples;
     use super::*;
     use crate::Cli;
 
@@ -49,18 +56,105 @@ mod tests {
         ("url", &["URL"]),
     ];
 
-    /// Calls this for every option of every command, with the command's words.
-    fn for_each_option(mut see: impl FnMut(&str, &Arg)) {
-        fn walk(command: &Command, words: &str, see: &mut dyn FnMut(&str, &Arg)) {
+    /// Names of values of which there are so many and no more, or which a shell is to offer.
+    const ENUMERATED: [&str; 26] = [
+        "CELLS",
+        "CLOCK",
+        "CLOCKS",
+        "ENCODING",
+        "EPOCH",
+        "FORM",
+        "FORMAT",
+        "HOW",
+        "KIND",
+        "LANGUAGE",
+        "LOAD",
+        "LOOP",
+        "MODE",
+        "PACE",
+        "PART",
+        "POLICY",
+        "SEVERITY",
+        "SHELL",
+        "SLEEPER",
+        "STATE",
+        "TOPOLOGY",
+        "UNIT",
+        "WHO",
+        "--compression",
+        "--type",
+        "--with",
+    ];
+
+    /// Calls this for every command, with its words.
+    fn for_each_command(mut see: impl FnMut(&str, &Command)) {
+        fn walk(command: &Command, words: &str, see: &mut dyn FnMut(&str, &Command)) {
             let words = format!("{words} {}", command.get_name());
-            for arg in command.get_arguments() {
-                see(&words, arg);
-            }
+            see(&words, command);
             for subcommand in command.get_subcommands() {
                 walk(subcommand, &words, see);
             }
         }
-        walk(&with_old_words(Cli::command()), "", &mut see);
+        let mut command = with_old_words(Cli::command());
+        command.build();
+        walk(&command, "", &mut see);
+    }
+
+    /// Calls this for every option of every command, with the command's words.
+    fn for_each_option(mut see: impl FnMut(&str, &Arg)) {
+        for_each_command(|words, command| command.get_arguments().for_each(|arg| see(words, arg)));
+    }
+
+    #[test]
+    fn every_enumerated_value_is_completed() {
+        let mut seen = BTreeSet::new();
+        let mut bare = Vec::new();
+        for_each_option(|command, arg| {
+            let value = arg.get_value_names().map_or("", |names| names[0].as_str());
+            let option = arg.get_long().map(|long| format!("--{long}"));
+            let names = [value, option.as_deref().unwrap_or_default()];
+            let known = ENUMERATED.iter().find(|name| names.contains(name));
+            if let Some(name) = known {
+                seen.insert(*name);
+                if arg.get_possible_values().is_empty() {
+                    bare.push(format!("{command}: {arg}"));
+                }
+            }
+        });
+        assert!(bare.is_empty(), "{bare:#?}");
+        assert_eq!(seen, ENUMERATED.into());
+    }
+
+    #[test]
+    fn every_example_of_help_is_understood() {
+        let mut count = 0;
+        for_each_command(|command, parsed| {
+            let help = parsed.get_after_help().map(ToString::to_string);
+            for words in examples(&help.unwrap_or_default()) {
+                count += 1;
+                let parsed = with_old_words(Cli::command()).try_get_matches_from(&words);
+                assert!(parsed.is_ok(), "{command}: {words:?}: {:?}", parsed.err());
+            }
+        });
+        assert!(count > 200, "{count}");
+    }
+
+    #[test]
+    fn defaults_stand_in_help() {
+        let mut silent = Vec::new();
+        for_each_option(|command, arg| {
+            let Some(help) = arg.get_help().map(ToString::to_string) else {
+                return;
+            };
+            let says = help.contains("[default") || !arg.get_default_values().is_empty();
+            let chosen = ["duration", "out", "url", "sleeper"];
+            let asks = arg.get_long().is_some_and(|long| chosen.contains(&long));
+            let free = !arg.is_required_set() && arg.get_action().takes_values();
+            if asks && free && !says {
+                silent.push(format!("{command}: {arg}: {help}"));
+            }
+        });
+        assert!(silent.is_empty(), "{silent:#?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{Policy, Tuning};
 use serde_json::Value;
 
-use super::{CpuList, Span};
+use super::{CpuList, Span, complete};
 
 /// How to measure.
 #[derive(Clone, Debug, Args)]
@@ -47,12 +47,12 @@ pub(crate) struct MeasureOptions {
     pub(crate) deadline: Option<Span>,
 
     /// Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD
-    #[arg(long, value_name = "POLICY", help_heading = "Tuning")]
+    #[arg(long, value_name = "POLICY", value_parser = complete::<Policy>(POLICIES),
+          hide_possible_values = true, help_heading = "Tuning")]
     policy: Option<Policy>,
 
-    /// What the measuring thread sleeps with
-    #[arg(long, value_name = "SLEEPER", help_heading = "Tuning",
-          help = format!("What the measuring thread sleeps with: {}", sleepers()))]
+    /// What the measuring thread sleeps with [default: nanosleep, or the best of another system]
+    #[arg(long, value_name = "SLEEPER", value_parser = complete::<String>(sleepers()), help_heading = "Tuning")]
     sleeper: Option<String>,
 
     /// How long before its deadline the spinning sleeper wakes up to spin
@@ -98,9 +98,13 @@ pub(crate) struct MeasureOptions {
     unexamined: bool,
 }
 
-fn sleepers() -> String {
-    let names: Vec<String> = SleeperKind::ALL.iter().map(ToString::to_string).collect();
-    names.join(", ")
+/// Policies that a shell completes; there are others, with other numbers.
+pub(crate) const POLICIES: [&str; 4] = ["other", "fifo:80", "rr:80", "deadline:200us/1ms"];
+
+/// Every sleeper's name, and the word for all of them.
+fn sleepers() -> impl Iterator<Item = String> {
+    let names = SleeperKind::ALL.iter().map(ToString::to_string);
+    names.chain(["all".to_owned()])
 }
 
 /// What a command brings of its own.
@@ -120,10 +124,11 @@ pub(crate) struct Defaults {
 /// The clock, for the experiments that may take another than the beat's.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ClockOption {
-    /// Clock to read: monotonic, monotonic-raw or tsc
+    /// Clock to read
     #[arg(
         long,
         value_name = "CLOCK",
+        value_parser = complete::<ClockKind>(ClockKind::ALL),
         default_value = "monotonic",
         help_heading = "Tuning"
     )]

@@ -1,5 +1,6 @@
 //! Options that commands share, in one form everywhere.
 
+mod complete;
 mod dictionary;
 mod lists;
 mod measure;
@@ -7,9 +8,12 @@ mod progress;
 mod size;
 mod units;
 
+pub(crate) use complete::complete;
 pub(crate) use dictionary::with_old_words;
 pub(crate) use lists::CpuList;
-pub(crate) use measure::{ClockOption, Defaults, MeasureOptions, command_line, folder_of_now};
+pub(crate) use measure::{
+    ClockOption, Defaults, MeasureOptions, POLICIES, command_line, folder_of_now,
+};
 pub(crate) use progress::{Progress, Steps};
 pub(crate) use size::Size;
 pub(crate) use units::{MaxLoss, Span};

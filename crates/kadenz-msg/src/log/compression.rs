@@ -19,6 +19,9 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// Those that are written.
+    pub const WRITTEN: [Self; 3] = [Self::None, Self::Lz4, Self::Zstd];
+
     /// Its name as MCAP writes it; empty for none.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -102,12 +105,8 @@ impl FromStr for Compression {
     type Err = ParseCompressionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "none" => Ok(Self::None),
-            "lz4" => Ok(Self::Lz4),
-            "zstd" => Ok(Self::Zstd),
-            _ => Err(ParseCompressionError(text.to_owned())),
-        }
+        let found = Self::WRITTEN.into_iter().find(|it| it.to_string() == text);
+        found.ok_or_else(|| ParseCompressionError(text.to_owned()))
     }
 }
 

@@ -67,10 +67,12 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format, `hgrm` in the unit that HdrHistogram's own tools use.
-    pub const ALL: [Self; 5] = [
+    /// Every format.
+    pub const ALL: [Self; 7] = [
         Self::Hlog,
         Self::Hgrm(Unit::Milliseconds),
+        Self::Hgrm(Unit::Microseconds),
+        Self::Hgrm(Unit::Nanoseconds),
         Self::Csv,
         Self::Parquet,
         Self::Gnuplot,
@@ -123,12 +125,9 @@ impl FromStr for Format {
 
     /// Takes what [`Format`] displays as.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let more = [
-            Self::Hgrm(Unit::Microseconds),
-            Self::Hgrm(Unit::Nanoseconds),
-        ];
-        let mut all = Self::ALL.into_iter().chain(more);
-        let found = all.find(|format| format.to_string() == name);
+        let found = Self::ALL
+            .into_iter()
+            .find(|format| format.to_string() == name);
         found.ok_or_else(|| ParseFormatError {
             name: name.to_owned(),
         })

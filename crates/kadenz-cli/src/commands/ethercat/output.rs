@@ -11,7 +11,8 @@ use super::asked::{Desk, nonsense, whose};
 use super::device::{ToldDevice, Which};
 use super::inputs::{layout, type_of};
 use super::sdo::ObjectAddress;
-use super::value::ValueType;
+use super::value::{TYPES, ValueType};
+use crate::options::complete;
 use crate::output::{self, Outcome};
 
 /// Set an output of a running loop: a lamp, a valve, an analog value
@@ -42,7 +43,7 @@ pub(crate) struct Options {
 
     /// How the value is understood, where the device tells no type: bool, u8 to u64, i8 to i64, f32, f64,
     /// bytes
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
     /// Name of the loop, as `run --name` gave it [default: the one that runs]

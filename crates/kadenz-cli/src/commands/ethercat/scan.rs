@@ -22,7 +22,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz ethercat scan --interface eth1          who is there, in which state
   kadenz ethercat scan --sim 59                  the paper's humanoid, in this process
-  kadenz ethercat scan --sim arm.toml --json | jq '.devices[].name'")]
+  kadenz ethercat scan --sim robot.toml --json | jq '.devices[].name'")]
 pub(crate) struct Options {
     #[command(flatten)]
     segment: SegmentOptions,

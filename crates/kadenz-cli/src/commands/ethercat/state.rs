@@ -49,7 +49,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     device: Which,
 
-    /// How long process data is exchanged once OP is reached
+    /// How long process data is exchanged once OP is reached [default: not at all]
     #[arg(
         long,
         value_name = "SPAN",

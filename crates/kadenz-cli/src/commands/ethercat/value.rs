@@ -19,6 +19,11 @@ pub(super) enum ValueType {
     Bytes,
 }
 
+/// Those that a shell completes.
+pub(super) const TYPES: [&str; 13] = [
+    "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "text", "bytes",
+];
+
 /// What there is, for people.
 const NAMES: &str =
     "bool, u8 to u64, i8 to i64 (also of 24, 40, 48 and 56 bits), f32, f64, text, bytes";

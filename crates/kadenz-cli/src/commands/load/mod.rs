@@ -11,7 +11,7 @@ use kadenz_lab::load::{ForeignProgram, LoadKind, LoadOptions};
 
 use self::work::Work;
 use super::interrupt;
-use crate::options::{Size, Span};
+use crate::options::{Size, Span, complete};
 use crate::output::Outcome;
 
 /// Keep the machine busy with real work while something else is measured.
@@ -28,15 +28,15 @@ use crate::output::Outcome;
 Examples:
   kadenz load heavy --duration 10min               the paper's stress for one of its measurements
   kadenz load cpu memory --duration 60s            two kinds at once
-  kadenz load disk --fsync --dir /data --size 4GiB on the disk that the robot logs to
+  kadenz load disk --fsync --dir /data --size 4GiB  on the disk that the robot logs to
   kadenz load processes --groups 20                the paper's `hackbench 20`
   kadenz load cpu disk --with stress-ng --duration 60s  the same kinds, made by stress-ng
 
 Ctrl-C ends it as well; what was measured until then is told. What each kind does, and the paper's
 line it stands for, is in docs/load.md.")]
 pub(crate) struct Options {
-    /// What to load: cpu, disk, processes, network, files, memory, timer, heavy
-    #[arg(required = true, value_name = "KIND")]
+    /// What to load
+    #[arg(required = true, value_name = "KIND", value_parser = complete::<LoadKind>(LoadKind::ALL))]
     kinds: Vec<LoadKind>,
 
     /// How long [default: until Ctrl-C]
@@ -76,7 +76,7 @@ pub(crate) struct Options {
 
     /// Let another program make the load, and tell what it measures itself: stress-ng, or hackbench
     /// for processes
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", value_parser = complete::<ForeignProgram>(ForeignProgram::ALL))]
     with: Option<ForeignProgram>,
 
     /// Print what was measured as JSON on standard output, and nothing else there

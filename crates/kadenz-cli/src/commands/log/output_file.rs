@@ -9,6 +9,8 @@ use kadenz_msg::log::compression::Compression;
 use kadenz_msg::log::mcap::{McapWriter, Options as McapOptions};
 use kadenz_msg::log::{Format, LogWriter, write_to};
 
+use crate::options::complete;
+
 /// Where to.
 #[derive(Args, Debug)]
 pub(crate) struct OutputOptions {
@@ -20,8 +22,9 @@ pub(crate) struct OutputOptions {
     #[arg(short, long)]
     pub(crate) force: bool,
 
-    /// How chunks of MCAP are compressed: none, lz4, zstd
-    #[arg(long, value_name = "NAME", default_value = "lz4")]
+    /// How chunks of MCAP are compressed
+    #[arg(long, value_name = "NAME", default_value = "lz4",
+          value_parser = complete::<Compression>(Compression::WRITTEN))]
     pub(crate) compression: Compression,
 }
 

@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::{convert, output_file};
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
-use crate::options::{Size, Span};
+use crate::options::{Size, Span, complete};
 use crate::output::{self, Outcome};
 
 /// Record a bus's messages into a log.
@@ -104,10 +104,11 @@ pub(crate) struct Options {
     )]
     flush_interval: Span,
 
-    /// How chunks of MCAP are compressed: none, lz4, zstd
+    /// How chunks of MCAP are compressed
     #[arg(
         long,
         value_name = "NAME",
+        value_parser = complete::<Compression>(Compression::WRITTEN),
         default_value = "lz4",
         help_heading = "Files"
     )]

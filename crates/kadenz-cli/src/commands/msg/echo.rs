@@ -19,7 +19,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz msg echo POSE --types lcmtypes                      every message, a member a line
-  kadenz msg echo 'ARM_(LEFT|RIGHT)' --types lcmtypes --json a JSON object a line, for scripts
+  kadenz msg echo 'ARM_(LEFT|RIGHT)' --types lcmtypes --json  a JSON object a line, for scripts
   kadenz msg echo POSE --types lcmtypes --field position[2]  one number a line, for a plot
   kadenz msg echo '.*' --raw --count 1 --duration 5s         is anything said at all?
 

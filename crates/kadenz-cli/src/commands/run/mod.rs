@@ -21,7 +21,7 @@ use kadenz_rt::tuning::{CpuSet, Measure, Policy};
 
 use self::report::{Ended, Report};
 use super::outcome;
-use crate::options::{CpuList, Span, command_line, folder_of_now};
+use crate::options::{CpuList, POLICIES, Span, command_line, complete, folder_of_now};
 use crate::output::{self, Outcome};
 
 /// Start a program under a chosen tuning, and say what it was granted.
@@ -34,6 +34,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  kadenz run sleep 1                                      what comes after the program is its own
   kadenz run --priority 80 --cpus 1 -- ./controller       chrt -f 80 taskset -c 1 ./controller
   sudo kadenz run --priority 80 --lock --shield 1 --spin -- ./controller
                                                           P, M, C and, from outside, S
@@ -53,7 +54,7 @@ pub(crate) struct Options {
     priority: Option<u8>,
 
     /// Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD [default: inherited]
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", value_parser = complete::<Policy>(POLICIES), hide_possible_values = true)]
     policy: Option<Policy>,
 
     /// Lock all memory of the program, also what it maps later, before its first instruction
@@ -120,7 +121,7 @@ pub(crate) struct Options {
     report: Option<PathBuf>,
 
     /// Program to start, with its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 

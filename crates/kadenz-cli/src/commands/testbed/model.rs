@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::named;
 use super::round_trips::Figures;
-use crate::options::Span;
+use crate::options::{Span, complete};
 use crate::output::{self, Outcome};
 
 /// Compute every round trip in a topology, exactly, in virtual time
@@ -32,7 +32,7 @@ Examples:
   kadenz testbed model arm.toml --each --json | jq '.round_trips[0]'")]
 pub(crate) struct Options {
     /// One that is built in (`kadenz testbed list`), or a file
-    #[arg(value_name = "TOPOLOGY")]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 
     /// Bytes that question and answer carry

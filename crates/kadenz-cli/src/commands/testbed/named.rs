@@ -5,6 +5,11 @@ use std::path::Path;
 use anyhow::Context as _;
 use kadenz_lab::testbed::topology::{READY, Topology, limits, ready};
 
+/// The names of those that are built in.
+pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
+    READY.iter().map(|(name, _)| *name)
+}
+
 /// The text of a topology.
 fn text(named: &str) -> anyhow::Result<String> {
     if let Some(text) = ready(named) {
@@ -12,7 +17,7 @@ fn text(named: &str) -> anyhow::Result<String> {
     }
     let path = Path::new(named);
     let size = std::fs::metadata(path).with_context(|| {
-        let known: Vec<&str> = READY.iter().map(|(name, _)| *name).collect();
+        let known: Vec<&str> = built_in().collect();
         format!(
             "`{named}` is no file, and no topology that is built in ({})",
             known.join(", ")

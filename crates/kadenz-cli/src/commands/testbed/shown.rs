@@ -5,6 +5,7 @@ use kadenz_lab::testbed::topology::{READY, Role, Topology};
 use serde::Serialize;
 
 use super::named;
+use crate::options::complete;
 use crate::output::{self, Outcome};
 
 /// The topologies that are built in
@@ -27,7 +28,7 @@ Examples:
   kadenz testbed show arm.toml --json          what was understood")]
 pub(crate) struct Show {
     /// One that is built in, or a file
-    #[arg(value_name = "TOPOLOGY")]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 
     /// Print what was understood as JSON on standard output
@@ -87,9 +88,10 @@ pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
         })?;
         return Ok(Outcome::Kept);
     }
+    let longest = topologies.iter().map(|it| it.name.len()).max().unwrap_or(0);
     let lines: Vec<String> = topologies
         .iter()
-        .map(|it| format!("{:<16}{}", it.name, it.summary))
+        .map(|it| format!("{:<longest$}  {}", it.name, it.summary))
         .collect();
     output::say(&lines.join("\n"));
     Ok(Outcome::Kept)

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Parser, ValueEnum};
+use kadenz_lab::load::ForeignProgram;
 use kadenz_lab::matrix::{self, MatrixPlan};
 use kadenz_lab::timer::Pace;
 use kadenz_record::run::folder::RunReader;
@@ -25,7 +26,7 @@ use serde::Serialize;
 
 use super::interrupt;
 use super::outcome;
-use crate::options::{CpuList, Span};
+use crate::options::{CpuList, Span, complete};
 use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
@@ -64,7 +65,8 @@ pub(crate) struct Options {
 
     /// Combinations to measure: none and letters of PMCSI [default: the paper's nine, none,M,C,MC,P,
     /// PM,PC,PMC,PMCS, and I,PMI,PMCI where there are idle states to hold off]
-    #[arg(long, value_name = "CELLS", value_delimiter = ',')]
+    #[arg(long, value_name = "CELLS", value_delimiter = ',', value_parser = complete::<Combination>(Combination::all()),
+          hide_possible_values = true)]
     cells: Vec<Combination>,
 
     /// The machine as it is, under heavy load (large writes, message storms, localhost flood,
@@ -77,7 +79,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PERCENT", default_value = "99.99")]
     confidence: Percent,
 
-    /// How long each combination is measured under each load, instead of what the claim needs
+    /// How long each combination is measured under each load [default: as long as the claim needs]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
@@ -87,7 +89,7 @@ pub(crate) struct Options {
 
     /// What the loop does after a late wake-up: skip (leave missed beats out; they are recorded as
     /// late all the same), catch-up or relative (the paper's loop: each period from the last wake-up)
-    #[arg(long, value_name = "PACE", default_value = "skip")]
+    #[arg(long, value_name = "PACE", default_value = "skip", value_parser = complete::<Pace>(Pace::ALL))]
     pace: Pace,
 
     /// Exchange process data with a segment of the field bus in every cycle, as the paper's robot does:
@@ -113,7 +115,7 @@ pub(crate) struct Options {
     spin_margin: Span,
 
     /// Let stress-ng and hackbench make the load where they are installed
-    #[arg(long, value_name = "PROGRAM", help_heading = "Load")]
+    #[arg(long, value_name = "PROGRAM", value_parser = complete::<String>(ForeignProgram::ALL), help_heading = "Load")]
     with: Option<String>,
 
     /// Where the disk load writes [default: the system's temporary folder]

@@ -18,7 +18,7 @@ use super::socket::SocketOptions;
 use super::token::TokenOption;
 use super::{address, synchronised};
 use crate::commands::interrupt;
-use crate::options::{CpuList, Span};
+use crate::options::{CpuList, POLICIES, Span, complete};
 use crate::output::{self, Outcome};
 
 /// Answer the packets of a controller, as a robot's device does.
@@ -56,7 +56,8 @@ pub(crate) struct Options {
 
     /// Scheduling policy: other, fifo:1..99, rr:1..99; with a real-time policy memory is locked
     /// [default: as it was started]
-    #[arg(long, value_name = "POLICY", help_heading = "Tuning")]
+    #[arg(long, value_name = "POLICY", value_parser = complete::<Policy>(POLICIES),
+          hide_possible_values = true, help_heading = "Tuning")]
     policy: Option<Policy>,
 
     /// CPUs it may run on, for example 0,2-3

@@ -16,6 +16,9 @@ pub enum ForeignProgram {
 }
 
 impl ForeignProgram {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::StressNg, Self::Hackbench];
+
     /// Its name, as it is called.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -56,8 +59,7 @@ impl FromStr for ForeignProgram {
     type Err = ParseForeignProgramError;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let all = [Self::StressNg, Self::Hackbench];
-        let found = all.into_iter().find(|program| program.name() == word);
+        let found = Self::ALL.into_iter().find(|program| program.name() == word);
         found.ok_or_else(|| ParseForeignProgramError(word.to_owned()))
     }
 }

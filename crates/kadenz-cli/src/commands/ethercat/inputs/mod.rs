@@ -69,7 +69,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE", requires = "watch")]
     rate: Option<Rate>,
 
-    /// End after so long, with --watch
+    /// End after so long, with --watch [default: at Ctrl-C]
     #[arg(long, value_name = "SPAN", requires = "watch")]
     duration: Option<Span>,
 

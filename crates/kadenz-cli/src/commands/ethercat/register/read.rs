@@ -8,8 +8,9 @@ use super::way::{Way, whose};
 use super::what::RegisterAddress;
 use crate::commands::ethercat::device::{ToldDevice, Which};
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::value::{self, ValueType};
+use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::commands::msg::table::table;
+use crate::options::complete;
 use crate::output::{self, Outcome};
 
 /// What stands in registers, of one device or of all
@@ -45,7 +46,7 @@ pub(crate) struct Read {
     place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the register has]
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
     /// Read it whatever speaks against it

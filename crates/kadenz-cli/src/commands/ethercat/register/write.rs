@@ -9,7 +9,8 @@ use super::way::{Way, whose};
 use super::what::RegisterAddress;
 use crate::commands::ethercat::device::{ToldDevice, Which};
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::value::{self, ValueType};
+use crate::commands::ethercat::value::{self, TYPES, ValueType};
+use crate::options::complete;
 use crate::output::{self, Outcome};
 
 /// Write registers of one device
@@ -41,7 +42,7 @@ pub(crate) struct Write {
     place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the register has]
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
     /// Write it whatever it does to a device that runs

@@ -30,7 +30,7 @@ use kadenz_rt::tuning::Policy;
 use super::esi::{EsiOption, ModesOption};
 use super::segment::SegmentOptions;
 use crate::commands::outcome::{self, Telling};
-use crate::options::{Defaults, MeasureOptions, Span};
+use crate::options::{Defaults, MeasureOptions, Span, complete};
 use crate::output::{self, Outcome};
 use board::ReadersOption;
 
@@ -113,7 +113,7 @@ pub(crate) struct Options {
 
     /// What else the machine has to do meanwhile: cpu, disk, processes, network, files, memory, timer, or
     /// heavy, the paper's figure 5
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = complete::<LoadKind>(LoadKind::ALL))]
     load: Option<LoadKind>,
 
     /// Real-time priority, 1 to 99: short for --policy fifo:N, which locks memory too

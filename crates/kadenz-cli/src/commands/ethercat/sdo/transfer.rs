@@ -16,7 +16,8 @@ use super::address::ObjectAddress;
 use super::mailbox::{Asked, with_mailbox};
 use crate::commands::ethercat::device::{ToldDevice, Which};
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::value::{self, ValueType};
+use crate::commands::ethercat::value::{self, TYPES, ValueType};
+use crate::options::complete;
 use crate::output::{self, Outcome};
 
 /// What an object says
@@ -76,7 +77,7 @@ struct How {
     place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
     /// All entries from this one on, in one transfer

@@ -36,7 +36,7 @@ pub(crate) struct Read {
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Write its bytes to a file
+    /// Write its bytes to a file [default: they are told on standard output]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 

@@ -28,7 +28,7 @@ pub(crate) struct Options {
     host: String,
 
     /// Program to run, with its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 

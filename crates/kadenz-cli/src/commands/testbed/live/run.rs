@@ -15,7 +15,7 @@ use kadenz_rt::net::namespace::kill_with_this_thread;
 
 use super::super::named;
 use crate::commands::{interrupt, outcome};
-use crate::options::folder_of_now;
+use crate::options::{complete, folder_of_now};
 use crate::output::{self, Outcome};
 
 /// Build a testbed, run one program in it, and take it down
@@ -35,7 +35,7 @@ Examples:
 Exit codes: the program's own; 128 + N when signal N ended it; 2 when there was no testbed.")]
 pub(crate) struct Options {
     /// One that is built in (`kadenz testbed list`), or a file
-    #[arg(value_name = "TOPOLOGY")]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 
     /// The host it runs on [default: the first controller, else the first host]
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     out: Option<PathBuf>,
 
     /// Program to run, with its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::super::named;
 use crate::commands::{interrupt, outcome};
-use crate::options::{Span, folder_of_now};
+use crate::options::{Span, complete, folder_of_now};
 use crate::output::{self, Outcome};
 
 /// Build a testbed and keep it until Ctrl-C
@@ -33,7 +33,7 @@ Examples:
   sudo kadenz testbed up arm.toml --duration 10min --out arm")]
 pub(crate) struct Options {
     /// One that is built in (`kadenz testbed list`), or a file
-    #[arg(value_name = "TOPOLOGY")]
+    #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 
     /// Return once it stands; `kadenz testbed down` ends it
