@@ -482,3 +482,12 @@ fn without_the_right_to_raw_frames_the_remedy_is_told() {
     assert_eq!(said.code, 2);
     assert!(said.err.contains("cap_net_raw"), "{}", said.err);
 }
+
+#[test]
+fn simulated_loops_are_counted_while_they_take_their_time() {
+    let said = words(&["latency", "--sim", "3", "--cycles", "100"]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for told in ["simulating loops: 0 of 5", "simulating loops: 4 of 5"] {
+        assert!(said.err.contains(told), "{}", said.err);
+    }
+}

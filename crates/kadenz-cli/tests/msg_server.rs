@@ -285,6 +285,21 @@ fn what_is_published_is_decoded_elsewhere_without_files() {
         .iter()
         .find(|it| it["channel"] == "GOAL");
     assert_eq!(goal.unwrap()["type"], "robot.goal_t", "{spied}");
+    let hz = server
+        .run(&["hz", "GOAL", "--duration", "1s", "--json"])
+        .json();
+    assert_eq!(hz["channels"][0]["type"], "robot.goal_t", "{hz}");
+    // It was decoded: what is no stamp is an absurd one, not a missing member.
+    let out = folder.path().join("delay");
+    let delay = ["delay", "GOAL", "--field", "at.y", "--unit", "s", "--out"];
+    let delay = server.run(&[&delay[..], &[text(&out), "--duration", "1s"]].concat());
+    assert!(delay.err.contains("an hour or more away"), "{}", delay.err);
+    let log = folder.path().join("goals.mcap");
+    let record = ["log", "record", "--url", &server.url, "--out", text(&log)];
+    let said = run(&[&record[..], &["--duration", "1s"]].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    let info = run(&["log", "info", text(&log)]).out;
+    assert!(info.contains("robot.goal_t"), "{info}");
     end(goals);
 }
 

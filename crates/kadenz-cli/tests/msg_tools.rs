@@ -201,6 +201,7 @@ fn fewer_messages_than_wanted_are_exit_code_1() {
     };
     let said = bus.run(&["echo", "SILENT", "--count", "1", "--duration", "300ms"]);
     assert_eq!((said.code, said.out.as_str()), (1, ""), "{}", said.err);
+    assert!(said.err.contains("kadenz msg doctor"), "{}", said.err);
     let said = bus.run(&["hz", "SILENT", "--duration", "300ms", "--at-least", "1Hz"]);
     assert_eq!(said.code, 1, "{}", said.err);
 }
@@ -481,7 +482,10 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
             &["hz", "A", "--expect", "1000", "--url", "memq://"][..],
             "1kHz",
         ),
-        (&["delay", "A", "--url", "memq://"][..], "--types"),
+        (
+            &["delay", "A", "--no-ask", "--url", "memq://"][..],
+            "--types",
+        ),
         (&["bridge", "memq://", "memq://"][..], "two buses"),
         (
             &["bridge", "memq://", "tcpq://127.0.0.1:1"][..],

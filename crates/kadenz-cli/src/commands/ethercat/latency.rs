@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::segment::Virtual;
 use crate::commands::msg::table::table;
+use crate::options::Steps;
 use crate::output::{self, Outcome};
 
 /// How many cycles lie between a sensor, the controller and an actuator?
@@ -120,7 +121,9 @@ struct ToldLatency {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let wanted = |row: &Row| options.mode.is_none() || row.mode == options.mode;
     let mut measured = Vec::new();
-    for row in rows(options.cycles).into_iter().filter(wanted) {
+    let rows: Vec<Row> = rows(options.cycles).into_iter().filter(wanted).collect();
+    let progress = Steps::new("simulating loops", rows.len());
+    for row in rows {
         let latencies = match options.sim {
             Virtual::Humanoid(devices) => measure(&Experiment {
                 devices: u16::try_from(devices)?,
@@ -129,7 +132,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Virtual::File(_) => measure_on(&row.experiment, options.sim.plan()?)?,
         };
         measured.push((row, latencies));
+        progress.done(measured.len());
     }
+    drop(progress);
     if options.json {
         output::json(&told(options, &measured))?;
     } else {

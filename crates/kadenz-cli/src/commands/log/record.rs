@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use kadenz_lab::stop::Stop;
+use kadenz_msg::bus::Bus;
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::log::LogError;
 use kadenz_msg::log::compression::Compression;
@@ -16,9 +17,10 @@ use kadenz_report::numbers;
 use kadenz_rt::clock;
 use serde::Serialize;
 
-use super::{convert, output_file};
+use super::output_file;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
+use crate::commands::msg::types::TypesOption;
 use crate::options::{Size, Span, complete};
 use crate::output::{self, Outcome};
 
@@ -59,9 +61,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// Folder or file with .lcm types, which go into MCAP; may be given several times
-    #[arg(long, value_name = "PATH")]
-    types: Vec<PathBuf>,
+    #[command(flatten)]
+    types: TypesOption,
 
     /// Overwrite files that are there
     #[arg(short, long, help_heading = "Files")]
@@ -156,17 +157,15 @@ struct ToldChannel {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let dictionary = convert::dictionary(&options.types)?;
     let url = options.bus.url();
-    let mut inlet = bus::open(&url)?.inlet()?;
+    let provider = bus::open(&url)?;
+    let mut inlet = provider.inlet()?;
+    let describe = options.types.describe(&Bus::over(&url, provider))?;
     inlet.want(&options.wanted()?)?;
     let stop = interrupt::stop_on_interrupt()?;
     if options.until_stdin_closes {
         interrupt::stop_when_stdin_closes(&stop);
     }
-    let describe = Box::new(move |channel: &kadenz_msg::channel::Channel, fingerprint| {
-        dictionary.describe(channel.as_str(), fingerprint)
-    });
     let mut recorder = options.start(describe)?;
     if !options.quiet {
         output::note(&format!("recording {url}; Ctrl-C ends it"));

@@ -169,12 +169,7 @@ impl Ears {
         let silent = |since: MonotonicTime| now.remaining(since) >= SILENCE;
         if self.silent_since.is_some_and(silent) {
             self.silent_since = None;
-            output::note(&format!(
-                "nothing was heard for {} s on {}; does somebody publish there? {}",
-                SILENCE.as_secs(),
-                self.bus.url(),
-                advice_for_silence(self.bus.url()),
-            ));
+            output::note(&words_of_silence(self.bus.url()));
         }
     }
 
@@ -185,6 +180,9 @@ impl Ears {
 
     /// Tells at the end what is missing in what was shown.
     pub(super) fn tell_missing(&self) {
+        if self.silent_since.is_some() && !self.stop.requested() {
+            output::note(&words_of_silence(self.bus.url()));
+        }
         let counters = self.counters();
         let dropped = counters.dropped_oldest + counters.dropped_newest;
         if dropped > 0 {
@@ -209,12 +207,15 @@ impl Ears {
     }
 }
 
-fn advice_for_silence(url: &str) -> &'static str {
-    match url.split_once("://") {
-        Some(("udpm", _)) => "`kadenz msg doctor` explains a multicast that fails",
-        Some(("tcpq", _)) => "and is its server there? `kadenz msg server` is one",
-        _ => "`kadenz msg list` shows what there is",
-    }
+fn words_of_silence(url: &str) -> String {
+    let advice = match url.split_once("://") {
+        Some(("udpm", _)) => {
+            format!("`kadenz msg doctor --url '{url}'` explains a multicast that fails")
+        }
+        Some(("tcpq", _)) => "and is its server there? `kadenz msg server` is one".to_owned(),
+        _ => "`kadenz msg list` shows what there is".to_owned(),
+    };
+    format!("nothing was heard on {url}; does somebody publish there? {advice}")
 }
 
 fn tell_once(last: &mut Option<RecvError>, error: RecvError) {

@@ -102,8 +102,8 @@ impl Unit {
 const QUEUE: usize = 1000;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let known = options.types.need()?;
     let bus = options.bus.open()?;
+    let known = options.types.need_or_ask(&bus)?;
     let queue = SubscriptionOptions {
         queue: QUEUE,
         ..SubscriptionOptions::default()
@@ -153,9 +153,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    fn reader(&self, known: Known) -> ReadStamp {
+    fn reader(&self, mut known: Known) -> ReadStamp {
         let (path, unit) = (self.field.clone(), self.unit);
         Box::new(move |raw| {
+            known.ask(raw.fingerprint());
             let value = known.decode(raw.payload).ok()?;
             unit.stamp(&value.at(&path).ok()?)
         })
@@ -186,8 +187,8 @@ fn why_nothing(counts: &StampedCounts, options: &Options) -> String {
             format!("no message came on {channel}; `kadenz msg list` shows what there is")
         }
         _ if counts.unreadable == counts.received => format!(
-            "of {}, none has a member {field} that is a number, as `--types` describes them; \
-             `kadenz msg echo {channel} --count 1 --types FOLDER` shows one",
+            "of {}, none has a member {field} that is a number, as `--types` or their sender describes \
+             them; `kadenz msg echo {channel} --count 1 --types FOLDER` shows one",
             numbers::counted(counts.received, "message")
         ),
         _ if counts.absurd > 0 => format!(

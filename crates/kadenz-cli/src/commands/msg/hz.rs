@@ -81,15 +81,17 @@ struct HzOutput {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let known = options.types.read()?;
     let mut ears = Ears::open(&options.bus, &options.channel, options.duration)?;
+    let mut known = options.types.read_and_ask(&ears.bus)?;
     let mut recent = options.watcher(options.window.0, 4096);
     let mut whole = options.watcher(Duration::MAX, MOST_MESSAGES);
     let began = clock::now();
     let mut due = began + Duration::from_secs(1);
     let ended = loop {
         match ears.next(Some(due)) {
+            Came::Message(raw) if known.is_about_types(raw.channel) => {}
             Came::Message(raw) => {
+                known.ask(raw.fingerprint());
                 recent.hear(&(&raw).into());
                 whole.hear(&(&raw).into());
             }

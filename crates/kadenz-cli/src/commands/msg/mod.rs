@@ -22,7 +22,7 @@ mod stamp;
 pub(super) mod table;
 pub(super) mod telling;
 mod r#type;
-mod types;
+pub(super) mod types;
 
 use clap::Subcommand;
 

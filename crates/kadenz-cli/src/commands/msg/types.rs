@@ -10,6 +10,8 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz::msg::bus::Bus;
 use kadenz::msg::channel::Channel;
+use kadenz::msg::log::Dictionary;
+use kadenz::msg::log::record::Describe;
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::provider::Discovery;
 use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TELL, TypeFinder};
@@ -17,7 +19,7 @@ use kadenz::msg::types::{Types, Value};
 
 /// Where the descriptions are.
 #[derive(Clone, Debug, Args)]
-pub(super) struct TypesOption {
+pub(in crate::commands) struct TypesOption {
     /// Folder or file of .lcm descriptions, by which messages are decoded; may be given again
     #[arg(long, value_name = "FOLDER")]
     types: Vec<PathBuf>,
@@ -63,17 +65,45 @@ impl TypesOption {
         Ok(known)
     }
 
-    /// The same where a command cannot do without.
+    /// The same where a command cannot do without, and asks nobody.
     pub(super) fn need(&self) -> anyhow::Result<Known> {
-        anyhow::ensure!(
-            !self.types.is_empty(),
-            "say with `--types` which folder of .lcm files describes the messages"
-        );
-        self.read()
+        let known = self.read()?;
+        known.ensure_some()
+    }
+
+    /// The same where a command cannot do without.
+    pub(super) fn need_or_ask(&self, bus: &Bus) -> anyhow::Result<Known> {
+        self.read_and_ask(bus)?.ensure_some()
+    }
+
+    /// What describes messages in a log: the files, and who is asked on the bus for what they lack, once for
+    /// each fingerprint.
+    pub(in crate::commands) fn describe(&self, bus: &Bus) -> anyhow::Result<Describe> {
+        let mut known = self.read_and_ask(bus)?;
+        let mut asked = Vec::new();
+        let files = Dictionary::new(std::mem::take(&mut known.types));
+        Ok(Box::new(move |channel, fingerprint| {
+            let described = files.describe(channel.as_str(), fingerprint);
+            if described.schema.is_some() {
+                return described;
+            }
+            known.ask_and_wait(fingerprint, &mut asked);
+            let told = fingerprint.and_then(|it| known.told.get(&it));
+            let told = told.map(|it| Dictionary::new(it.types.clone()));
+            told.map_or(described, |it| it.describe(channel.as_str(), fingerprint))
+        }))
     }
 }
 
 impl Known {
+    fn ensure_some(self) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            self.any() || self.finder.is_some(),
+            "say with `--types` which folder of .lcm files describes the messages"
+        );
+        Ok(self)
+    }
+
     /// All of them.
     pub(super) fn types(&self) -> &Types {
         &self.types
