@@ -114,7 +114,10 @@ fn a_disk_that_stays_full_leaves_whole_lines_and_a_clear_word() {
     assert_eq!((counted.recorded, counted.dropped), (2000, 1000));
     let reader = RunReader::open(folder.path()).expect("opens");
     assert!(!reader.complete());
-    assert_eq!(reader.run().series[0].counts.recorded, 1000);
+    let run = reader.run();
+    assert_eq!(run.series[0].counts.recorded, 1000);
+    let text = &run.warnings.last().expect("a warning").text;
+    assert!(text.contains("disk was full"), "{text}");
     assert!(!intervals(&reader, "wakeup").truncated, "no part of a line");
     let (sequences, truncated) = sequences(&reader, "wakeup");
     assert_eq!(

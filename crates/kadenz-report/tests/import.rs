@@ -109,6 +109,46 @@ fn cyclictest_in_nanoseconds() {
     assert!(run.warnings.iter().all(|warning| warning.id != "bins"));
 }
 
+/// cyclictest keeps a million bins, whatever `-h` says: 3 values were beyond them, not beyond `-h`.
+#[test]
+fn bins_are_those_that_cyclictest_kept() {
+    let (_folder, run) = imported("cyclictest-nanoseconds-wide.json", Format::CyclictestJson);
+    let counts = run.series[0].counts;
+    assert_eq!(counts.max_ns, Some(2_907_846));
+    let text = warning(&run, "overflow");
+    assert!(text.contains("others at 1000 us"), "{text}");
+}
+
+#[test]
+fn text_in_nanoseconds_is_known_by_its_status_lines() {
+    let (_folder, run) = imported("cyclictest-nanoseconds.txt", Format::CyclictestText);
+    assert_eq!(run.series[0].counts.max_ns, Some(3_992_911));
+    assert!(
+        run.warnings
+            .iter()
+            .all(|it| !["bins", "unit_assumed"].contains(&it.id.as_str()))
+    );
+}
+
+/// With `-q` nothing tells the unit.
+#[test]
+fn a_unit_that_nothing_tells_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(fixture("cyclictest-nanoseconds.txt")).unwrap();
+    let quiet = &text[text.find("# Histogram").unwrap()..];
+    let file = folder.path().join("quiet.txt");
+    std::fs::write(&file, quiet).unwrap();
+    let read = |format, name| import::import(&file, format, &folder.path().join(name));
+    let error = read(Format::CyclictestText, "told")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("--format cyclictest-ns"), "{error}");
+    let run = read(Format::CyclictestNanoseconds, "ns").unwrap();
+    assert_eq!(run.series[0].counts.max_ns, Some(3_992_911));
+    let (_folder, run) = imported("cyclictest.txt", Format::CyclictestText);
+    assert!(warning(&run, "unit_assumed").contains("microseconds"));
+}
+
 #[test]
 fn a_summary_is_no_histogram() {
     let path = fixture("cyclictest-no-histogram.txt");
@@ -263,4 +303,30 @@ fn reports_read_every_import() {
     assert!(summaries.len() >= 16);
     assert!(json::Output::new(&summaries).series.len() >= 20);
     assert!(html::render(&summaries).contains("import"));
+}
+
+/// Half of a file is imported as a run that says so.
+#[test]
+fn what_was_cut_off_is_imported_as_incomplete() {
+    use std::io::Write as _;
+    let folder = tempfile::tempdir().unwrap();
+    let cut = |name: &str, bytes: &[u8], format: Format| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        let run = import::import(&file, format, &file.with_extension("run")).unwrap();
+        assert!(!run.complete, "{name}");
+        assert!(warning(&run, "truncated").contains("cut off"), "{name}");
+        let reader = RunReader::open(file.with_extension("run")).unwrap();
+        assert!(!reader.complete(), "{name}");
+        run.series[0].counts.recorded
+    };
+    let log = std::fs::read(fixture("../hlog/jHiccup-2.0.7S.logV2.hlog")).unwrap();
+    assert!(cut("a.hlog", &log[..log.len() / 2], Format::Hlog) > 1_000);
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    zipped.write_all(&log).unwrap();
+    let zipped = zipped.finish().unwrap();
+    assert!(cut("b.hlog.gz", &zipped[..zipped.len() / 2], Format::Hlog) > 1_000);
+    // 6 could be the beginning of 61000.
+    let rows = b"time_ns,value_ns\n0,52000\n1000000,6";
+    assert_eq!(cut("c.csv", rows, Format::Csv), 1);
 }

@@ -169,7 +169,7 @@ fn header(out: &mut Markup, page: &Page<'_>) {
         out.tag("<p class=\"banner\" role=\"note\"><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg>");
         out.tag("<span><strong>Incomplete run.</strong> ")
             .text(&run.label);
-        out.tag(" was killed, or is still being measured. This page shows what had been written ");
+        out.tag(" was killed, could not be written, or is still being measured. This page shows what had been written ");
         out.tag("when it was made; at most one interval is missing.</span></p>");
     }
     out.tag("<header class=\"runs\">");

@@ -49,7 +49,14 @@ impl Importer for Csv {
                     continue;
                 }
             };
-            let sample = taken.map_err(|cause| ReadError::line(number, cause))?;
+            let sample = taken.map_err(|cause| ReadError::line(number, cause));
+            if !lines.ended() {
+                sink.cut_off(
+                    "the last row has no line break, so it may be cut off and is left out",
+                );
+                break;
+            }
+            let sample = sample?;
             if let Some(rows) = &mut rows {
                 rows.take(sink, sample)?;
             }

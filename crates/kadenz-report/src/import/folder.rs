@@ -75,12 +75,14 @@ impl Folder {
             end_ns: 0,
             finished: false,
         };
-        folder.write_run()?;
+        // Until it is whole, the run says that it is not.
+        let begun = Run {
+            complete: false,
+            ended_by: None,
+            ..folder.run.clone()
+        };
+        write_run(path, &begun)?;
         Ok(folder)
-    }
-
-    fn write_run(&self) -> Result<(), StoreError> {
-        write_run(&self.path, &self.run)
     }
 
     /// Writes what is held, completes `run.json` and gives back what it says.
@@ -110,9 +112,7 @@ impl Folder {
             (&mut self as &mut dyn Sink).warn("start_unknown", text.to_owned(), None);
         }
         self.run.duration_ns = self.run.duration_ns.max(self.end_ns.max(0).unsigned_abs());
-        self.run.complete = true;
-        self.run.ended_by = Some(EndedBy::Finished);
-        self.write_run()?;
+        write_run(&self.path, &self.run)?;
         self.finished = true;
         Ok(std::mem::take(&mut self.run))
     }
@@ -157,6 +157,8 @@ fn blank_run() -> Run {
         version: FORMAT_VERSION,
         kadenz: env!("CARGO_PKG_VERSION").to_owned(),
         experiment: "import".to_owned(),
+        complete: true,
+        ended_by: Some(EndedBy::Finished),
         started_at: source::UNKNOWN_START.to_string(),
         host: Host {
             os: unknown(),

@@ -58,9 +58,7 @@ impl Importer for Hlog {
             });
         }
         if log.truncated() {
-            let text = "the last line of the log was cut off and is left out: whatever wrote it was \
-                        killed";
-            sink.warn("truncated", text.to_owned(), None);
+            sink.cut_off("the last line of the log was cut off and is left out");
         }
         Ok(())
     }

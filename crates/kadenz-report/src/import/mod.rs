@@ -63,6 +63,10 @@ pub enum Format {
     CyclictestJson,
     /// What `cyclictest -h` prints or `--histfile` writes.
     CyclictestText,
+    /// As [`Format::CyclictestText`], in microseconds as a user states.
+    CyclictestMicroseconds,
+    /// As [`Format::CyclictestText`], in nanoseconds as a user states: `cyclictest -N`.
+    CyclictestNanoseconds,
     /// `irtt client -o`.
     Irtt,
     /// `results.json` of jitterdebugger.
@@ -77,13 +81,15 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which [`detect`] tries them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::CyclictestJson,
         Self::Irtt,
         Self::Jitterdebugger,
         Self::Sockperf,
         Self::Bmwcarit,
         Self::CyclictestText,
+        Self::CyclictestMicroseconds,
+        Self::CyclictestNanoseconds,
         Self::Csv,
         Self::Hlog,
     ];
@@ -95,6 +101,8 @@ impl Format {
             Self::Hlog => "hlog",
             Self::CyclictestJson => "cyclictest-json",
             Self::CyclictestText => "cyclictest",
+            Self::CyclictestMicroseconds => "cyclictest-us",
+            Self::CyclictestNanoseconds => "cyclictest-ns",
             Self::Irtt => "irtt",
             Self::Jitterdebugger => "jitterdebugger",
             Self::Sockperf => "sockperf",
@@ -109,7 +117,11 @@ impl Format {
         match self {
             Self::Hlog => &hlog::Hlog,
             Self::CyclictestJson => &cyclictest::Json,
-            Self::CyclictestText => &cyclictest::Text,
+            Self::CyclictestText => &cyclictest::Text::Told,
+            Self::CyclictestMicroseconds => {
+                &cyclictest::Text::Stated(cyclictest::Unit::Microseconds)
+            }
+            Self::CyclictestNanoseconds => &cyclictest::Text::Stated(cyclictest::Unit::Nanoseconds),
             Self::Irtt => &irtt::Irtt,
             Self::Jitterdebugger => &jitterdebugger::Jitterdebugger,
             Self::Sockperf => &sockperf::Sockperf,
@@ -224,7 +236,12 @@ pub fn import(path: &Path, format: Format, out: &Path) -> Result<Run, ImportErro
     let mut folder = Folder::create(out).map_err(store)?;
     source::describe(folder.run(), path, format);
     match format.importer().read(&mut source, &mut folder) {
-        Ok(()) => folder.finish().map_err(store),
+        Ok(()) => {
+            if source.cut_off() {
+                (&mut folder as &mut dyn Sink).cut_off("the gzipped file is cut off");
+            }
+            folder.finish().map_err(store)
+        }
         Err(ReadError::Store(source)) => Err(store(source)),
         Err(source) => Err(ImportError::Read {
             path: path.to_owned(),

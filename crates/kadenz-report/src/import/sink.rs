@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use kadenz_record::histogram::{Histogram, SignedHistogram};
 use kadenz_record::hlog::reader::Encoded;
-use kadenz_record::run::model::{Counts, Run, Series, Warning};
+use kadenz_record::run::model::{Counts, EndedBy, Run, Series, Warning};
 use kadenz_record::samples::Sample;
 
 use super::{Format, ReadError, StoreError};
@@ -87,6 +87,14 @@ impl dyn Sink + '_ {
             text,
             remedy,
         });
+    }
+
+    /// Says that the source ends too early: what could be read is imported, as a run that is not complete.
+    pub(super) fn cut_off(&mut self, text: &str) {
+        self.warn("truncated", text.to_owned(), None);
+        let run = self.run();
+        run.complete = false;
+        run.ended_by = Some(EndedBy::Failed);
     }
 
     /// Sets a parameter of the run.

@@ -1,8 +1,10 @@
 //! The file that is imported: gunzipped if need be, cut into lines of bounded length.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 use flate2::bufread::MultiGzDecoder;
 use jiff::Timestamp;
@@ -22,6 +24,25 @@ pub(super) const UNKNOWN_START: Timestamp = Timestamp::UNIX_EPOCH;
 /// A file that is imported.
 pub(super) struct Source {
     reader: BufReader<Box<dyn Read>>,
+    cut_off: Rc<Cell<bool>>,
+}
+
+/// A gzipped stream that ends where it was cut off, and says so.
+struct Unzipped<R> {
+    decoder: MultiGzDecoder<R>,
+    cut_off: Rc<Cell<bool>>,
+}
+
+impl<R: BufRead> Read for Unzipped<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self.decoder.read(buf) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.cut_off.set(true);
+                Ok(0)
+            }
+            read => read,
+        }
+    }
 }
 
 impl Source {
@@ -29,14 +50,24 @@ impl Source {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::with_capacity(HEAD, File::open(path)?);
         let zipped = file.fill_buf()?.starts_with(&GZIP);
+        let cut_off = Rc::new(Cell::new(false));
         let reader: Box<dyn Read> = if zipped {
-            Box::new(MultiGzDecoder::new(file))
+            Box::new(Unzipped {
+                decoder: MultiGzDecoder::new(file),
+                cut_off: Rc::clone(&cut_off),
+            })
         } else {
             Box::new(file)
         };
         Ok(Self {
             reader: BufReader::with_capacity(HEAD, reader),
+            cut_off,
         })
+    }
+
+    /// Whether a gzipped file ended too early, as far as it was read.
+    pub(super) fn cut_off(&self) -> bool {
+        self.cut_off.get()
     }
 
     /// The first bytes, as text.
@@ -105,6 +136,7 @@ pub(super) struct Lines<'a> {
     source: &'a mut dyn BufRead,
     line: Vec<u8>,
     number: u64,
+    ended: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -113,7 +145,13 @@ impl<'a> Lines<'a> {
             source,
             line: Vec::new(),
             number: 0,
+            ended: true,
         }
+    }
+
+    /// Whether the last line had a line break: without one it may have been cut off.
+    pub(super) fn ended(&self) -> bool {
+        self.ended
     }
 
     /// The next line and its number; what is no UTF-8 in it is an error.
@@ -127,7 +165,8 @@ impl<'a> Lines<'a> {
             return Ok(None);
         }
         self.number += 1;
-        if self.line.ends_with(b"\n") {
+        self.ended = self.line.ends_with(b"\n");
+        if self.ended {
             self.line.pop();
         } else if read as u64 == MAX_LINE {
             let cause = "it is longer than 1 MiB: this is no text file of this format";

@@ -121,18 +121,26 @@ impl RunReader {
             .iter()
             .map(|series| recount(self, series))
             .collect();
+        let text = match self.run.ended_by {
+            Some(_) => {
+                "the run ended, but not all of it is in its files: its counts are taken from them, \
+                 and other warnings say what is missing"
+            }
+            None => {
+                "the run was not ended: it was killed, its disk was full, or it is still being \
+                 measured. It may lack its last interval, and its counts are taken from its files"
+            }
+        };
         self.run.warnings.push(Warning {
             id: "incomplete".to_owned(),
-            text: "the run was not ended: it was killed, or is still being measured. It may lack \
-                   its last interval, and its counts are taken from its files"
-                .to_owned(),
+            text: text.to_owned(),
             remedy: None,
         });
         let mut end = Duration::ZERO;
         for (series, counted) in self.run.series.iter_mut().zip(counted) {
             let dropped = series.counts.dropped;
             series.counts = Counts {
-                dropped,
+                dropped: dropped.max(counted.counts.dropped),
                 ..counted.counts
             };
             self.run.warnings.extend(counted.warnings);

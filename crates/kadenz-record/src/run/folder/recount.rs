@@ -91,7 +91,8 @@ fn counts_of(sum: &SignedHistogram, deadline_ns: Option<u64>) -> Counts {
     }
 }
 
-/// Makes extremes and misses exact, if every value that was counted stands in the samples file.
+/// Makes extremes and misses exact, if every value that was counted stands in the samples file; values
+/// that are in the interval log alone are dropped samples.
 fn count_exactly(file: &mut SamplesFile, series: &Series, counts: &mut Counts) {
     let limit = series
         .deadline_ns
@@ -112,6 +113,7 @@ fn count_exactly(file: &mut SamplesFile, series: &Series, counts: &mut Counts) {
             return;
         }
     }
+    counts.dropped = counts.recorded.saturating_sub(exact.recorded);
     if exact.recorded == counts.recorded {
         *counts = Counts {
             early: counts.early,

@@ -165,7 +165,7 @@ fn store(
     })?;
     let max_ns = thread.max.map(|max| scale("max", max)).transpose()?;
     let limit_ns = match command.limit {
-        Some(limit) => scale("histogram", limit)?,
+        Some(limit) => scale("histogram", limit.min(super::MAX_BINS))?,
         // They are above every bin that has a value.
         None => bins
             .max_ns()

@@ -12,10 +12,13 @@ mod json;
 mod text;
 
 pub(super) use self::json::Json;
-pub(super) use self::text::Text;
+pub(super) use self::text::{Text, Unit};
 
 use self::command_line::CommandLine;
 use super::Sink;
+
+/// The program keeps no more bins than this, whatever `-h` says (`HIST_MAX` of rt-tests).
+const MAX_BINS: i64 = 1_000_000;
 
 const NO_HISTOGRAM: super::ReadError = super::ReadError::Lacks {
     what: "histogram",

@@ -3,7 +3,8 @@
 //! A row is the bin and a count a thread, `000059 000092\t000032`; with `-H` and several threads
 //! the last column is the sum of the others. Summary lines begin with `#` and have a number a
 //! thread; those of the maximum and the overflows have the sum's column too. Without `-q` status
-//! lines (`T: 0 (1234) P:80 I:1000 C: ...`) stand before, with cursor movements.
+//! lines (`T: 0 (1234) P:80 I:1000 C: ...`) stand before, with cursor movements. They alone tell the
+//! unit: the value behind `Act:` has eight columns with `-N`, five without (`print_stat`).
 
 use std::io::BufRead;
 
@@ -16,13 +17,46 @@ use crate::import::{Importer, ReadError, Sink};
 
 /// Columns are threads; no machine has more CPUs for them.
 const MAX_COLUMNS: usize = 1024;
-const WIDTH_NS: i64 = 1000;
+/// Where even the earliest of all wake-ups was so late, the numbers are hardly microseconds.
+const HARDLY_US: u64 = 1000;
 
 /// Reads what `cyclictest -h` prints.
-pub(in crate::import) struct Text;
+pub(in crate::import) enum Text {
+    /// In the unit that its status lines tell.
+    Told,
+    /// In the unit that the user states.
+    Stated(Unit),
+}
+
+/// The unit of the numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::import) enum Unit {
+    Microseconds,
+    Nanoseconds,
+}
+
+impl Unit {
+    fn width_ns(self) -> i64 {
+        match self {
+            Self::Microseconds => 1000,
+            Self::Nanoseconds => 1,
+        }
+    }
+
+    /// What a status line tells: the columns of the value behind `Act:`.
+    fn of_status(line: &str) -> Option<Self> {
+        let (_, rest) = line.split_once(" Act:")?;
+        match rest.find(" Avg:")? {
+            5..=7 => Some(Self::Microseconds),
+            8 => Some(Self::Nanoseconds),
+            _ => None,
+        }
+    }
+}
 
 #[derive(Default)]
 struct Table {
+    unit: Option<Unit>,
     columns: Vec<Bins>,
     /// Bins up to here have a row.
     limit: i64,
@@ -34,6 +68,9 @@ struct Table {
 
 impl Importer for Text {
     fn recognises(&self, head: &str) -> bool {
+        if let Self::Stated(_) = self {
+            return false;
+        }
         let summary = [
             "# Min Latencies:",
             "# Histogram Overflows:",
@@ -49,6 +86,9 @@ impl Importer for Text {
 
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError> {
         let mut table = Table::default();
+        if let Self::Stated(unit) = self {
+            table.unit = Some(*unit);
+        }
         let mut lines = Lines::new(source);
         while let Some((number, line)) = lines.next()? {
             table
@@ -78,6 +118,7 @@ impl Table {
         }
         if line.contains(" Act:") {
             self.interval_us = word_after(line, " I:").or(self.interval_us);
+            self.unit = self.unit.or_else(|| Unit::of_status(line));
         } else if line.starts_with(|c: char| c.is_ascii_digit()) {
             self.row(line)?;
         }
@@ -87,7 +128,7 @@ impl Table {
     fn row(&mut self, line: &str) -> Result<(), String> {
         let mut words = line.split_whitespace();
         let bin = i64::try_from(number(words.next().unwrap_or(""))?).map_err(|e| e.to_string())?;
-        let value_ns = scaled(bin, WIDTH_NS)?;
+        let value_ns = scaled(bin, self.width_ns())?;
         let first = self.columns.is_empty();
         let mut column = 0;
         for word in words {
@@ -112,6 +153,30 @@ impl Table {
         Ok(())
     }
 
+    fn width_ns(&self) -> i64 {
+        self.unit.unwrap_or(Unit::Microseconds).width_ns()
+    }
+
+    /// Refuses to guess a unit, and says where it was taken for granted.
+    fn check_unit(&self, sink: &mut dyn Sink) -> Result<(), ReadError> {
+        if self.unit.is_some() {
+            return Ok(());
+        }
+        if self.min.iter().min().is_some_and(|&min| min >= HARDLY_US) {
+            let cause = "even the earliest wake-up was 1000 late, so these may be nanoseconds (-N), and \
+                         nothing in the file tells; say --format cyclictest-ns or cyclictest-us";
+            return Err(ReadError::field("unit", cause.to_owned()));
+        }
+        sink.warn(
+            "unit_assumed",
+            "the file does not tell its unit: microseconds are taken for granted, nanoseconds with -N \
+             would be 1000 times smaller"
+                .to_owned(),
+            Some("import what cyclictest -N -q wrote with --format cyclictest-ns"),
+        );
+        Ok(())
+    }
+
     fn store(mut self, sink: &mut dyn Sink) -> Result<(), ReadError> {
         let summed = !self.min.is_empty() && self.columns.len() == self.min.len() + 1;
         if summed {
@@ -125,20 +190,23 @@ impl Table {
         if !told && self.columns.iter().all(|bins| bins.count() == 0) {
             return Err(NO_HISTOGRAM);
         }
-        super::warn(sink, WIDTH_NS);
+        self.check_unit(sink)?;
+        let width_ns = self.width_ns();
+        super::warn(sink, width_ns);
         sink.parameter("source_program", "cyclictest");
         if self.overflows.is_empty() {
-            let text = "the source ends before its summary: how many values were beyond the \
-                        histogram is not known";
-            sink.warn("truncated", text.to_owned(), None);
+            sink.cut_off(
+                "the source ends before its summary: how many values were beyond the histogram is not \
+                 known",
+            );
         }
-        let limit_ns = scaled(self.limit, WIDTH_NS).map_err(|e| ReadError::field("bins", e))?;
+        let limit_ns = scaled(self.limit, width_ns).map_err(|e| ReadError::field("bins", e))?;
         for (thread, bins) in self.columns.into_iter().enumerate() {
             let max = self
                 .max
                 .get(thread)
                 .and_then(|&max| i64::try_from(max).ok());
-            let max_ns = max.and_then(|max| max.checked_mul(WIDTH_NS));
+            let max_ns = max.and_then(|max| max.checked_mul(width_ns));
             let count = self.overflows.get(thread).copied().unwrap_or(0);
             let overflow = (count > 0).then_some(Overflow {
                 count,
