@@ -165,7 +165,16 @@ fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> Cell {
         .iter()
         .find(|row| row.percent == percent);
     match found {
-        Some(row) => Cell::noted(span(row.value_ns), format!("{} beyond", count(row.beyond))),
+        Some(row) => {
+            let beyond = format!("{} beyond", count(row.beyond));
+            match row.coarseness() {
+                None => Cell::noted(span(row.value_ns), beyond),
+                Some(_) => Cell::noted(
+                    format!("{} to {}", span(row.at_least_ns), span(row.value_ns)),
+                    format!("{beyond}; the log is coarse"),
+                ),
+            }
+        }
         None => {
             let needed = needed(percent);
             Cell::absent(format!("needs {}", plural(needed, "sample", "samples")))

@@ -21,8 +21,8 @@ pub use comparison::{
 pub use messages::{MessagesOutput, SubscriberOutput};
 pub use network::{FlowOutput, InterfaceOutput, LostHereOutput, NetworkOutput, PathOutput};
 pub use parts::{
-    ClusterOutput, DeadlineOutput, ExtremeOutput, FrequencyOutput, JitterOutput, Percentiles,
-    WarningOutput,
+    AtLeast, ClusterOutput, DeadlineOutput, ExtremeOutput, FrequencyOutput, JitterOutput,
+    Percentiles, WarningOutput,
 };
 pub use round_trips::{HostOutput, RoundTripOutput, RoundTripsOutput};
 pub use testbed::{ErrorOutput, ModelOutput, TestbedLinkOutput, TestbedOutput, TimesOutput};
@@ -112,6 +112,8 @@ pub struct SeriesOutput {
     pub saturated: u64,
     /// Percentiles.
     pub percentiles: Percentiles,
+    /// The same, each as the lowest value that the histogram cannot tell from it.
+    pub percentiles_at_least: AtLeast,
     /// The interval of the ideal signal.
     pub expected_interval_ns: Option<u64>,
     /// The deadline; `null` without one.
@@ -193,6 +195,7 @@ impl SeriesOutput {
             early: series.counts.early,
             saturated: series.counts.saturated,
             percentiles: Percentiles(summary.percentiles.clone()),
+            percentiles_at_least: AtLeast(summary.percentiles.clone()),
             expected_interval_ns: series.expected_interval_ns,
             deadline: summary.verdict.as_ref().map(DeadlineOutput::new),
             hiccup_total_ns: summary.hiccup_total_ns,

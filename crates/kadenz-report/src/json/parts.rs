@@ -17,15 +17,33 @@ const ALWAYS: usize = 4;
 
 impl Serialize for Percentiles {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (index, percent) in Percent::LADDER.into_iter().enumerate() {
-            let row = self.0.iter().find(|row| row.percent == percent);
-            if index < ALWAYS || row.is_some() {
-                map.serialize_entry(&percent.to_string(), &row.map(|row| row.value_ns))?;
-            }
-        }
-        map.end()
+        serialize_rows(serializer, &self.0, |row| row.value_ns)
     }
+}
+
+/// As [`Percentiles`], each with the lowest value that the histogram cannot tell from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AtLeast(pub Vec<Percentile>);
+
+impl Serialize for AtLeast {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize_rows(serializer, &self.0, |row| row.at_least_ns)
+    }
+}
+
+fn serialize_rows<S: Serializer>(
+    serializer: S,
+    rows: &[Percentile],
+    value: fn(&Percentile) -> i64,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    for (index, percent) in Percent::LADDER.into_iter().enumerate() {
+        let row = rows.iter().find(|row| row.percent == percent);
+        if index < ALWAYS || row.is_some() {
+            map.serialize_entry(&percent.to_string(), &row.map(value))?;
+        }
+    }
+    map.end()
 }
 
 /// What a series says about its deadline.

@@ -29,7 +29,7 @@ pub fn percentiles(buckets: &[SignedBucket], max_ns: i64) -> Vec<Percentile> {
     let mut rows = Vec::new();
     let mut seen = 0;
     let mut walk = buckets.iter();
-    let mut value_ns = max_ns;
+    let (mut value_ns, mut at_least_ns) = (max_ns, max_ns);
     for percent in Percent::LADDER
         .into_iter()
         .take_while(|p| p.is_carried_by(count))
@@ -39,10 +39,12 @@ pub fn percentiles(buckets: &[SignedBucket], max_ns: i64) -> Vec<Percentile> {
             let Some(bucket) = walk.next() else { break };
             seen += bucket.count;
             value_ns = bucket.high_ns.min(max_ns);
+            at_least_ns = bucket.low_ns.min(max_ns);
         }
         rows.push(Percentile {
             percent,
             value_ns,
+            at_least_ns,
             beyond: percent.beyond(count),
         });
     }
@@ -97,6 +99,7 @@ mod tests {
             Percentile {
                 percent: Percent::P99,
                 value_ns: 990,
+                at_least_ns: 990,
                 beyond: 9
             }
         );

@@ -25,11 +25,28 @@ pub use samples::SampleMeter;
 pub struct Percentile {
     /// Which.
     pub percent: Percent,
-    /// Its value: the highest value equivalent to it at three significant digits, never above the
-    /// exact maximum.
+    /// Its value: the highest value that the histogram cannot tell from it (of three significant digits in
+    /// a run of Kadenz), never above the exact maximum.
     pub value_ns: i64,
+    /// The lowest value that the histogram cannot tell from it.
+    pub at_least_ns: i64,
     /// How many samples rank above it.
     pub beyond: u64,
+}
+
+/// What three significant digits leave open, twice over: a percentile that is less certain is marked.
+const FINE: f64 = 0.002;
+
+impl Percentile {
+    /// By which share the true value may lie below the one that is told, where a coarse log leaves more
+    /// open than a run of Kadenz does.
+    #[must_use]
+    pub fn coarseness(&self) -> Option<f64> {
+        let open = self.value_ns.abs_diff(self.at_least_ns) as f64;
+        let share = open / self.value_ns.unsigned_abs().max(1) as f64;
+        // Of values of few nanoseconds the clock tells no more.
+        (share > FINE && open > 1.0).then_some(share)
+    }
 }
 
 /// A run of equivalent values and how often they were recorded. Early values are negative.

@@ -134,14 +134,17 @@ fn take(
     Ok(())
 }
 
-/// Lets `total` hold what was recorded in `layout`: an empty one takes its digits, so that a coarse
-/// log stays coarse and no value is told lower than it may have been; a full one grows.
+/// Lets `total` hold what was recorded in `layout`: it becomes as wide, and as coarse, so that no value is
+/// told lower than it may have been.
 pub(crate) fn make_room(total: &mut Histogram, layout: &Layout) {
     let own = *total.layout();
     let (lowest, digits) = if total.is_empty() {
         (layout.lowest(), layout.digits())
     } else {
-        (own.lowest(), own.digits())
+        (
+            own.lowest().max(layout.lowest()),
+            own.digits().min(layout.digits()),
+        )
     };
     let highest = own.highest().max(layout.highest());
     if (lowest, highest, digits) == (own.lowest(), own.highest(), own.digits()) {

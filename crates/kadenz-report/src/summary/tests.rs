@@ -283,3 +283,20 @@ proptest! {
         }
     }
 }
+
+/// A coarse interval after a fine one: the total is as coarse, and tells nothing lower than it was.
+#[test]
+fn what_mixes_layouts_understates_nothing() {
+    let coarse = Layout::new(1000, 3_600_000_000_000, 2).unwrap();
+    let mut writer = IntervalLogWriter::new(Vec::new(), 0.0).unwrap();
+    for layout in [Layout::STANDARD, coarse] {
+        let mut histogram = Histogram::with_layout(layout);
+        histogram.record(5_000_000);
+        histogram.record_n(21_900_000, 9);
+        writer.append(None, 0.0, 1.0, &histogram).unwrap();
+    }
+    let facts = log::read(IntervalLog::from_reader(&writer.into_inner()[..]), None);
+    let median = facts.total.late.value_at_quantile(0.5);
+    assert!(median >= 21_900_000, "{median}");
+    assert_eq!(facts.total.late.count(), 20);
+}

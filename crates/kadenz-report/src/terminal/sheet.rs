@@ -36,6 +36,17 @@ pub fn sheet(series: &[SeriesSummary], style: Style) -> String {
         );
         tables.push(wrap(&note, style.width));
     }
+    let coarsest = (series.iter().flat_map(|it| &it.percentiles))
+        .filter_map(Percentile::coarseness)
+        .fold(0.0, f64::max);
+    if coarsest > 0.0 {
+        let share = numbers::percentage(coarsest);
+        let note = format!(
+            "<=: the log is coarse, and this is the upper edge of what it counts as one; the value may lie \
+             up to {share} lower."
+        );
+        tables.push(wrap(&note, style.width));
+    }
     tables.extend(series.iter().filter_map(|series| extremes(series, style)));
     tables.join("\n\n")
 }
@@ -233,7 +244,8 @@ impl Column {
             let Some(row) = rows.iter().find(|row| row.percent == percent) else {
                 continue;
             };
-            let value = numbers::value(row.value_ns as f64);
+            let edge = row.coarseness().map_or("", |_| "<= ");
+            let value = format!("{edge}{}", numbers::value(row.value_ns as f64));
             if row.beyond < FEW_BEYOND {
                 self.rests_on_few = true;
                 self.add(label, format!("({}) {value}", row.beyond));

@@ -349,3 +349,19 @@ fn who_answers_a_broadcast_when_is_told() {
     assert!(page.contains("Kendall"));
     assert!(!crate::html::render(&[fleet(40)]).contains("Mean place"));
 }
+
+/// A log of two digits, as jHiccup keeps one.
+#[test]
+fn a_percentile_of_a_coarse_log_is_marked() {
+    let layout = kadenz_record::histogram::Layout::new(20_000, 3_600_000_000_000, 2).unwrap();
+    let mut histogram = kadenz_record::histogram::SignedHistogram::new();
+    histogram.late = kadenz_record::histogram::Histogram::with_layout(layout);
+    histogram.late.record_n(150_000, 200_000);
+    let series =
+        crate::summary::SeriesSummary::new(named("hiccup", Kind::Hiccup), histogram, Vec::new(), 0);
+    let text = sheet(&[series], Style::plain());
+    assert!(text.contains("<= 1"), "{text}");
+    assert!(text.contains("may lie up to"), "{text}");
+    let fine = sheet(&[judged("wakeup", &[(50_000, 4_990)])], Style::plain());
+    assert!(!fine.contains("<="), "{fine}");
+}
