@@ -196,7 +196,7 @@ impl Spy {
             });
         }
         let spark = |channel: &str| self.watcher.spark(channel, now);
-        let mut text = view::table_of(&figures, &self.known, spark);
+        let mut text = view::table_of(&figures, &self.known, spark, usize::MAX);
         if let Some(words) = table::loss_across_channels(&losses, &self.url) {
             text = format!("{text}\n{words}");
         }
@@ -208,12 +208,13 @@ impl Spy {
         let mut screen = Screen::open()?;
         let mut view = View::default();
         let mut fields: Option<Fields> = None;
+        let (mut figures, mut text) = (Vec::new(), String::new());
         let (mut frame, mut keys) = (clock::now(), clock::now());
         loop {
             let before = frame.min(keys);
             match self.ears.next(Some(before)) {
                 Came::Message(raw) => {
-                    let fields = fields.as_mut();
+                    let fields = fields.as_mut().filter(|_| !view.is_paused());
                     hear(
                         &raw,
                         &mut self.known,
@@ -242,13 +243,15 @@ impl Spy {
             if now >= frame {
                 frame = now + FRAME;
                 let losses = self.ears.bus.losses();
-                let figures = self.watcher.figures_with(now, &losses);
-                let spark = |channel: &str| self.watcher.spark(channel, now);
+                if !view.is_paused() {
+                    figures = view.arranged(self.watcher.figures_with(now, &losses));
+                    let spark = |channel: &str| self.watcher.spark(channel, now);
+                    text = view::table_of(&figures, &self.known, spark, screen.size().0);
+                }
                 let across = table::loss_across_channels(&losses, &self.url);
                 let lines = match &fields {
                     Some(fields) => view.draw_fields(fields, &self.url, screen.size()),
                     None => {
-                        let text = view::table_of(&figures, &self.known, spark);
                         let head = format!("kadenz msg spy {}", shown::plain(&self.url));
                         view.draw_table(&figures, &text, &head, across, screen.size())
                     }

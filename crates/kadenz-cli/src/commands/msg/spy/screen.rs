@@ -43,13 +43,14 @@ impl Screen {
             let control = key.modifiers.contains(KeyModifiers::CONTROL);
             return Ok(Some(match key.code {
                 KeyCode::Char('c' | 'd') if control => Key::Quit,
-                KeyCode::Char('q') => Key::Quit,
-                KeyCode::Up | KeyCode::Char('k') => Key::Up,
-                KeyCode::Down | KeyCode::Char('j') => Key::Down,
+                KeyCode::Char(character) => Key::Character(character),
+                KeyCode::Up => Key::Up,
+                KeyCode::Down => Key::Down,
                 KeyCode::PageUp => Key::PageUp,
                 KeyCode::PageDown => Key::PageDown,
                 KeyCode::Enter | KeyCode::Right => Key::Enter,
-                KeyCode::Esc | KeyCode::Left | KeyCode::Backspace => Key::Back,
+                KeyCode::Backspace => Key::Delete,
+                KeyCode::Esc | KeyCode::Left => Key::Back,
                 _ => continue,
             }));
         }

@@ -20,7 +20,41 @@ pub(super) enum Key {
     PageDown,
     Enter,
     Back,
+    Delete,
     Quit,
+    /// What it does is the view's: a letter of a filter, or a command.
+    Character(char),
+}
+
+/// By what channels are ordered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Order {
+    #[default]
+    Name,
+    Rate,
+    Bandwidth,
+    Loss,
+}
+
+impl Order {
+    fn next(self) -> Self {
+        match self {
+            Self::Name => Self::Rate,
+            Self::Rate => Self::Bandwidth,
+            Self::Bandwidth => Self::Loss,
+            Self::Loss => Self::Name,
+        }
+    }
+
+    /// What is large comes first.
+    fn of(self, figures: &ChannelFigures) -> f64 {
+        match self {
+            Self::Name => 0.0,
+            Self::Rate => figures.pace.map_or(0.0, |it| it.rate_hz),
+            Self::Bandwidth => figures.pace.map_or(0.0, |it| it.bytes_per_s),
+            Self::Loss => figures.loss.map_or(0.0, |it| it.lost as f64),
+        }
+    }
 }
 
 /// What is to be done beside drawing.
@@ -46,7 +80,26 @@ pub(super) struct View {
     channels: Vec<Channel>,
     shows_fields: bool,
     first_field: usize,
+    order: Order,
+    /// Part of the names of the channels that are shown.
+    filter: String,
+    types_filter: bool,
+    is_paused: bool,
+    shows_help: bool,
 }
+
+/// What keys do.
+const HELP: [&str; 9] = [
+    "up, down, k, j       choose a channel, or scroll its fields",
+    "Page Up, Page Down   the same by ten",
+    "Enter, right         the fields of the chosen channel",
+    "Escape, left         back to the table; without the filter",
+    "s                    sort by name, rate, bandwidth, loss in turn",
+    "/                    filter: type a part of the names, Enter keeps it, Escape drops it",
+    "p, space             pause, and go on",
+    "?                    this help, and back",
+    "q, Ctrl-C            quit",
+];
 
 /// How far a page leads.
 const PAGE: usize = 10;
@@ -57,21 +110,83 @@ impl View {
         self.chosen.filter(|_| self.shows_fields)
     }
 
+    pub(super) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// The channels that are shown, in their order.
+    pub(super) fn arranged(&self, mut figures: Vec<ChannelFigures>) -> Vec<ChannelFigures> {
+        let filter = self.filter.to_lowercase();
+        figures.retain(|it| it.channel.as_str().to_lowercase().contains(&filter));
+        figures.sort_by(|a, b| self.order.of(b).total_cmp(&self.order.of(a)));
+        figures
+    }
+
     pub(super) fn press(&mut self, key: Key) -> Action {
+        if self.types_filter {
+            return self.type_filter(key);
+        }
         match key {
-            Key::Quit => return Action::Quit,
-            Key::Back if !self.shows_fields => {}
-            Key::Back => self.shows_fields = false,
+            Key::Quit | Key::Character('q') => return Action::Quit,
+            Key::Character('?') => self.shows_help = !self.shows_help,
+            Key::Character('s') => self.order = self.order.next(),
+            Key::Character('p' | ' ') => self.is_paused = !self.is_paused,
+            Key::Character('/') => self.types_filter = true,
+            Key::Back | Key::Delete if self.shows_help => self.shows_help = false,
+            Key::Back | Key::Delete if !self.shows_fields => self.filter.clear(),
+            Key::Back | Key::Delete => self.shows_fields = false,
             Key::Enter => {
+                self.chosen = self.channels.get(self.row()).copied();
                 self.shows_fields = self.chosen.is_some();
                 self.first_field = 0;
             }
-            Key::Up => self.go(false, 1),
-            Key::Down => self.go(true, 1),
+            Key::Up | Key::Character('k') => self.go(false, 1),
+            Key::Down | Key::Character('j') => self.go(true, 1),
+            Key::Character(_) => {}
             Key::PageUp => self.go(false, PAGE),
             Key::PageDown => self.go(true, PAGE),
         }
         Action::GoOn
+    }
+
+    fn type_filter(&mut self, key: Key) -> Action {
+        match key {
+            Key::Quit => return Action::Quit,
+            Key::Character(character) => self.filter.push(character),
+            Key::Delete => drop(self.filter.pop()),
+            Key::Back => {
+                self.filter.clear();
+                self.types_filter = false;
+            }
+            _ => self.types_filter = false,
+        }
+        Action::GoOn
+    }
+
+    /// What stands below the table.
+    fn foot(&self) -> String {
+        if self.types_filter {
+            return format!(
+                "filter: {}_   Enter keeps it, Escape drops it",
+                shown::plain(&self.filter)
+            );
+        }
+        let filter = match self.filter.is_empty() {
+            true => "/ filter".to_owned(),
+            false => format!("/ filter ({})", shown::plain(&self.filter)),
+        };
+        let pause = if self.is_paused {
+            "p go on (PAUSED)"
+        } else {
+            "p pause"
+        };
+        let order = format!("{:?}", self.order).to_lowercase();
+        format!("q quit   ? help   {pause}   s sort ({order})   {filter}   Enter fields")
+    }
+
+    fn help(columns: usize, rows: usize) -> Vec<Line> {
+        let lines = HELP.iter().map(|line| plain((*line).to_owned()));
+        fitted(lines.collect(), columns, rows)
     }
 
     fn go(&mut self, down: bool, steps: usize) {
@@ -104,9 +219,12 @@ impl View {
     ) -> Vec<Line> {
         self.channels = figures.iter().map(|it| it.channel).collect();
         self.chosen = self.chosen.or(self.channels.first().copied());
+        if self.shows_help {
+            return Self::help(columns, rows);
+        }
         let messages: u64 = figures.iter().map(|it| it.messages).sum();
         let paces = figures.iter().filter_map(|it| it.pace);
-        let bytes_per_s: f64 = paces.map(|it| it.bytes_per_s).sum();
+        let bytes_per_s = paces.fold(0.0, |sum, it| sum + it.bytes_per_s);
         let mut lines = vec![plain(format!(
             "{head}  {}, {}, {}",
             numbers::counted(figures.len() as u64, "channel"),
@@ -126,7 +244,7 @@ impl View {
             });
         }
         lines.extend(note.map(plain));
-        lines.push(plain("up/down choose   Enter fields   q quit".to_owned()));
+        lines.push(plain(self.foot()));
         fitted(lines, columns, rows)
     }
 
@@ -137,6 +255,9 @@ impl View {
         url: &str,
         (columns, rows): (usize, usize),
     ) -> Vec<Line> {
+        if self.shows_help {
+            return Self::help(columns, rows);
+        }
         let all = fields.rows();
         let room = rows.saturating_sub(3).max(1);
         self.first_field = self.first_field.min(all.len().saturating_sub(room));
@@ -182,13 +303,27 @@ fn fitted(mut lines: Vec<Line>, columns: usize, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// The columns of lcm-spy, and what it does not know.
+/// Columns of the table that a narrow terminal does without, the least important first.
+const DROPPED: [&str; 9] = [
+    "Last s",
+    "1/Hz",
+    "Undec.",
+    "p99",
+    "Type",
+    "Jitter p50",
+    "Num Msgs",
+    "Bandwidth",
+    "Loss",
+];
+
+/// The columns of lcm-spy, and what it does not know; as many of them as the width has room for.
 pub(super) fn table_of(
     figures: &[ChannelFigures],
     known: &Known,
     spark: impl Fn(&str) -> Option<Spark>,
+    width: usize,
 ) -> String {
-    let head = [
+    let mut head = vec![
         "Channel",
         "Type",
         "Num Msgs",
@@ -201,7 +336,7 @@ pub(super) fn table_of(
         "Undec.",
         "Last s",
     ];
-    let rows = figures.iter().map(|it| {
+    let row = |it: &ChannelFigures| {
         let jitter = it.pace.and_then(|it| it.jitter);
         vec![
             shown::plain(it.channel.as_str()),
@@ -216,8 +351,27 @@ pub(super) fn table_of(
             it.undecodable.to_string(),
             spark(it.channel.as_str()).map_or_else(String::new, |it| last_of(&it)),
         ]
-    });
-    table::table(&head, 2, rows.collect())
+    };
+    let mut rows: Vec<Vec<String>> = figures.iter().map(row).collect();
+    let mut dropped = DROPPED.iter();
+    loop {
+        let words = 1 + usize::from(head.contains(&"Type"));
+        let text = table::table(&head, words, rows.clone());
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        if widest.is_none_or(|widest| widest <= width) {
+            return text;
+        }
+        let Some(at) = dropped
+            .next()
+            .and_then(|name| head.iter().position(|it| it == name))
+        else {
+            return text;
+        };
+        head.remove(at);
+        for row in &mut rows {
+            row.remove(at);
+        }
+    }
 }
 
 /// The last seconds of a picture, drawn against each other alone.
@@ -230,88 +384,4 @@ fn last_of(spark: &Spark) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use kadenz::msg::watch::{Heard, WatchOptions, Watcher};
-    use kadenz_rt::clock::MonotonicTime;
-
-    fn figures(names: &[&str]) -> Vec<ChannelFigures> {
-        let mut watcher = Watcher::new(WatchOptions::default());
-        let at = MonotonicTime::from_ns(1);
-        for name in names {
-            watcher.hear(&Heard::at(at, Channel::new(name).unwrap(), 8));
-        }
-        watcher.figures(at)
-    }
-
-    fn draw(view: &mut View, names: &[&str], rows: usize) -> Vec<Line> {
-        let figures = figures(names);
-        let known = Known::default();
-        let text = table_of(&figures, &known, |_| None);
-        view.draw_table(&figures, &text, "head", None, (60, rows))
-    }
-
-    fn chosen(lines: &[Line]) -> Vec<&str> {
-        let chosen = lines.iter().filter(|it| it.is_chosen);
-        chosen
-            .filter_map(|it| it.text.split_whitespace().next())
-            .collect()
-    }
-
-    #[test]
-    fn arrows_choose_a_channel_and_no_further() {
-        let mut view = View::default();
-        let names = ["A", "B", "C"];
-        assert_eq!(chosen(&draw(&mut view, &names, 24)), ["A"]);
-        view.press(Key::Up);
-        assert_eq!(chosen(&draw(&mut view, &names, 24)), ["A"]);
-        for _ in 0..9 {
-            view.press(Key::Down);
-        }
-        assert_eq!(chosen(&draw(&mut view, &names, 24)), ["C"]);
-    }
-
-    #[test]
-    fn the_choice_stays_with_its_channel_when_others_appear() {
-        let mut view = View::default();
-        draw(&mut view, &["B", "C"], 24);
-        view.press(Key::Down);
-        assert_eq!(chosen(&draw(&mut view, &["A", "B", "C"], 24)), ["C"]);
-        view.press(Key::Enter);
-        assert_eq!(view.looked_at(), Channel::new("C").ok());
-        view.press(Key::Back);
-        assert_eq!(view.looked_at(), None);
-    }
-
-    #[test]
-    fn the_chosen_row_is_on_a_screen_that_is_too_small_for_all() {
-        let mut view = View::default();
-        let names: Vec<String> = (10..60).map(|at| format!("CHANNEL_{at}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        draw(&mut view, &names, 8);
-        view.press(Key::PageDown);
-        view.press(Key::PageDown);
-        let lines = draw(&mut view, &names, 8);
-        assert_eq!(chosen(&lines), ["CHANNEL_30"]);
-        assert_eq!(lines.len(), 8);
-        assert!(lines.iter().all(|it| it.text.chars().count() <= 60));
-    }
-
-    #[test]
-    fn a_name_cannot_steer_the_terminal() {
-        let text = table_of(&figures(&["\u{1b}[2J\u{9b}x"]), &Known::default(), |_| None);
-        assert!(
-            !text.contains('\u{1b}') && !text.contains('\u{9b}'),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn nothing_is_chosen_before_something_is_heard() {
-        let mut view = View::default();
-        draw(&mut view, &[], 24);
-        view.press(Key::Enter);
-        assert_eq!(view.looked_at(), None);
-        assert_eq!(view.press(Key::Quit), Action::Quit);
-    }
-}
+mod tests;
