@@ -208,6 +208,19 @@ fn files_are_compared_with_the_confidence_of_folders() {
     };
     let figures = compared(&files);
     assert!(figures[1]["significant"] == true, "{figures}");
+    let said = run(&["compare", text(&files[0]), text(&files[1])]);
+    let first = said.out.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("after.csv is 2.") && first.contains(" times as slow at p9"),
+        "{first}"
+    );
+    assert!(
+        said.out.lines().count() <= 25 && !said.out.contains("p99.99"),
+        "{}",
+        said.out
+    );
+    let said = run(&["compare", "--details", text(&files[0]), text(&files[1])]);
+    assert!(said.out.contains("stddev"), "{}", said.out);
     assert_eq!(figures, compared(&folders));
 }
 

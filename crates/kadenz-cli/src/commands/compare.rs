@@ -16,8 +16,9 @@ use crate::output::{self, Outcome};
 
 /// Compare runs with the first one, with confidence; fail where a limit is crossed.
 ///
-/// Ratios come with intervals from a block bootstrap over the intervals of the log: an interval
-/// that holds 1 says that the difference may be chance. Series are matched by name.
+/// Ratios come with 95 % intervals from how the intervals of each log differ, as correlated as they
+/// are. Only differences that chance hardly explains, all figures together, are marked. What changes
+/// more slowly than a run lasts is not in them. Series are matched by name.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,6 +42,10 @@ pub(crate) struct Options {
     /// The limit to count misses by instead of those that the runs were taken with
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
+
+    /// Print every series and figure, not only the main ones
+    #[arg(long)]
+    details: bool,
 
     /// Write a page with the runs laid over each other
     #[arg(long, value_name = "FILE")]
@@ -70,11 +75,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     } else if runs.len() == 1 {
         output::say(&terminal::summaries(&runs, Style::of_stdout()));
     } else {
-        output::say(&terminal::comparison(
-            &comparison,
-            &runs,
-            Style::of_stdout(),
-        ));
+        let style = Style::of_stdout();
+        let said = match options.details {
+            true => terminal::comparison(&comparison, &runs, style),
+            false => terminal::comparison_answer(&comparison, &runs, style),
+        };
+        output::say(&said);
     }
     for violation in &tested.violations {
         output::note(&format!("failed: {violation}"));

@@ -1,4 +1,4 @@
-//! A run cut into cells of consecutive intervals: what the bootstrap draws from.
+//! A run cut into cells of consecutive intervals: what intervals are taken from.
 
 use std::io::BufRead;
 

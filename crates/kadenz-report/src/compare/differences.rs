@@ -94,7 +94,10 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
     add("version of Kadenz", kadenz);
     let complete = if summary.run.complete { "yes" } else { "no" };
     add("complete", complete);
-    for (name, value) in parameters {
+    for (name, value) in parameters
+        .iter()
+        .filter(|(name, value)| is_setting(name, value))
+    {
         facts.insert((100, format!("parameter {name}")), value.to_string());
     }
     let all = summary.series.iter().map(|series| &series.series);
@@ -115,7 +118,23 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
     facts
 }
 
-fn machine(host: &Host) -> [(&'static str, String); 9] {
+/// Whether a parameter was asked for; what was counted or found out while measuring always differs.
+fn is_setting(name: &str, value: &serde_json::Value) -> bool {
+    const FOUND: [&str; 5] = [
+        "reader_waits",
+        "load_done",
+        "rounds_done",
+        "source_file",
+        "source_comments",
+    ];
+    let found = FOUND.contains(&name)
+        || name.ends_with("_error_ns")
+        || name.starts_with("messages_")
+        || name.starts_with("packets_");
+    !found && !value.is_object()
+}
+
+fn machine(host: &Host) -> [(&'static str, String); 8] {
     let told = |value: &Option<String>| value.clone().unwrap_or_default();
     [
         ("CPU", told(&host.cpu)),
@@ -130,7 +149,6 @@ fn machine(host: &Host) -> [(&'static str, String); 9] {
         ("preemption", told(&host.preemption)),
         ("clock source", told(&host.clock_source)),
         ("governor", told(&host.governor)),
-        ("control group", told(&host.cgroup)),
         ("virtualisation", told(&host.virtualisation)),
     ]
 }
@@ -171,6 +189,30 @@ mod tests {
                 "wakeup: policy: SCHED_OTHER in a, SCHED_FIFO 80 in b",
             ]
         );
+    }
+
+    #[test]
+    fn what_always_differs_is_no_difference() {
+        let told = |found: u64, asked: &str| {
+            let mut run = run(asked, None, "");
+            run.run.host.cgroup = Some(format!("/user.slice/session-{found}.scope"));
+            for name in [
+                "clock_reading_error_ns",
+                "messages_received",
+                "reader_waits",
+            ] {
+                run.run.parameters.insert(name.into(), found.into());
+            }
+            run.run.parameters.insert("pace".into(), asked.into());
+            run
+        };
+        let of = |runs: &[Summary]| -> Vec<String> {
+            of(runs, &names(runs))
+                .into_iter()
+                .map(|it| it.what)
+                .collect()
+        };
+        assert_eq!(of(&[told(1, "a"), told(2, "b")]), ["parameter pace"]);
     }
 
     #[test]

@@ -66,9 +66,10 @@ impl Metric {
     /// carry.
     pub fn of(self, series: &SeriesSummary) -> Result<f64, String> {
         let verdict = || {
-            series.verdict.as_ref().ok_or_else(|| {
-                "no deadline was stated; measure or show it with --deadline".to_owned()
-            })
+            series
+                .verdict
+                .as_ref()
+                .ok_or_else(|| "no deadline was stated; state one with --deadline".to_owned())
         };
         let recorded = |value: Option<f64>| value.ok_or_else(|| "nothing was recorded".to_owned());
         match self {

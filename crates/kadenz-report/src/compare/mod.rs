@@ -1,40 +1,38 @@
 //! Two or more runs side by side: ratios with confidence, what differs between the machines, and
 //! expressions that decide an exit code.
 
-pub(crate) mod bootstrap;
 pub(crate) mod cells;
 mod differences;
 pub mod fail_if;
+mod interval;
 mod metric;
 pub mod network;
 pub(crate) mod random;
+mod words;
 
 pub use differences::Difference;
+pub use interval::NoInterval;
 pub use metric::{Dimension, Metric};
 pub use network::NetworkRow;
 
 use std::fmt;
 
-use bootstrap::{Draws, draw, interval};
-use random::Random;
+use cells::Cells;
+use interval::Estimate;
 
 use crate::numbers;
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 
-/// With fewer samples than this beyond it, the bootstrap of a percentile shows hardly more than
-/// which extremes happened to be drawn, so no interval is given.
+/// With fewer samples than this beyond it, a percentile has no interval: its error would be guessed
+/// from a handful of extremes.
 pub(crate) const FEWEST_BEYOND: u64 = 10;
 
 /// How to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompareOptions {
-    /// Runs drawn for each interval.
-    pub draws: usize,
     /// What the intervals hold, 0 to 1.
     pub confidence: f64,
-    /// Where the random numbers begin: the same seed gives the same intervals.
-    pub seed: u64,
     /// Percentiles to compare besides those of the ladder.
     pub percentiles: Vec<Percent>,
 }
@@ -42,9 +40,7 @@ pub struct CompareOptions {
 impl Default for CompareOptions {
     fn default() -> Self {
         Self {
-            draws: 1000,
             confidence: 0.95,
-            seed: 0x4B61_6465_6E7A,
             percentiles: Vec::new(),
         }
     }
@@ -102,17 +98,12 @@ pub struct FigureComparison {
     pub candidate: f64,
     /// Candidate by baseline; absent where the baseline is not above zero.
     pub ratio: Option<f64>,
-    /// Interval of the ratio; absent where the sample cannot carry it.
-    pub interval: Option<(f64, f64)>,
-}
-
-impl FigureComparison {
-    /// Whether the interval leaves out 1, so that chance alone hardly explains the difference.
-    /// Absent without an interval.
-    #[must_use]
-    pub fn significant(&self) -> Option<bool> {
-        self.interval.map(|(low, high)| low > 1.0 || high < 1.0)
-    }
+    /// Interval of the ratio, for this figure alone, or why there is none.
+    pub interval: Result<(f64, f64), NoInterval>,
+    /// Whether chance hardly explains the difference: whether 1 lies outside of an interval wide
+    /// enough that with this confidence no figure of the comparison is marked by chance (C. E.
+    /// Bonferroni). Absent without an interval.
+    pub significant: Option<bool>,
 }
 
 /// "p99.9 1.32x (95 %: 1.21 to 1.45)".
@@ -126,7 +117,7 @@ impl fmt::Display for FigureComparison {
                 self.metric.show(self.candidate),
                 self.metric.show(self.baseline)
             ),
-            Some(ratio) => f.write_str(&show_ratio(ratio, self.interval)),
+            Some(ratio) => f.write_str(&show_ratio(ratio, self.interval.ok())),
         }
     }
 }
@@ -150,8 +141,8 @@ pub(crate) fn times(ratio: f64) -> String {
 }
 
 impl Comparison {
-    /// Compares runs; the first is the baseline. The interval logs are read once more, for the
-    /// bootstrap, from the folders that the summaries name.
+    /// Compares runs; the first is the baseline. The interval logs are read once more, for
+    /// the intervals of ratios, from the folders that the summaries name.
     ///
     /// Series are matched by name; where every run has but one, by that.
     #[must_use]
@@ -169,73 +160,29 @@ impl Comparison {
         let Some((baseline, others)) = runs.split_first() else {
             return comparison;
         };
-        for (place, series) in baseline.series.iter().enumerate() {
-            let partners: Vec<(usize, usize)> = others
-                .iter()
-                .enumerate()
-                .filter_map(|(run, other)| Some((run + 1, partner(series, baseline, other)?)))
-                .collect();
-            comparison.add(runs, place, &partners, options);
-        }
-        comparison.note_alone(runs);
-        comparison
-    }
-
-    fn add(
-        &mut self,
-        runs: &[Summary],
-        place: usize,
-        partners: &[(usize, usize)],
-        options: &CompareOptions,
-    ) {
-        let series = &runs[0].series[place];
         let mut percents: Vec<Percent> = Percent::LADDER.to_vec();
         percents.extend(&options.percentiles);
-        percents.sort_unstable();
-        percents.dedup();
-        let unread = &mut self.unread;
-        let mut draws = |run: usize, place: usize| {
-            let series = &runs[run].series[place];
-            let cells = cells::read(
-                &runs[run].folder,
-                &series.series.name,
-                series.intervals.len(),
-                cells::MOST_CELLS,
-            );
-            let cells = cells.unwrap_or_else(|error| {
-                unread.push(error);
-                Vec::new()
-            });
-            let stream = (run as u64) << 32 | place as u64;
-            draw(
-                &cells,
-                &percents,
-                options.draws,
-                Random::new(options.seed, stream),
-            )
+        let metrics = metrics(percents);
+        let matched: Vec<Matched> = (0..baseline.series.len())
+            .map(|place| Matched::new(runs, others, place, &metrics))
+            .collect();
+        let figures = matched.iter().map(Matched::carried).sum::<usize>().max(1);
+        let doubt = Doubt {
+            interval: options.confidence,
+            all: 1.0 - (1.0 - options.confidence) / figures as f64,
         };
-        let ours = if partners.is_empty() {
-            Draws::default()
-        } else {
-            draws(0, place)
-        };
-        let candidates = partners.iter().map(|&(run, partner)| {
-            let theirs = draws(run, partner);
-            let other = &runs[run].series[partner];
-            let figures = figures(series, other, &percents, &ours, &theirs, options.confidence);
-            Candidate {
-                run,
-                series: partner,
-                figures,
-            }
-        });
-        let candidates: Vec<Candidate> = candidates.collect();
-        let name = series.series.name.clone();
-        self.series.push(SeriesComparison {
-            name,
-            baseline: place,
-            candidates,
-        });
+        for side in matched
+            .iter()
+            .flat_map(|m| m.theirs.iter().chain([&m.ours]))
+        {
+            comparison.unread.extend(side.unread.clone());
+        }
+        let compared = matched
+            .iter()
+            .map(|matched| matched.compare(&metrics, doubt));
+        comparison.series = compared.collect();
+        comparison.note_alone(runs);
+        comparison
     }
 
     /// Names the series of either side that have no partner.
@@ -271,15 +218,8 @@ fn partner(series: &SeriesSummary, baseline: &Summary, other: &Summary) -> Optio
     other.series.iter().position(same_name).or_else(only)
 }
 
-/// The figures that both series can tell, with intervals from their draws.
-fn figures(
-    baseline: &SeriesSummary,
-    candidate: &SeriesSummary,
-    percents: &[Percent],
-    ours: &Draws,
-    theirs: &Draws,
-    confidence: f64,
-) -> Vec<FigureComparison> {
+/// Every metric that is compared, in order.
+fn metrics(percents: Vec<Percent>) -> Vec<Metric> {
     let mut metrics = vec![
         Metric::Min,
         Metric::Mean,
@@ -288,45 +228,141 @@ fn figures(
         Metric::Misses,
         Metric::MissRate,
     ];
-    metrics.extend(percents.iter().map(|&percent| Metric::Percentile(percent)));
+    metrics.extend(percents.into_iter().map(Metric::Percentile));
     metrics.sort_unstable();
-    let compared = metrics.into_iter().filter_map(|metric| {
-        let figure = (metric.of(baseline).ok()?, metric.of(candidate).ok()?);
-        let drawn = match metric {
-            Metric::Mean => Some((&ours.means, &theirs.means)),
-            Metric::Percentile(percent) => {
-                let carried =
-                    |series: &SeriesSummary| percent.beyond(series.count) >= FEWEST_BEYOND;
-                let place = percents.binary_search(&percent).ok();
-                place
-                    .filter(|_| carried(baseline) && carried(candidate))
-                    .map(|place| (&ours.percentiles[place], &theirs.percentiles[place]))
-            }
-            _ => None,
-        };
-        Some(FigureComparison {
-            metric,
-            baseline: figure.0,
-            candidate: figure.1,
-            ratio: (figure.0 > 0.0).then(|| figure.1 / figure.0),
-            interval: drawn.and_then(|(ours, theirs)| ratios(ours, theirs, confidence)),
-        })
-    });
-    compared.collect()
+    metrics.dedup();
+    metrics
 }
 
-/// The interval of the ratios of draws; absent where a baseline was drawn that is not above zero.
-fn ratios(ours: &[f64], theirs: &[f64], confidence: f64) -> Option<(f64, f64)> {
-    if ours.len() != theirs.len() || ours.iter().any(|&ns| ns <= 0.0) {
-        return None;
+/// What an interval holds: of one figure, and so that those of all figures hold theirs together.
+#[derive(Clone, Copy)]
+struct Doubt {
+    interval: f64,
+    all: f64,
+}
+
+/// A series of one run, and what each metric's error is made of.
+struct Side<'a> {
+    run: usize,
+    place: usize,
+    series: &'a SeriesSummary,
+    estimates: Vec<Result<Estimate<'a>, NoInterval>>,
+    /// Why its log could not be read.
+    unread: Option<String>,
+}
+
+impl<'a> Side<'a> {
+    fn new(runs: &'a [Summary], run: usize, place: usize, metrics: &[Metric]) -> Self {
+        let series = &runs[run].series[place];
+        let name = &series.series.name;
+        let intervals = series.intervals.len();
+        // What stands alone has no figures to read the log for; of a log without intervals the
+        // summary has warned.
+        let (cells, unread) = if metrics.is_empty() || intervals == 0 {
+            (Cells::new(), None)
+        } else {
+            match cells::read(&runs[run].folder, name, intervals, cells::MOST_CELLS) {
+                Ok(cells) => (cells, None),
+                Err(error) => (Cells::new(), Some(error)),
+            }
+        };
+        let estimate = |&metric: &Metric| Estimate::new(series, &cells, metric);
+        Self {
+            run,
+            place,
+            series,
+            estimates: metrics.iter().map(estimate).collect(),
+            unread,
+        }
     }
-    interval(
-        ours.iter()
-            .zip(theirs)
-            .map(|(ours, theirs)| theirs / ours)
-            .collect(),
-        confidence,
-    )
+}
+
+/// A series of the baseline and its partners.
+struct Matched<'a> {
+    ours: Side<'a>,
+    theirs: Vec<Side<'a>>,
+}
+
+impl<'a> Matched<'a> {
+    fn new(runs: &'a [Summary], others: &[Summary], place: usize, metrics: &[Metric]) -> Self {
+        let baseline = &runs[0];
+        let series = &baseline.series[place];
+        let partners = others
+            .iter()
+            .enumerate()
+            .filter_map(|(run, other)| Some((run + 1, partner(series, baseline, other)?)));
+        let theirs: Vec<Side<'_>> = partners
+            .map(|(run, partner)| Side::new(runs, run, partner, metrics))
+            .collect();
+        let metrics = if theirs.is_empty() { &[] } else { metrics };
+        Self {
+            ours: Side::new(runs, 0, place, metrics),
+            theirs,
+        }
+    }
+
+    /// How many ratios have an interval.
+    fn carried(&self) -> usize {
+        let both = |theirs: &Side<'_>| {
+            let pairs = self.ours.estimates.iter().zip(&theirs.estimates);
+            pairs.filter(|(a, b)| a.is_ok() && b.is_ok()).count()
+        };
+        self.theirs.iter().map(both).sum()
+    }
+
+    fn compare(&self, metrics: &[Metric], doubt: Doubt) -> SeriesComparison {
+        let candidate = |theirs: &Side<'_>| {
+            let estimates = self.ours.estimates.iter().zip(&theirs.estimates);
+            let compared = metrics.iter().zip(estimates);
+            Candidate {
+                run: theirs.run,
+                series: theirs.place,
+                figures: compared
+                    .filter_map(|(&metric, estimates)| {
+                        self.figure(theirs, metric, estimates, doubt)
+                    })
+                    .collect(),
+            }
+        };
+        SeriesComparison {
+            name: self.ours.series.series.name.clone(),
+            baseline: self.ours.place,
+            candidates: self.theirs.iter().map(candidate).collect(),
+        }
+    }
+
+    /// A figure of both; absent where one of them cannot tell it.
+    fn figure(
+        &self,
+        theirs: &Side<'_>,
+        metric: Metric,
+        (before, after): (
+            &Result<Estimate<'_>, NoInterval>,
+            &Result<Estimate<'_>, NoInterval>,
+        ),
+        doubt: Doubt,
+    ) -> Option<FigureComparison> {
+        let baseline = metric.of(self.ours.series).ok()?;
+        let candidate = metric.of(theirs.series).ok()?;
+        let within = |confidence| match (before, after) {
+            (Ok(before), Ok(after)) => interval::ratio(before, after, confidence),
+            (Err(reason), _) | (_, Err(reason)) => Err(*reason),
+        };
+        let interval = within(doubt.interval).and_then(|(low, high)| {
+            let finite = high.is_finite().then_some((low, high));
+            finite.ok_or(NoInterval::FewBeyond)
+        });
+        let apart = |(low, high): (f64, f64)| low > 1.0 || high < 1.0;
+        let significant = within(doubt.all).is_ok_and(apart);
+        Some(FigureComparison {
+            metric,
+            baseline,
+            candidate,
+            ratio: (baseline > 0.0).then(|| candidate / baseline),
+            interval,
+            significant: interval.is_ok().then_some(significant),
+        })
+    }
 }
 
 #[cfg(test)]

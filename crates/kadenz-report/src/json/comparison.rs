@@ -70,7 +70,8 @@ pub struct FigureOutput {
     pub low: Option<f64>,
     /// Upper end of the ratio's interval.
     pub high: Option<f64>,
-    /// Whether the interval leaves out 1; `null` without one.
+    /// Whether chance hardly explains the difference, corrected for the number of figures; `null`
+    /// without an interval.
     pub significant: Option<bool>,
 }
 
@@ -166,9 +167,9 @@ impl FigureOutput {
             baseline: figure.baseline,
             candidate: figure.candidate,
             ratio: figure.ratio,
-            low: figure.interval.map(|(low, _)| low),
-            high: figure.interval.map(|(_, high)| high),
-            significant: figure.significant(),
+            low: figure.interval.ok().map(|(low, _)| low),
+            high: figure.interval.ok().map(|(_, high)| high),
+            significant: figure.significant,
         }
     }
 }

@@ -10,6 +10,7 @@
 //! priority, locked memory and a shielded CPU, `heavy-PMC-jitter` the control period less the
 //! interval asked for.
 
+mod bootstrap;
 mod cell;
 mod contribution;
 mod doubt;

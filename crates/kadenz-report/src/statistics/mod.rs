@@ -1,6 +1,7 @@
 //! What a set of values says: percentiles with what they rest on, moments, extremes, jitter and
 //! clusters of early wake-ups.
 
+pub(crate) mod batch_means;
 mod clusters;
 mod distribution;
 mod extremes;
@@ -9,6 +10,7 @@ mod jitter;
 mod moments;
 mod percent;
 mod samples;
+pub(crate) mod student;
 mod tally;
 
 pub use clusters::early_clusters;

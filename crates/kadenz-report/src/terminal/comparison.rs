@@ -19,14 +19,15 @@ use crate::summary::Summary;
 /// ```
 #[must_use]
 pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> String {
-    let mut parts = Vec::new();
+    let mut parts = vec![wrap(&comparison.answer(runs), style.width)];
+    parts.retain(|part| !part.is_empty());
     let differing: Vec<String> = comparison
         .differences
         .iter()
         .map(|difference| wrap(&difference.sentence(&comparison.runs), style.width))
         .collect();
     if !differing.is_empty() {
-        let heading = "These runs differ in more than their figures:";
+        let heading = "The runs were taken differently:";
         parts.push(format!("{heading}\n{}", differing.join("\n")));
     }
     parts.extend(round_trips::tables(comparison, style));
@@ -37,11 +38,24 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> St
         parts.push("No two runs share a series.".to_owned());
     } else {
         let confidence = crate::numbers::percentage(comparison.confidence);
-        let note = format!(
-            "In brackets: {confidence} interval of the ratio, from a block bootstrap over intervals. \
-             An arrow marks figures whose interval leaves out 1: chance hardly explains them."
-        );
-        parts.push(wrap(&note, style.width));
+        let intervals = || {
+            let candidates = comparison.series.iter().flat_map(|s| &s.candidates);
+            candidates.flat_map(|candidate| &candidate.figures)
+        };
+        let mut note = String::new();
+        if intervals().any(|figure| figure.interval.is_ok()) {
+            note = format!(
+                "In brackets: {confidence} interval of the ratio, from how the intervals of each log \
+                 differ. What changes more slowly than a run lasts, or from start to start, is not in it."
+            );
+        }
+        if intervals().any(|figure| figure.significant == Some(true)) {
+            note.push_str(
+                " An arrow marks figures of which chance hardly explains the difference, with all \
+                 figures together taken into account.",
+            );
+        }
+        parts.extend((!note.is_empty()).then(|| wrap(&note, style.width)));
     }
     parts.extend(
         (comparison.alone.iter())
@@ -147,7 +161,7 @@ fn table(
     table.trim_fmt()
 }
 
-fn shown(metric: Metric, figure: Option<f64>) -> String {
+pub(super) fn shown(metric: Metric, figure: Option<f64>) -> String {
     figure.map_or_else(String::new, |figure| metric.show(figure))
 }
 
@@ -162,17 +176,17 @@ fn metrics(candidates: &[Candidate]) -> Vec<Metric> {
     metrics
 }
 
-fn ratio(figure: &FigureComparison) -> Cell {
+pub(super) fn ratio(figure: &FigureComparison) -> Cell {
     let Some(ratio) = figure.ratio else {
         return Cell::new("");
     };
     let times = crate::compare::times(ratio);
-    let Some((low, high)) = figure.interval else {
+    let Ok((low, high)) = figure.interval else {
         return Cell::new(format!("{times}x"));
     };
     let (low, high) = (crate::compare::times(low), crate::compare::times(high));
     let text = format!("{times}x ({low} to {high})");
-    match figure.significant() {
+    match figure.significant {
         Some(true) if ratio > 1.0 => coloured(Cell::new(format!("^ {text}")), false),
         Some(true) => coloured(Cell::new(format!("v {text}")), true),
         _ => Cell::new(text),

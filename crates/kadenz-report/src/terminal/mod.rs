@@ -1,6 +1,7 @@
 //! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
 
 mod budget;
+mod compared;
 mod comparison;
 mod messages;
 mod modes;
@@ -14,6 +15,7 @@ use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, Color, ContentArrangement, Table};
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
+pub use compared::comparison_answer;
 pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;

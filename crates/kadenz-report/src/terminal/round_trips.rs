@@ -124,10 +124,7 @@ mod tests {
     use crate::summary::Summary;
 
     fn told(runs: &[Summary]) -> Vec<String> {
-        let options = CompareOptions {
-            draws: 10,
-            ..CompareOptions::default()
-        };
+        let options = CompareOptions::default();
         let wide = Style {
             width: u16::MAX,
             ..Style::plain()

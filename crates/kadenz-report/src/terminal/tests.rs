@@ -165,7 +165,10 @@ fn a_comparison_shows_ratios_and_what_else_differs() {
     assert_eq!(
         comparison(&compared, &runs, Style::plain()),
         "\
-These runs differ in more than their figures:
+Whether after differs from before cannot be told: the log of a run has fewer than 8 intervals;
+measure longer.
+
+The runs were taken differently:
 kernel: 6.1 in before, 6.6-rt in after
 
 | wakeup  |   before |    after | ratio |
@@ -179,17 +182,53 @@ kernel: 6.1 in before, 6.6-rt in after
 | p99     | 100.0 us | 132.0 us | 1.32x |
 | p99.9   | 100.0 us | 132.0 us | 1.32x |
 | p99.99  | 100.0 us | 132.0 us | 1.32x |
-| max     | 100.0 us | 132.0 us | 1.32x |
-
-In brackets: 95 % interval of the ratio, from a block bootstrap over intervals. An arrow marks
-figures whose interval leaves out 1: chance hardly explains them.
-
-no confidence intervals for wakeup: its log cannot be read: runs/before is not a run folder: it has
-no run.json
-
-no confidence intervals for wakeup: its log cannot be read: runs/after is not a run folder: it has
-no run.json"
+| max     | 100.0 us | 132.0 us | 1.32x |"
     );
+}
+
+#[test]
+fn the_answer_of_a_comparison_fits_a_screen() {
+    let run = |folder: &str, series: usize| {
+        let names: Vec<String> = (0..series).map(|n| format!("series-{n}")).collect();
+        let values = [(50_000, 9_800), (100_000, 200)];
+        let series = names
+            .iter()
+            .map(|name| series_of(named(name, Kind::Lateness), &values));
+        let mut run = run_of(folder, series.collect());
+        let host = &mut run.run.host;
+        for told in [
+            &mut host.kernel,
+            &mut host.cpu,
+            &mut host.governor,
+            &mut host.preemption,
+            &mut host.clock_source,
+            &mut host.virtualisation,
+        ] {
+            *told = Some(format!(
+                "what {folder} has, told with many words, and a few more"
+            ));
+        }
+        run
+    };
+    for series in [1, 40] {
+        for folders in [&["before", "after"][..], &["a", "b", "c", "d", "e"]] {
+            let runs: Vec<Summary> = folders.iter().map(|folder| run(folder, series)).collect();
+            let compared = Comparison::new(&runs, &CompareOptions::default());
+            let style = Style {
+                width: 80,
+                rich: false,
+            };
+            let text = comparison_answer(&compared, &runs, style);
+            assert!(text.lines().count() <= 25, "{text}");
+            assert!(
+                text.lines().all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
+            assert!(text.starts_with("Whether "), "{text}");
+            assert!(text.contains("more: see --details"), "{text}");
+            assert!(!text.contains('^'), "no mark, no legend: {text}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{FailIf, Limit, Operator};
-use crate::compare::{Comparison, FigureComparison, show_ratio};
+use crate::compare::{Comparison, FigureComparison, NoInterval, show_ratio};
 use crate::summary::{SeriesSummary, Summary};
 
 /// What testing all expressions gave.
@@ -120,6 +120,9 @@ fn nothing_tested(expression: &FailIf, runs: &[Summary]) -> String {
                 "no series `{series}` was compared; there are {}",
                 known.join(", ")
             )
+        }
+        None if is_about_deadlines(expression.metric) => {
+            "no deadline was stated; state one with --deadline".to_owned()
         }
         None => "no series was compared".to_owned(),
     }
@@ -257,28 +260,24 @@ impl Test<'_> {
             );
             return self.undecided(run, name, &reason);
         };
-        let interval = figure.and_then(|figure| figure.interval);
+        let interval = figure.map_or(Err(NoInterval::Figure), |figure| figure.interval);
         let operator = self.expression.operator;
         let holds = match (self.expression.significantly, interval) {
             (false, _) => operator.holds(ratio, limit),
-            (true, Some((low, high))) => {
+            (true, Ok((low, high))) => {
                 let nearest = match operator {
                     Operator::Above | Operator::AtLeast => low,
                     Operator::Below | Operator::AtMost => high,
                 };
                 operator.holds(nearest, limit)
             }
-            (true, None) => {
-                let reason = "the sample is too small for an interval; it takes 10 intervals of the \
-                              log and 10 samples beyond the percentile in either run";
-                return self.undecided(run, name, reason);
-            }
+            (true, Err(reason)) => return self.undecided(run, name, &reason.to_string()),
         };
         if holds {
             let found = format!(
                 "{metric} is {}, {} of the baseline's {}",
                 metric.show(after),
-                show_ratio(ratio, interval),
+                show_ratio(ratio, interval.ok()),
                 metric.show(before)
             );
             self.violated(run, name, found);

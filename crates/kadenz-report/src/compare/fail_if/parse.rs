@@ -29,12 +29,10 @@ pub enum ParseFailIfError {
     )]
     NoLimit(String),
     /// A plain number for a figure that is a time.
-    #[error(
-        "`{figure} {limit}` lacks a unit; write a unit, such as {limit}ms, or a ratio, {limit}x"
-    )]
+    #[error("`{expression}` lacks a unit; write a unit, such as {limit}ms, or a ratio, {limit}x")]
     NoUnit {
-        /// The figure.
-        figure: Metric,
+        /// What was written.
+        expression: String,
         /// The number.
         limit: String,
     },
@@ -99,7 +97,7 @@ impl FromStr for FailIf {
             Some(limit) => (limit.trim(), true),
             None => (right.trim(), false),
         };
-        let limit = parse_limit(limit, metric)?;
+        let limit = parse_limit(limit, metric, text.trim())?;
         if significantly {
             if matches!(limit, Limit::Absolute(_)) {
                 return Err(ParseFailIfError::NothingToDoubt);
@@ -142,7 +140,7 @@ fn metric(text: &str) -> Result<Metric, ParseFailIfError> {
     Ok(named)
 }
 
-fn parse_limit(text: &str, metric: Metric) -> Result<Limit, ParseFailIfError> {
+fn parse_limit(text: &str, metric: Metric, expression: &str) -> Result<Limit, ParseFailIfError> {
     let wrong = || ParseFailIfError::NoLimit(text.to_owned());
     let number = |digits: &str| -> Result<f64, ParseFailIfError> {
         let digits = digits.trim();
@@ -180,7 +178,7 @@ fn parse_limit(text: &str, metric: Metric) -> Result<Limit, ParseFailIfError> {
     let plain = number(text)?;
     if is_time && plain != 0.0 {
         return Err(ParseFailIfError::NoUnit {
-            figure: metric,
+            expression: expression.to_owned(),
             limit: text.to_owned(),
         });
     }

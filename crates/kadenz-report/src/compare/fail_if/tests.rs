@@ -75,7 +75,7 @@ fn wrong_expressions_say_what_is_wrong_and_what_to_write() {
         ("p99.9 >", "`` is no limit"),
         (
             "p99.9 > 2",
-            "lacks a unit; write a unit, such as 2ms, or a ratio, 2x",
+            "`p99.9 > 2` lacks a unit; write a unit, such as 2ms, or a ratio, 2x",
         ),
         ("p99.9 > 2min", "`2min` is no limit"),
         ("p99.9 > 1e3us", "is no limit"),
@@ -162,6 +162,21 @@ fn misses_where_there_were_none_are_beyond_every_ratio() {
         code("misses > 100x", &[runs[0].clone(), runs[0].clone()]),
         0
     );
+}
+
+#[test]
+fn misses_without_a_deadline_ask_for_one() {
+    let mut run = run("before", &[(100_000, 1000)]);
+    run.series
+        .iter_mut()
+        .for_each(|series| series.verdict = None);
+    for text in ["misses > 0", "misses > 2x"] {
+        let reason = outcome(text, &[run.clone(), run.clone()]).undecided[0].to_string();
+        assert!(
+            reason.ends_with("no deadline was stated; state one with --deadline"),
+            "{reason}"
+        );
+    }
 }
 
 #[test]

@@ -10,8 +10,8 @@
 //! the bootstrap with dependent data", Biometrika 82 (1995); percentile intervals after B. Efron,
 //! "Better bootstrap confidence intervals" (1987), without his corrections.
 
-use super::cells::Cells;
-use super::random::Random;
+use crate::compare::cells::Cells;
+use crate::compare::random::Random;
 use crate::statistics::{Percent, SignedBucket};
 
 /// With fewer cells than this there is nothing to draw from.

@@ -1,0 +1,209 @@
+//! A comparison in sentences.
+
+use super::{Candidate, Comparison, FigureComparison, Metric, NoInterval};
+use crate::numbers;
+use crate::summary::Summary;
+
+/// At most so many sentences of differences; the table shows the rest.
+const MOST_SENTENCES: usize = 3;
+/// A ratio from here on is told as a multiple.
+const MULTIPLE: f64 = 2.0;
+
+impl Comparison {
+    /// What the comparison says, in sentences: "after is 12 % slower at p99.9 (95 %: 8 to 15 %)." Of
+    /// more than two runs the last against the first. Empty for a single run.
+    #[must_use]
+    pub fn answer(&self, runs: &[Summary]) -> String {
+        let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else {
+            return String::new();
+        };
+        let run = self.runs.len() - 1;
+        let mut sentences = Vec::new();
+        let mut reason = None;
+        let mut told = false;
+        for series in &self.series {
+            let of_last = |candidate: &&Candidate| candidate.run == run;
+            let Some(candidate) = series.candidates.iter().find(of_last) else {
+                continue;
+            };
+            let named = match self.series.len() {
+                1 => last.clone(),
+                _ => format!("{} of {last}", series.name),
+            };
+            let clauses = clauses(&candidate.figures, self.confidence);
+            if !clauses.is_empty() {
+                sentences.push(format!("{named} is {}.", clauses.join(" and ")));
+            }
+            sentences.extend(misses(&named, first, candidate, runs, series.baseline));
+            for figure in &candidate.figures {
+                told |= figure.interval.is_ok();
+                let none = figure.interval.err();
+                reason = reason.or(none.filter(|&none| none != NoInterval::Figure));
+            }
+        }
+        let more = sentences.len().saturating_sub(MOST_SENTENCES);
+        sentences.truncate(MOST_SENTENCES);
+        if more > 0 {
+            sentences.push(format!("{more} more such differences."));
+        }
+        match (sentences.is_empty(), told, reason) {
+            (false, ..) => sentences.join(" "),
+            (true, true, _) => {
+                format!(
+                    "No difference between {first} and {last} that the runs can tell from chance."
+                )
+            }
+            (true, false, Some(reason)) => {
+                format!("Whether {last} differs from {first} cannot be told: {reason}.")
+            }
+            (true, false, None) => format!("{first} and {last} have no figures in common."),
+        }
+    }
+}
+
+/// The highest figure that is slower beyond chance, and the highest that is faster.
+fn clauses(figures: &[FigureComparison], confidence: f64) -> Vec<String> {
+    let marked = |figure: &&FigureComparison| figure.significant == Some(true);
+    let slower = |figure: &&FigureComparison| figure.ratio.is_some_and(|ratio| ratio > 1.0);
+    let marked = || figures.iter().filter(marked).rev();
+    let highest = [marked().find(slower), marked().find(|f| !slower(f))];
+    let clause = |figure: &FigureComparison| clause(figure, confidence);
+    highest.into_iter().flatten().filter_map(clause).collect()
+}
+
+/// "12 % slower at p99.9 (95 %: 8.1 to 15 %)", "2.30 times as slow at p99.9 (95 %: 2.10 to 2.50)".
+fn clause(figure: &FigureComparison, confidence: f64) -> Option<String> {
+    let (ratio, (low, high)) = (figure.ratio?, figure.interval.ok()?);
+    let confidence = numbers::percentage(confidence);
+    let place = match figure.metric {
+        Metric::Mean => "on average".to_owned(),
+        metric => format!("at {metric}"),
+    };
+    if ratio >= MULTIPLE {
+        let [ratio, low, high] = [ratio, low, high].map(super::times);
+        return Some(format!(
+            "{ratio} times as slow {place} ({confidence}: {low} to {high})"
+        ));
+    }
+    let word = if ratio > 1.0 { "slower" } else { "faster" };
+    let change = |ratio: f64| {
+        if word == "slower" {
+            ratio - 1.0
+        } else {
+            1.0 - ratio
+        }
+    };
+    let (from, to) = match word {
+        "slower" => (low, high),
+        _ => (high, low),
+    };
+    let percent = |ratio: f64| {
+        let change = 100.0 * change(ratio);
+        let digits = usize::from(change.abs() < 9.95);
+        format!("{change:.digits$}")
+    };
+    Some(format!(
+        "{} % {word} {place} ({confidence}: {} to {} %)",
+        percent(ratio),
+        percent(from),
+        percent(to)
+    ))
+}
+
+/// "after misses 12 of 60,000 deadlines, before 0 of 60,000." Absent where neither misses, or one
+/// has no deadline.
+fn misses(
+    named: &str,
+    first: &str,
+    candidate: &Candidate,
+    runs: &[Summary],
+    baseline: usize,
+) -> Option<String> {
+    let verdict = |run: usize, series: usize| runs.get(run)?.series.get(series)?.verdict;
+    let (before, after) = (
+        verdict(0, baseline)?,
+        verdict(candidate.run, candidate.series)?,
+    );
+    let of = |misses: u64, count: u64| {
+        let [misses, count] = [misses, count].map(numbers::thousands);
+        format!("{misses} of {count}")
+    };
+    (before.misses + after.misses > 0).then(|| {
+        format!(
+            "{named} misses {} deadlines, {first} {}.",
+            of(after.misses, after.count),
+            of(before.misses, before.count)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(metric: Metric, ratio: f64, significant: bool) -> FigureComparison {
+        FigureComparison {
+            metric,
+            baseline: 1e5,
+            candidate: ratio * 1e5,
+            ratio: Some(ratio),
+            interval: Ok((ratio - 0.04, ratio + 0.03)),
+            significant: Some(significant),
+        }
+    }
+
+    fn answer(figures: Vec<FigureComparison>) -> String {
+        let candidate = Candidate {
+            run: 1,
+            series: 0,
+            figures,
+        };
+        let series = super::super::SeriesComparison {
+            name: "wakeup".into(),
+            baseline: 0,
+            candidates: vec![candidate],
+        };
+        let comparison = Comparison {
+            runs: vec!["before".into(), "after".into()],
+            series: vec![series],
+            alone: Vec::new(),
+            unread: Vec::new(),
+            network: Vec::new(),
+            differences: Vec::new(),
+            confidence: 0.95,
+        };
+        comparison.answer(&[])
+    }
+
+    #[test]
+    fn the_highest_marked_figure_of_either_direction_is_told() {
+        let percentile = |text: &str| Metric::Percentile(text.parse().unwrap());
+        assert_eq!(
+            answer(vec![
+                figure(Metric::Mean, 0.9, true),
+                figure(percentile("99"), 1.3, true),
+                figure(percentile("99.9"), 1.12, true),
+                figure(percentile("99.99"), 1.4, false),
+            ]),
+            "after is 12 % slower at p99.9 (95 %: 8.0 to 15 %) and 10 % faster on average (95 %: 7.0 to \
+             14 %)."
+        );
+        assert_eq!(
+            answer(vec![figure(percentile("99"), 2.5, true)]),
+            "after is 2.50 times as slow at p99 (95 %: 2.46 to 2.53)."
+        );
+    }
+
+    #[test]
+    fn chance_and_ignorance_are_told_apart() {
+        assert_eq!(
+            answer(vec![figure(Metric::Mean, 1.01, false)]),
+            "No difference between before and after that the runs can tell from chance."
+        );
+        let mut slow = figure(Metric::Mean, 1.5, false);
+        slow.interval = Err(NoInterval::SlowChange);
+        assert!(answer(vec![slow]).starts_with(
+            "Whether after differs from before cannot be told: a run changes too slowly"
+        ));
+    }
+}

@@ -1,0 +1,163 @@
+//! A comparison on one screen: a sentence, what else differs, and a table of the main figures.
+
+use comfy_table::{Cell, CellAlignment};
+
+use super::comparison::{ratio, shown};
+use super::text::wrap;
+use super::{Style, round_trips};
+use crate::compare::{Candidate, Comparison, FigureComparison, Metric};
+use crate::statistics::Percent;
+use crate::summary::Summary;
+
+/// Rows of the table, so that all of the answer fits into 25 lines.
+const MOST_ROWS: usize = 8;
+/// Differences that are shown.
+const MOST_DIFFERENCES: usize = 3;
+/// Characters of a difference that are shown.
+const MOST_CHARACTERS: usize = 110;
+
+/// The answer of a comparison in at most 25 lines of 80 columns; [`super::comparison`] has the rest.
+/// Of two runs a row for each figure, of more a row for each run and series; of runs that sent packets
+/// the tables of round trips instead.
+#[must_use]
+pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style) -> String {
+    let mut parts = vec![wrap(&comparison.answer(runs), style.width)];
+    let named = |difference: &crate::compare::Difference| {
+        let sentence = difference.sentence(&comparison.runs);
+        match sentence.char_indices().nth(MOST_CHARACTERS) {
+            Some((end, _)) => format!("{}...", &sentence[..end]),
+            None => sentence,
+        }
+    };
+    let differences = &comparison.differences;
+    if !differences.is_empty() {
+        let mut lines = vec!["The runs were taken differently:".to_owned()];
+        let shown = differences.iter().take(MOST_DIFFERENCES).map(named);
+        lines.extend(shown.map(|line| wrap(&line, style.width)));
+        lines.extend(more(differences.len(), MOST_DIFFERENCES));
+        parts.push(lines.join("\n"));
+    }
+    let (header, rows) = match comparison.runs.len() {
+        0..=2 => figures(comparison),
+        _ => trend(comparison),
+    };
+    let any_marked = comparison
+        .series
+        .iter()
+        .flat_map(|series| &series.candidates)
+        .flat_map(|candidate| &candidate.figures)
+        .any(|figure| figure.significant == Some(true));
+    // Round trips by switch and host are what such runs are compared for.
+    parts.extend(round_trips::tables(comparison, style));
+    if !rows.is_empty() && comparison.network.is_empty() {
+        let number = rows.len();
+        let mut table = style.table();
+        table.set_header(header);
+        table.add_rows(rows.into_iter().take(MOST_ROWS));
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let mut lines = vec![table.trim_fmt()];
+        lines.extend(more(number, MOST_ROWS));
+        if any_marked {
+            lines.push("^ slower, v faster: chance hardly explains it.".to_owned());
+        }
+        parts.push(lines.join("\n"));
+    }
+    let notes = comparison.unread.iter().chain(&comparison.alone);
+    parts.extend(notes.take(2).map(|sentence| wrap(sentence, style.width)));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+fn more(number: usize, shown: usize) -> Option<String> {
+    let more = number.checked_sub(shown).filter(|&more| more > 0)?;
+    Some(format!("and {more} more: see --details"))
+}
+
+/// The main figures, in order of what a robot meets.
+fn main(metric: Metric) -> bool {
+    match metric {
+        Metric::Percentile(percent) => {
+            [Percent::P50, Percent::P99, Percent::P99_9].contains(&percent)
+        }
+        Metric::Mean | Metric::Max | Metric::Misses => true,
+        _ => false,
+    }
+}
+
+type Rows = (Vec<String>, Vec<Vec<Cell>>);
+
+/// A row for each main figure of the candidate; of several series only the highest percentile and
+/// the maximum, so that each has its rows.
+fn figures(comparison: &Comparison) -> Rows {
+    let mut rows = Vec::new();
+    let one = comparison.series.len() == 1;
+    for series in &comparison.series {
+        let Some(candidate) = series.candidates.first() else {
+            continue;
+        };
+        let highest = highest(candidate);
+        let wanted = |figure: &&FigureComparison| {
+            main(figure.metric) && (one || Some(figure.metric) == highest)
+        };
+        for figure in candidate.figures.iter().filter(wanted) {
+            let name = match one {
+                true => figure.metric.to_string(),
+                false => format!("{} {}", series.name, figure.metric),
+            };
+            let value = |value| Cell::new(shown(figure.metric, Some(value)));
+            rows.push(vec![
+                Cell::new(name),
+                value(figure.baseline),
+                value(figure.candidate),
+                ratio(figure),
+            ]);
+        }
+    }
+    let mut header = vec![match comparison.series.first() {
+        Some(series) if one => series.name.clone(),
+        _ => "series".to_owned(),
+    }];
+    header.extend(comparison.runs.iter().cloned());
+    header.push("ratio".to_owned());
+    (header, rows)
+}
+
+/// The highest main percentile that both runs carry.
+fn highest(candidate: &Candidate) -> Option<Metric> {
+    let metrics = candidate.figures.iter().map(|figure| figure.metric);
+    metrics
+        .filter(|&metric| main(metric) && matches!(metric, Metric::Percentile(_)))
+        .max()
+}
+
+/// A row a run, series by series: the highest percentile, the maximum, and the ratio to the first.
+fn trend(comparison: &Comparison) -> Rows {
+    let mut rows = Vec::new();
+    for series in &comparison.series {
+        for (index, candidate) in series.candidates.iter().enumerate() {
+            let Some(metric) = highest(candidate) else {
+                continue;
+            };
+            let find = |metric| candidate.figures.iter().find(|f| f.metric == metric);
+            let (Some(figure), max) = (find(metric), find(Metric::Max)) else {
+                continue;
+            };
+            let mut row = |run: usize, value: &dyn Fn(&FigureComparison) -> f64, ratio: Cell| {
+                rows.push(vec![
+                    Cell::new(format!("{} {}", comparison.runs[run], series.name)),
+                    Cell::new(format!("{metric} {}", metric.show(value(figure)))),
+                    Cell::new(shown(Metric::Max, max.map(value))),
+                    ratio,
+                ]);
+            };
+            if index == 0 {
+                row(0, &|figure| figure.baseline, Cell::new(""));
+            }
+            row(candidate.run, &|figure| figure.candidate, ratio(figure));
+        }
+    }
+    let header = ["run", "percentile", "max", "ratio to the first"];
+    (header.map(str::to_owned).to_vec(), rows)
+}
