@@ -410,15 +410,8 @@ fn a_bridge_carries_both_ways_and_never_in_circles() {
         .unwrap();
     let (poses, backs) = (a.poses("POSE", "20Hz"), b.poses("BACK", "20Hz"));
     let listen = |bus: &OwnBus, channel: &str| {
-        bus.run(&[
-            "echo",
-            channel,
-            "--count",
-            "3",
-            "--duration",
-            "10s",
-            "--json",
-        ])
+        let three = ["--count", "3", "--duration", "10s", "--json"];
+        bus.run(&[&["echo", channel], &three[..]].concat())
     };
     assert_eq!(listen(&b, "POSE").code, 0);
     assert_eq!(listen(&a, "BACK").code, 0);
