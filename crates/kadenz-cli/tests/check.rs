@@ -192,6 +192,82 @@ fn a_budget_tells_where_the_time_over_the_loopback_goes() {
     assert!(shown.out.contains("| left of 10 s"), "{}", shown.out);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_asked_for_and_not_granted_is_said_first_or_refused() {
+    let folder = folder();
+    let words = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        let words = "check --duration 400ms --deadline 10s --no-network --no-messages --no-tuning";
+        let words = words.split(' ').chain(more.iter().copied());
+        let words: Vec<String> = words
+            .chain(["--out", text(&out)])
+            .map(str::to_owned)
+            .collect();
+        (out, words)
+    };
+    let as_anybody = |words: &[String]| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        without_rights(&words).map(|mut it| Said::of(it.output().unwrap()))
+    };
+    let (_, asked) = words("granted", &["--json"]);
+    let Some(said) = as_anybody(&asked) else {
+        skip(
+            "what_was_asked_for_and_not_granted",
+            "prlimit and setpriv of util-linux",
+        );
+        return;
+    };
+    assert_eq!(said.code, 0, "{}", said.err);
+    let answer = said.json()["answer"].as_str().unwrap().to_owned();
+    let of_granted = "as an ordinary process (not granted: SCHED_FIFO 80";
+    assert!(
+        answer
+            .split(": 0 misses")
+            .next()
+            .unwrap()
+            .contains(of_granted),
+        "{answer}"
+    );
+    assert!(answer.contains("; remedy: "), "{answer}");
+    assert!(!answer.contains("at SCHED_FIFO 80"), "{answer}");
+    assert!(
+        answer.contains("longer than the period of 1 ms"),
+        "{answer}"
+    );
+
+    let (out, required) = words("required", &["--require"]);
+    let said = as_anybody(&required).unwrap();
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(
+        said.err.contains("SCHED_FIFO 80") && said.err.contains("remedy: "),
+        "{}",
+        said.err
+    );
+    assert!(!out.exists(), "nothing was measured");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cpu_that_is_not_there_is_refused_with_those_that_are() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    for option in ["--cpus", "--shield"] {
+        let said = run(&[
+            "check",
+            option,
+            "1023",
+            "--duration",
+            "100ms",
+            "--out",
+            text(&out),
+        ]);
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains("there are CPUs 0"), "{}", said.err);
+        assert!(!out.exists(), "nothing was measured");
+    }
+}
+
 /// A device on a thread of the test.
 struct Device {
     stop: Stop,

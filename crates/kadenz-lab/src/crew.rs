@@ -26,7 +26,13 @@ pub struct Station<'a> {
     pub sleeper: &'a mut dyn Sleeper,
     /// Ends the loop early.
     pub stop: &'a Stop,
+    /// Beats that the loop still owed when it gave up ([`GRACE`]); the run says so.
+    pub owed: u64,
 }
+
+/// How long after the last beat of its plan a loop still serves beats that it is behind with. Then it
+/// gives up, so that a run ends whatever rate was asked for.
+pub const GRACE: Duration = Duration::from_secs(1);
 
 /// What one thread does once it is tuned and its time has come.
 pub type Work = Box<dyn FnOnce(&mut Station<'_>) + Send>;
@@ -85,6 +91,8 @@ pub enum CrewError {
     Lost,
 }
 
+/// Id of the warning that a loop gave up with beats it owed; a run with it has kept no deadline.
+pub const BEATS_NOT_RUN: &str = "beats_not_run";
 /// Time between the last word of the main thread and the first beat: enough for every thread to
 /// be asleep by then.
 const HEAD_START: Duration = Duration::from_millis(50);
@@ -98,7 +106,7 @@ struct Hired {
     series: Vec<String>,
     ready: mpsc::Receiver<Ready>,
     start: mpsc::SyncSender<MonotonicTime>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<u64>,
 }
 
 /// Runs all members until each has ended, and says how it ended.
@@ -136,7 +144,11 @@ pub fn work(
         watch.tick(&ongoing.running.progress());
     }
     for member in hired {
-        member.thread.join().map_err(|_| CrewError::Lost)?;
+        let owed = member.thread.join().map_err(|_| CrewError::Lost)?;
+        if owed > 0 {
+            let name = member.series.first().map_or("", String::as_str);
+            ongoing.running.add_warning(not_run(name, owed));
+        }
     }
     Ok(if stop.requested() {
         EndedBy::Interrupted
@@ -162,7 +174,7 @@ fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, CrewErro
                 origin,
                 &ready_sender,
                 &start_receiver,
-            );
+            )
         })?;
     Ok(Hired {
         series,
@@ -172,7 +184,7 @@ fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, CrewErro
     })
 }
 
-/// The life of one measuring thread.
+/// The life of one measuring thread; how many beats it owed when it gave up.
 fn serve(
     member: Member,
     cover: Option<&Cover>,
@@ -180,7 +192,7 @@ fn serve(
     origin: MonotonicTime,
     ready: &mpsc::SyncSender<Ready>,
     start: &mpsc::Receiver<MonotonicTime>,
-) {
+) -> u64 {
     let tools = clock::open(member.clock)
         .map_err(|error| CrewError::Clock(error.to_string()))
         .and_then(|clock| {
@@ -193,7 +205,7 @@ fn serve(
         Err(error) => {
             // The main thread has gone only if it failed itself.
             let _ = ready.send(Err(error));
-            return;
+            return 0;
         }
     };
     // The shield before the CPUs: it offers no others. Leaving goes the other way round.
@@ -213,16 +225,32 @@ fn serve(
     measures.push(sleeper_measure(member.sleeper, &member.sleeper_options));
     let _ = ready.send(Ok(measures));
     let Ok(start) = start.recv() else {
-        return;
+        return 0;
     };
     let origin = origin_on(clock.as_ref(), origin);
-    (member.work)(&mut Station {
+    let mut station = Station {
         start,
         origin,
         clock: clock.as_ref(),
         sleeper: sleeper.as_mut(),
         stop,
-    });
+        owed: 0,
+    };
+    (member.work)(&mut station);
+    station.owed
+}
+
+/// The warning that a loop gave up.
+fn not_run(series: &str, owed: u64) -> Warning {
+    Warning {
+        id: BEATS_NOT_RUN.to_owned(),
+        text: format!(
+            "`{series}` was still {owed} beats behind when its time and {} s of grace were over, and gave up: this \
+             machine cannot keep the rate that was asked for",
+            GRACE.as_secs()
+        ),
+        remedy: Some("ask for a lower --rate".to_owned()),
+    }
 }
 
 /// The run's start, told on `clock`, which need not count from where `CLOCK_MONOTONIC` does.

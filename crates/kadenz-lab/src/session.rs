@@ -175,6 +175,28 @@ pub fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
     }
 }
 
+/// What the machine grants of a tuning and a shield: tried on a thread of its own, and given back.
+///
+/// # Panics
+/// When the system refuses a thread.
+pub fn try_out(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<TuningMeasure> {
+    // The shield, where there is one, stands until the thread has left it.
+    let (cover, _shield) = shielded.map(raise).unwrap_or_default();
+    let tried = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let inside = cover.entrance.as_ref().map(Entrance::enter);
+            let applied = tuning::apply(tuning);
+            let inside = inside.iter().map(|inside| &inside.measure);
+            let all = inside.chain(&applied.measures).map(measure_of);
+            all.collect::<Vec<_>>()
+        });
+        thread.join()
+    });
+    let of_thread = tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let of_shield = cover.measures.iter().map(measure_of);
+    of_shield.chain(of_thread).collect()
+}
+
 impl Ongoing {
     /// Ends the run and completes its folder.
     ///

@@ -55,6 +55,7 @@ fn allocations<R>(
         clock: clock.as_ref(),
         sleeper: sleeper.as_mut(),
         stop: &stop,
+        owed: 0,
     };
     let mut held = hold(recorders);
     let counted = allocation_counter::measure(|| work(&mut station, &mut held));
@@ -79,6 +80,7 @@ fn the_cyclic_loop_allocates_nothing_with_any_sleeper() {
             warm_up: 2,
             cycles: Some(50),
             phase: Duration::ZERO,
+            grace: Duration::ZERO,
         };
         let count = allocations(
             kind,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use kadenz_lab::crew::BEATS_NOT_RUN;
 use kadenz_lab::measuring::ExperimentError;
 use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::network::RESPONSE;
@@ -220,7 +221,12 @@ pub(crate) fn judge(
         let counted = run.run.messages.as_ref();
         run.series.iter().any(judged) && counted.is_some_and(|it| messages::lost(it) > 0)
     });
-    if missed || lost || messages_lost || no_cell_keeps {
+    // A beat that was never run has kept nothing.
+    let not_run = runs.iter().any(|run| {
+        let gave_up = run.warnings.iter().any(|it| it.id == BEATS_NOT_RUN);
+        gave_up && run.series.iter().any(|it| it.verdict.is_some())
+    });
+    if missed || lost || messages_lost || not_run || no_cell_keeps {
         Outcome::Missed
     } else {
         Outcome::Kept

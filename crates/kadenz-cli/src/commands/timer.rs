@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use kadenz_lab::crew::GRACE;
 use kadenz_lab::measuring::ExperimentError;
 use kadenz_lab::timer::{CyclicPlan, OneShotPlan, Pace, SuitePlan, cyclic_suite, oneshot_suite};
 use kadenz_record::run::model::Run;
@@ -166,6 +167,7 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
         warm_up,
         cycles: Some(cycles),
         phase: Duration::ZERO,
+        grace: GRACE.max(suite.measuring.deadline.unwrap_or_default()),
     };
     let total = suite.total(interval.as_duration(), warm_up.saturating_add(cycles));
     let stop = options.suite.measure.stop()?;

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 use kadenz_lab::measuring::Measuring;
-use kadenz_lab::session::SessionPlan;
+use kadenz_lab::session::{self, SessionPlan};
 use kadenz_rt::clock::ClockKind;
+use kadenz_rt::host::{self, Root};
 use kadenz_rt::sleep::{SleeperKind, SleeperOptions};
-use kadenz_rt::tuning::{Policy, Tuning};
+use kadenz_rt::tuning::{CpuSet, Policy, Tuning};
 use serde_json::Value;
 
 use super::{CpuList, Span, complete};
@@ -88,6 +89,10 @@ pub(crate) struct MeasureOptions {
     /// Timer slack of the measuring thread [default: the system's, 50us on Linux]
     #[arg(long, value_name = "SPAN", help_heading = "Tuning")]
     timer_slack: Option<Span>,
+
+    /// Measure nothing unless all of the tuning that is asked for is granted: exit code 2
+    #[arg(long, help_heading = "Tuning")]
+    require: bool,
 
     /// End when standard input closes: how a program that started this one ends it, by dying too
     #[arg(long, hide = true)]
@@ -171,6 +176,12 @@ impl MeasureOptions {
             self.interval
         );
         self.ensure_cpus_are_shielded()?;
+        for (option, cpus) in [("cpus", &self.cpus), ("shield", &self.shield)] {
+            ensure_they_exist(option, cpus.as_ref())?;
+        }
+        if self.require {
+            ensure_all_is_granted(&measuring)?;
+        }
         measuring.session.parameters = self.parameters(&measuring);
         Ok(measuring)
     }
@@ -271,6 +282,43 @@ impl MeasureOptions {
         }
         parameters
     }
+}
+
+/// A thread that is put on a CPU that is not there runs on any.
+fn ensure_they_exist(option: &str, cpus: Option<&CpuList>) -> anyhow::Result<()> {
+    let mut online = CpuSet::default();
+    let there = host::online_cpus(&Root::system());
+    for cpu in there.into_iter().filter_map(|cpu| cpu.try_into().ok()) {
+        online.insert(cpu);
+    }
+    let absent = cpus.map(|cpus| cpus.set().without(&online));
+    let Some(absent) = absent.filter(|absent| !absent.is_empty() && !online.is_empty()) else {
+        return Ok(());
+    };
+    anyhow::bail!(
+        "`--{option}` names CPUs {absent}, which are not there or switched off; there are CPUs {online}"
+    )
+}
+
+/// For `--require`: tries the tuning before anything is written.
+fn ensure_all_is_granted(measuring: &Measuring) -> anyhow::Result<()> {
+    let measures = session::try_out(&measuring.tuning, measuring.shield.as_ref());
+    let refused: Vec<String> = measures
+        .iter()
+        .filter(|measure| !measure.ok)
+        .map(|it| {
+            let reason = it.reason.as_deref().unwrap_or("no reason was given");
+            let remedy = it.remedy.as_deref().unwrap_or("none is known");
+            let (requested, granted) = (&it.requested, &it.granted);
+            format!("\n  {requested} (in force is {granted}): {reason}\n    remedy: {remedy}")
+        })
+        .collect();
+    anyhow::ensure!(
+        refused.is_empty(),
+        "nothing was measured: not everything that --require asks for was granted{}",
+        refused.concat()
+    );
+    Ok(())
 }
 
 /// The policy as `--policy` takes it.

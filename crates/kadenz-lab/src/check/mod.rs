@@ -17,7 +17,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::{Policy, Tuning};
 
-use crate::crew::{self, Member, Watch};
+use crate::crew::{self, GRACE, Member, Watch};
 use crate::floor::{FloorPlan, floor};
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 use crate::session;
@@ -144,7 +144,10 @@ fn beat_keeper(
         run,
         SeriesSketch {
             name,
-            description: format!("lateness of a beat kept as {}", words(tuning)),
+            description: format!(
+                "lateness of a beat that asked to be kept as {}",
+                words(tuning)
+            ),
             kind: Kind::Lateness,
             interval: Some(plan.interval.as_duration()),
             deadline: plan.measuring.deadline,
@@ -157,6 +160,7 @@ fn beat_keeper(
         warm_up: 0,
         cycles: Some(cycles),
         phase: plan.interval.as_duration() / 2 * u32::from(name == ORDINARY),
+        grace: GRACE.max(plan.measuring.deadline.unwrap_or_default()),
     };
     let work = Box::new(move |station: &mut crew::Station<'_>| {
         cyclic(&cyclic_plan, station, &mut lateness, None);

@@ -52,14 +52,14 @@ pub fn hiccup(plan: &HiccupPlan, station: &mut Station<'_>, recorders: &mut Hicc
             (&mut recorders.hiccup, values.hiccup_ns),
             (&mut recorders.lateness, values.lateness_ns),
         ] {
-            for value_ns in meter.with_omitted(value) {
-                recorder.record(Sample {
-                    sequence,
-                    intended_ns: actual_ns - value_ns,
-                    actual_ns,
-                    value_ns,
-                });
-            }
+            let sample = |value_ns: i64| Sample {
+                sequence,
+                intended_ns: actual_ns - value_ns,
+                actual_ns,
+                value_ns,
+            };
+            let (last, count) = meter.last_omitted(value);
+            recorder.record_left_out(sample(value), sample(last), count);
         }
         sequence += 1;
         previous = now;

@@ -7,7 +7,7 @@ use kadenz_rt::beat::{Beat, Interval};
 use kadenz_rt::clock;
 
 use super::probe::Probe;
-use crate::crew::Station;
+use crate::crew::{GRACE, Station};
 
 /// What is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub fn publish_on_beat(
     station: &mut Station<'_>,
 ) -> Published {
     let mut beat = Beat::at(station.start, plan.interval);
+    let all = plan.count.saturating_add(plan.warm_up.into());
+    let patience = beat.intended(all) + GRACE;
     let mut probe = plan.probe();
     let mut told = Published::default();
     let count = plan.count.cast_signed();
@@ -97,6 +99,10 @@ pub fn publish_on_beat(
             told.refused += u64::from(!taken);
         }
         if station.stop.requested() {
+            break;
+        }
+        if sent > patience {
+            station.owed += all - beat.index();
             break;
         }
     }

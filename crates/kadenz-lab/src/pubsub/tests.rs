@@ -177,6 +177,7 @@ fn neither_loop_allocates() {
         clock: clock.as_ref(),
         sleeper: sleeper.as_mut(),
         stop: &Stop::default(),
+        owed: 0,
     };
     let mut told = Published::default();
     let of_publisher = allocation_counter::measure(|| {

@@ -73,6 +73,9 @@ pub struct CyclicPlan {
     /// How far the first beat lies behind the common start, so that two threads on one machine do
     /// not meet on every beat.
     pub phase: Duration,
+    /// How long after the last beat those that are owed are still served; see [`GRACE`](crate::crew::GRACE).
+    /// Not less than the deadline, so that each beat that is then given up has missed it.
+    pub grace: Duration,
 }
 
 /// What one wake-up gives.
@@ -132,24 +135,36 @@ impl CyclicMeter {
         }
     }
 
-    /// Takes a beat that nobody woke up for: it was meant for `intended`, and was found missed at
-    /// `actual`. It is as late as it would have been if it had been served then.
+    /// Takes beats that nobody woke up for: they were meant for `first` to `last`, and were found
+    /// missed at `actual`. Each is as late as it would have been if it had been served then. Gives
+    /// the samples of the first and the last.
     ///
     /// Real-time safety: no allocation, lock or system call.
-    pub fn missed(&mut self, intended: MonotonicTime, actual: MonotonicTime) -> Sample {
-        let sequence = self.sequence;
-        self.sequence += 1;
-        let (intended_ns, actual_ns) = (intended.since(self.origin), actual.since(self.origin));
-        Sample {
+    pub fn missed(
+        &mut self,
+        [first, last]: [MonotonicTime; 2],
+        count: u64,
+        actual: MonotonicTime,
+    ) -> [Sample; 2] {
+        let actual_ns = actual.since(self.origin);
+        let sample = |intended: MonotonicTime, sequence| Sample {
             sequence,
-            intended_ns,
+            intended_ns: intended.since(self.origin),
             actual_ns,
-            value_ns: actual_ns - intended_ns,
-        }
+            value_ns: actual.since(intended),
+        };
+        let samples = [
+            sample(first, self.sequence),
+            sample(last, self.sequence + count.saturating_sub(1)),
+        ];
+        self.sequence += count;
+        samples
     }
 }
 
-/// Watches a cyclic timer from `start` on, until the plan is done or somebody stops it.
+/// Watches a cyclic timer from `start` on, until the plan is done or somebody stops it. Beats that are
+/// still owed when the plan's grace is over are recorded as late as they are then, and counted in
+/// [`Station::owed`].
 ///
 /// The beat is kept on `CLOCK_MONOTONIC`, and the station's clock must be that one.
 ///
@@ -173,9 +188,12 @@ pub fn cyclic(
                 recorder.record(sample);
             }
         }
-        signal.woke(actual, |missed| {
-            lateness.record(meter.missed(missed, actual));
-        });
+        let left_out = signal.woke(actual);
+        if left_out.count > 0 {
+            let [first, last] = meter.missed(left_out.intended, left_out.count, actual);
+            lateness.record_left_out(first, last, left_out.count);
+            station.owed += if signal.gave_up { left_out.count } else { 0 };
+        }
         if station.stop.requested() {
             break;
         }
@@ -191,9 +209,23 @@ struct Signal {
     intended: MonotonicTime,
     /// The last of all beats.
     last: u64,
-    /// When the ideal signal has its last beat that is not recorded, and its last of all.
+    /// The last beat that is not recorded.
+    warm_up: u64,
+    /// When the ideal signal has that beat, and its last of all.
     warm: MonotonicTime,
     end: MonotonicTime,
+    /// When no owed beat is served any more.
+    patience: MonotonicTime,
+    /// Whether it came to that.
+    gave_up: bool,
+}
+
+/// Beats that nobody woke up for.
+#[derive(Clone, Copy, Debug)]
+struct LeftOut {
+    /// When the first and the last of them were meant to be.
+    intended: [MonotonicTime; 2],
+    count: u64,
 }
 
 impl Signal {
@@ -202,11 +234,15 @@ impl Signal {
         let last = plan
             .cycles
             .map_or(u64::MAX, |cycles| plan.warm_up.saturating_add(cycles));
+        let end = beat.intended(last);
         Self {
-            end: beat.intended(last),
+            end,
+            patience: end + plan.grace,
+            gave_up: false,
             intended: beat.next(),
             interval: plan.interval.as_duration(),
             pace: plan.pace,
+            warm_up: plan.warm_up,
             warm: beat.intended(plan.warm_up),
             last,
             beat,
@@ -227,21 +263,28 @@ impl Signal {
         self.intended > self.warm
     }
 
-    /// Moves on from a wake-up at `actual`, and tells the beats that are left out.
-    fn woke(&mut self, actual: MonotonicTime, mut missed: impl FnMut(MonotonicTime)) {
+    /// Moves on from a wake-up at `actual`, and gives the recorded beats that are left out.
+    fn woke(&mut self, actual: MonotonicTime) -> LeftOut {
         self.intended = self.beat.next();
-        match self.pace {
-            Pace::CatchUp => {}
-            Pace::Relative => self.intended = actual + self.interval,
-            Pace::Skip => {
-                while self.intended <= actual && self.beat.index() <= self.last {
-                    if self.counts() {
-                        missed(self.intended);
-                    }
-                    self.intended = self.beat.next();
-                }
-            }
+        self.gave_up = self.pace == Pace::CatchUp && actual > self.patience;
+        if self.pace == Pace::Relative {
+            self.intended = actual + self.interval;
         }
+        let is_behind = self.intended <= actual && self.beat.index() <= self.last;
+        if !is_behind || !(self.gave_up || self.pace == Pace::Skip) {
+            return LeftOut {
+                intended: [self.intended; 2],
+                count: 0,
+            };
+        }
+        let first = self.beat.index().max(self.warm_up + 1);
+        self.beat.skip_to(actual.min(self.end));
+        let left_out = LeftOut {
+            intended: [self.beat.intended(first), self.beat.current()],
+            count: (self.beat.index() + 1).saturating_sub(first),
+        };
+        self.intended = self.beat.next();
+        left_out
     }
 }
 
@@ -297,6 +340,7 @@ mod tests {
             warm_up,
             cycles: Some(cycles),
             phase: Duration::ZERO,
+            grace: Duration::from_secs(1),
         }
     }
 
@@ -311,7 +355,11 @@ mod tests {
             if signal.counts() {
                 served.push((intended.as_ns(), now));
             }
-            signal.woke(at(now), |missed| left_out.push(missed.as_ns()));
+            let missed = signal.woke(at(now));
+            let [first, _] = missed.intended.map(MonotonicTime::as_ns);
+            left_out.extend((0..missed.count).map(|n| first + n * MS));
+            let last = left_out.last().filter(|_| missed.count > 0);
+            assert!(last.is_none_or(|&last| last == missed.intended[1].as_ns()));
         }
         (served, left_out)
     }
@@ -340,6 +388,86 @@ mod tests {
         let (served, left_out) = play(&plan(Pace::Skip, 0, 4), &[0, 100 * MS]);
         assert_eq!(served.len(), 2);
         assert_eq!(left_out, [3 * MS, 4 * MS]);
+    }
+
+    #[test]
+    fn a_beat_that_cannot_be_kept_ends_after_its_grace_and_leaves_no_beat_untold() {
+        // Each beat of 1 ms takes 20 ms: of 1,000 the loop serves those of two seconds.
+        let (served, left_out) = play(&plan(Pace::CatchUp, 3, 1000), &[20 * MS; 1003]);
+        assert_eq!(served.len(), 98);
+        assert_eq!(served.len() + left_out.len(), 1000);
+        assert_eq!(left_out.last(), Some(&(1003 * MS)));
+        let (_, gave_up_at) = served[97];
+        assert_eq!(gave_up_at, 2021 * MS, "one wake-up after the grace");
+    }
+
+    /// A clock on which each wake-up takes 10 us, and the sleeper that it is.
+    struct Slow(std::sync::Arc<std::sync::atomic::AtomicU64>);
+
+    impl kadenz_rt::clock::Clock for Slow {
+        fn now(&self) -> MonotonicTime {
+            at(self.0.load(std::sync::atomic::Ordering::Relaxed))
+        }
+
+        fn name(&self) -> &'static str {
+            "virtual"
+        }
+    }
+
+    impl kadenz_rt::sleep::Sleeper for Slow {
+        fn sleep_until(&mut self, deadline: MonotonicTime) {
+            let now = self.0.load(std::sync::atomic::Ordering::Relaxed);
+            let woken = deadline.as_ns().max(now) + 10_000;
+            self.0.store(woken, std::sync::atomic::Ordering::Relaxed);
+        }
+
+        fn name(&self) -> &'static str {
+            "virtual"
+        }
+
+        fn early_returns(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn a_rate_of_1_mhz_that_is_out_of_reach_is_recorded_in_full_and_owed() {
+        use kadenz_record::run::folder::{RunWriter, SeriesSpec};
+        use kadenz_record::run::model::{EndedBy, Run, Series};
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut writer =
+            RunWriter::create(&folder.path().join("run"), Run::default()).expect("a run");
+        let series = Series {
+            name: "lateness".to_owned(),
+            deadline_ns: Some(400_000),
+            ..Series::default()
+        };
+        let spec = SeriesSpec { series, raw: true };
+        let mut lateness = writer.series(spec).expect("a series");
+        let running = writer.start(Duration::from_secs(1)).expect("it starts");
+        let time = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let (clock, mut sleeper) = (Slow(time.clone()), Slow(time.clone()));
+        let mut station = Station {
+            start: at(0),
+            origin: at(0),
+            clock: &clock,
+            sleeper: &mut sleeper,
+            stop: &crate::stop::Stop::default(),
+            owed: 0,
+        };
+        let plan = CyclicPlan {
+            interval: Interval::from_fraction(1000, 1).expect("an interval"),
+            ..plan(Pace::CatchUp, 0, 1_000_000)
+        };
+        cyclic(&plan, &mut station, &mut lateness, None);
+        let served = 1_000_000 - station.owed;
+        assert_eq!(served, 200_000, "one every 10 us for 1 s and 1 s of grace");
+        let run = running.finish(EndedBy::Finished).expect("it finishes");
+        let counts = run.series[0].counts;
+        assert_eq!(counts.recorded, 1_000_000);
+        assert!(counts.misses >= station.owed, "{counts:?}");
+        assert!(counts.dropped >= station.owed, "{counts:?}");
     }
 
     #[test]

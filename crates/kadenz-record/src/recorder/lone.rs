@@ -87,32 +87,114 @@ impl SingleWriter {
             self.told.max.store(value_ns, Relaxed);
         }
         if value_ns.unsigned_abs() > HIGHEST {
-            add(&self.told.saturated, Relaxed);
+            add(&self.told.saturated, 1, Relaxed);
         }
         if value_ns > self.deadline {
-            self.miss();
+            self.miss(1);
         } else {
             self.miss_run = 0;
         }
         // Release: whoever sees the count sees what was told about the value above.
-        add(self.told.counters.of(value_ns), Release);
+        add(self.told.counters.of(value_ns), 1, Release);
         self.recorded += 1;
         self.told.recorded.store(self.recorded, Release);
     }
 
-    fn miss(&mut self) {
-        self.miss_run += 1;
-        add(&self.told.misses, Relaxed);
+    /// Records `values`, one after the other, in as many steps as they use counters, however many
+    /// they are. Real-time safe as [`Self::record`], but not short: some thousand steps.
+    pub(crate) fn record_falling(&mut self, values: &Falling) {
+        let mut from = 0;
+        while from < values.count {
+            let value_ns = values.at(from);
+            self.record(value_ns);
+            let until = values.until_below(self.alike(value_ns)).max(from + 1);
+            let more = until - from - 1;
+            if value_ns > self.deadline {
+                self.miss(more);
+            }
+            if value_ns.unsigned_abs() > HIGHEST {
+                add(&self.told.saturated, more, Relaxed);
+            }
+            add(self.told.counters.of(value_ns), more, Release);
+            self.recorded += more;
+            from = until;
+        }
+        if let Some(last) = values.count.checked_sub(1) {
+            let smallest = values.at(last);
+            if smallest < self.min {
+                self.min = smallest;
+                self.told.min.store(smallest, Relaxed);
+            }
+        }
+        self.told.recorded.store(self.recorded, Release);
+    }
+
+    /// The least value that has the same counter as this one, and is a miss if this one is.
+    fn alike(&self, value_ns: i64) -> i64 {
+        let lowest = match u64::try_from(value_ns) {
+            Ok(late) if late > HIGHEST => HIGHEST + 1,
+            Ok(late) => LAYOUT.lowest_equivalent(late),
+            Err(_) => return value_ns,
+        };
+        let lowest = i64::try_from(lowest).unwrap_or(i64::MAX);
+        if value_ns > self.deadline {
+            lowest.max(self.deadline.saturating_add(1))
+        } else {
+            lowest
+        }
+    }
+
+    fn miss(&mut self, count: u64) {
+        self.miss_run += count;
+        add(&self.told.misses, count, Relaxed);
         if self.miss_run > self.told.longest_miss_run.load(Relaxed) {
             self.told.longest_miss_run.store(self.miss_run, Relaxed);
         }
     }
 }
 
-/// Counts one, where nobody else writes.
+/// Counts so many, where nobody else writes.
 #[inline]
-fn add(counter: &AtomicU64, order: crate::sync::Ordering) {
-    counter.store(counter.load(Relaxed).wrapping_add(1), order);
+fn add(counter: &AtomicU64, count: u64, order: crate::sync::Ordering) {
+    counter.store(counter.load(Relaxed).wrapping_add(count), order);
+}
+
+/// Values that fall evenly from the first to the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Falling {
+    pub(crate) first_ns: i64,
+    /// At most the first.
+    pub(crate) last_ns: i64,
+    pub(crate) count: u64,
+}
+
+impl Falling {
+    /// The value at a place, counted from 0; the last for places beyond.
+    pub(crate) fn at(&self, place: u64) -> i64 {
+        let gaps = i128::from(self.count.max(2) - 1);
+        let fallen = self.fall() * i128::from(place) / gaps;
+        let value = i128::from(self.first_ns) - fallen.min(self.fall());
+        i64::try_from(value).unwrap_or(self.last_ns)
+    }
+
+    /// How many values stand before the first one that is below `limit_ns`.
+    fn until_below(&self, limit_ns: i64) -> u64 {
+        let room = i128::from(self.first_ns) - i128::from(limit_ns);
+        if room < 0 {
+            return 0;
+        }
+        if room >= self.fall() {
+            return self.count;
+        }
+        // The largest place with fall * place / gaps <= room, and those before it.
+        let gaps = i128::from(self.count.max(2) - 1);
+        let places = ((room + 1) * gaps - 1) / self.fall() + 1;
+        u64::try_from(places).unwrap_or(self.count).min(self.count)
+    }
+
+    fn fall(&self) -> i128 {
+        i128::from(self.first_ns) - i128::from(self.last_ns)
+    }
 }
 
 /// The last reading of every counter.

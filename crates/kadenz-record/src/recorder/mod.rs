@@ -58,6 +58,7 @@ use counters::LAYOUT;
 use lone::LoneReader;
 use shared::SharedReader;
 
+pub(crate) use lone::Falling;
 pub use lone::SingleWriter;
 pub use shared::Recorder;
 

@@ -152,3 +152,31 @@ fn several_writers_lose_nothing_over_flips() {
     assert_eq!(counts.min_ns, (0..VALUES).map(value).min());
     assert_eq!(counts.max_ns, (0..VALUES).map(value).max());
 }
+
+#[test]
+fn many_falling_values_count_as_if_recorded_one_by_one() {
+    for (first_ns, last_ns, count) in [
+        (5_000_000, 1_000, 5_000),
+        (2_000, 0, 17),
+        (1_000_003, 999_997, 3),
+        (HOUR + 50, HOUR - 50, 20),
+        (70, 70, 9),
+        (70, 70, 1),
+        (70, 70, 0),
+    ] {
+        let values = super::Falling {
+            first_ns,
+            last_ns,
+            count: count.min(VALUES.unsigned_abs()),
+        };
+        let (mut together, mut of_together) = pair(Some(DEADLINE));
+        let (mut one_by_one, mut of_one_by_one) = pair(Some(DEADLINE));
+        together.record_falling(&values);
+        (0..values.count).for_each(|place| one_by_one.record(values.at(place)));
+        let [mut counted, mut expected] = [empty(), empty()];
+        of_together.flip_into(&mut counted);
+        of_one_by_one.flip_into(&mut expected);
+        assert_eq!(counted, expected, "{values:?}");
+        assert_eq!(of_together.counts(), of_one_by_one.counts(), "{values:?}");
+    }
+}

@@ -136,8 +136,7 @@ impl SampleProducer {
         if self.tail.wrapping_sub(self.head_seen) >= capacity {
             self.head_seen = self.shared.head.0.load(Ordering::Acquire);
             if self.tail.wrapping_sub(self.head_seen) >= capacity {
-                self.dropped = self.dropped.wrapping_add(1);
-                self.shared.dropped.0.store(self.dropped, Ordering::Relaxed);
+                self.drop_more(1);
                 return false;
             }
         }
@@ -145,6 +144,12 @@ impl SampleProducer {
         self.tail = self.tail.wrapping_add(1);
         self.shared.tail.0.store(self.tail, Ordering::Release);
         true
+    }
+
+    /// Counts samples that are not even tried to put in.
+    pub(crate) fn drop_more(&mut self, count: u64) {
+        self.dropped = self.dropped.wrapping_add(count);
+        self.shared.dropped.0.store(self.dropped, Ordering::Relaxed);
     }
 
     /// Samples that found no room so far.

@@ -1,6 +1,6 @@
 //! The verdict in words.
 
-use kadenz_record::run::model::{Series, TuningMeasure};
+use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 use kadenz_record::run::network::RESPONSE;
 
 use super::{Assumption, FEWEST_SAMPLES, Standing, Verdict};
@@ -119,6 +119,7 @@ pub fn answer(summary: &Summary) -> Option<String> {
         };
         let (same, others): (Vec<_>, Vec<_>) = judged.into_iter().partition(asked);
         sentences.push(sentence(&same));
+        sentences.extend(doubt(&summary.run.experiment, &same));
         judged = others;
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -158,6 +159,20 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     text
 }
 
+/// What a deadline that is longer than the period does not say. A one-shot timer has no period.
+fn doubt(experiment: &str, judged: &[(&SeriesSummary, &Verdict)]) -> Option<String> {
+    let (series, verdict) = judged.first()?;
+    let period_ns = series.series.expected_interval_ns?;
+    let of_a_beat = series.series.kind == Kind::Lateness && experiment != "timer-oneshot";
+    (of_a_beat && !of_round_trips(series) && verdict.limit_ns > period_ns).then(|| {
+        format!(
+            "But the deadline is longer than the period of {}: a wake-up after the next beat was due \
+             counts as kept.",
+            numbers::span(period_ns as f64)
+        )
+    })
+}
+
 /// Whether a series is not of this machine alone, but of its network and devices as well.
 fn of_round_trips(series: &SeriesSummary) -> bool {
     series.series.name == RESPONSE
@@ -192,26 +207,40 @@ fn manner(series: &SeriesSummary, judged: &[(&SeriesSummary, &Verdict)]) -> Stri
     }
 }
 
-fn scheduling(series: &Series) -> Option<String> {
-    let policy = series
-        .tuning
-        .iter()
-        .find(|measure| measure.name == "policy")?;
-    Some(policy_words(policy))
-}
+/// Tuning of a thread, as measures are named.
+const OF_A_THREAD: [&str; 6] = [
+    "policy",
+    "memory_lock",
+    "affinity",
+    "shield",
+    "cpu_dma_latency",
+    "timer_slack",
+];
 
-fn policy_words(policy: &TuningMeasure) -> String {
-    let ordinary = policy.granted.is_empty() || policy.granted.starts_with("SCHED_OTHER");
+/// How a series was scheduled, and what of the tuning that was asked for it did not have.
+fn scheduling(series: &Series) -> Option<String> {
+    let named = |name: &str| series.tuning.iter().find(|measure| measure.name == name);
+    let granted = &named("policy")?.granted;
+    let ordinary = granted.is_empty() || granted.starts_with("SCHED_OTHER");
     let granted = if ordinary {
         "as an ordinary process".to_owned()
     } else {
-        format!("at {}", policy.granted)
+        format!("at {granted}")
     };
-    if policy.ok || policy.requested.is_empty() {
-        granted
-    } else {
-        format!("{granted} ({} was refused)", policy.requested)
-    }
+    let refused = OF_A_THREAD.into_iter().filter_map(named);
+    let refused: Vec<&TuningMeasure> = refused
+        .filter(|measure| !measure.ok && !measure.requested.is_empty())
+        .collect();
+    let Some(first) = refused.first() else {
+        return Some(granted);
+    };
+    let all: Vec<&str> = refused.iter().map(|it| it.requested.as_str()).collect();
+    let remedy = first.remedy.as_deref().and_then(|it| it.lines().next());
+    let remedy = remedy.map_or_else(String::new, |it| format!("; remedy: {it}"));
+    Some(format!(
+        "{granted} (not granted: {}{remedy})",
+        all.join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -282,9 +311,25 @@ mod tests {
             verdict,
         )]);
         assert!(
-            text.contains("as an ordinary process (SCHED_FIFO 80 was refused)"),
+            text.starts_with(
+                "This machine keeps 1 kHz with a 400 us deadline as an ordinary process (not granted: \
+                 SCHED_FIFO 80): "
+            ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_deadline_beyond_the_period_is_said_to_be_one() {
+        let of = |limit_ns| {
+            let verdict = Verdict::new(limit_ns, 60_000, 0, 0, 0);
+            answer_of(vec![series("a", None, verdict)])
+        };
+        assert!(!of(1_000_000).contains("longer than the period"));
+        assert!(of(1_000_001).ends_with(
+            " But the deadline is longer than the period of 1 ms: a wake-up after the next beat was \
+             due counts as kept."
+        ));
     }
 
     #[test]

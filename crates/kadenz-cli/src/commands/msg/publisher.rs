@@ -83,6 +83,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             clock: clock.as_ref(),
             sleeper: sleeper.as_mut(),
             stop: &stop,
+            owed: 0,
         },
     );
     output::json(&Farewell {

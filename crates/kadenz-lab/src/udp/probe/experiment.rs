@@ -222,7 +222,7 @@ pub(super) fn one_after_the_other(
     receiver: &mut Receiver,
     station: &mut Station<'_>,
 ) {
-    while let Some(intended) = sender.next_beat(plan, station.start) {
+    while let Some(intended) = sender.next_beat(plan, station) {
         sender.await_beat(intended, station);
         let departed = sender.depart(intended, station);
         let until = listens_until(plan, intended, departed.at);

@@ -9,7 +9,7 @@ use kadenz_udp::wire::{self, Probe, RunId, Sequence, Stamp, Token, Unfit};
 
 use super::departures::{Announcer, Departure};
 use super::plan::{Destination, ProbePlan};
-use crate::crew::Station;
+use crate::crew::{GRACE, Station};
 use crate::udp::rehearsal::{BEFORE_THE_BEAT, Rehearsal, has_time};
 
 /// The sending side.
@@ -105,7 +105,7 @@ impl Sender {
     /// Real-time safety: no allocation and no lock; its system calls are the sleeper's and one a beat
     /// that sends, and two more where it rehearses.
     pub(super) fn run(&mut self, plan: &ProbePlan, station: &mut Station<'_>) {
-        while let Some(intended) = self.next_beat(plan, station.start) {
+        while let Some(intended) = self.next_beat(plan, station) {
             self.await_beat(intended, station);
             let departed = self.depart(intended, station);
             self.note(&departed);
@@ -115,16 +115,22 @@ impl Sender {
         }
     }
 
-    /// The next intended time; none when the plan is done.
+    /// The next intended time; none when the plan is done, or when a [`GRACE`] after its last beat
+    /// some are still owed.
     pub(super) fn next_beat(
         &mut self,
         plan: &ProbePlan,
-        start: MonotonicTime,
+        station: &mut Station<'_>,
     ) -> Option<MonotonicTime> {
         let beat = self
             .beat
-            .get_or_insert_with(|| Beat::at(start, plan.interval));
-        (self.next < self.beats).then(|| beat.next())
+            .get_or_insert_with(|| Beat::at(station.start, plan.interval));
+        let left = self.beats.saturating_sub(self.next);
+        if left > 0 && station.clock.now() > beat.intended(self.beats) + GRACE {
+            station.owed += left;
+            return None;
+        }
+        (left > 0).then(|| beat.next())
     }
 
     /// Sleeps until a beat, and rehearses shortly before it where the plan wants that and there is time.

@@ -100,6 +100,7 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
         clock: clock.as_ref(),
         sleeper: sleeper.as_mut(),
         stop: &Stop::default(),
+        owed: 0,
     };
     let counted = allocation_counter::measure(|| {
         one_after_the_other(plan, &mut sender, &mut receiver, &mut station);

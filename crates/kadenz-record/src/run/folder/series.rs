@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::interval_file::IntervalFile;
 use super::sample_file::SampleFile;
 use crate::histogram::SignedHistogram;
-use crate::recorder::{IntervalReader, SingleWriter};
+use crate::recorder::{Falling, IntervalReader, SingleWriter};
 use crate::run::model::{Counts, Series};
 use crate::samples::{MAX_CAPACITY, Sample, SampleProducer};
 
@@ -45,7 +45,41 @@ impl SeriesRecorder {
             ring.push(sample);
         }
     }
+
+    /// Records what was left out together: `count` samples from `first` to `last`, evenly apart and
+    /// each later and less than the one before. Of more than 10,000 only the values are kept, and
+    /// the samples count as dropped: the time this takes is bounded, however many they are.
+    ///
+    /// Real-time safe: wait-free, no allocation, no lock, no system call.
+    pub fn record_left_out(&mut self, first: Sample, last: Sample, count: u64) {
+        let values = |first_ns, last_ns| Falling {
+            first_ns,
+            last_ns,
+            count,
+        };
+        let late = values(first.value_ns, last.value_ns);
+        if count <= MAX_LEFT_OUT_SAMPLES {
+            // Intended times rise as values fall.
+            let intended = values(-first.intended_ns, -last.intended_ns);
+            for place in 0..count {
+                self.record(Sample {
+                    sequence: (first.sequence + place).min(last.sequence),
+                    intended_ns: -intended.at(place),
+                    actual_ns: first.actual_ns,
+                    value_ns: late.at(place),
+                });
+            }
+            return;
+        }
+        self.counter.record_falling(&late);
+        if let Some(ring) = &mut self.ring {
+            ring.drop_more(count);
+        }
+    }
 }
+
+/// Of more samples that are left out together only the values are kept.
+const MAX_LEFT_OUT_SAMPLES: u64 = 10_000;
 
 /// How large a ring a series needs: two seconds of it.
 pub(super) fn ring_capacity(series: &Series) -> usize {
