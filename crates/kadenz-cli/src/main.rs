@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::commands::Command;
+use crate::output::OutputOptions;
 
 /// Can this machine keep your robot's beat?
 ///
@@ -33,8 +34,11 @@ Examples:
   kadenz report night --out night.html         everything on one page
 
 Exit codes: 0 kept, 1 a limit was missed, 2 the command could not do its work.
-`RUST_LOG=debug kadenz ...` says more on standard error; never from a measuring thread.")]
+`RUST_LOG=debug` says as much as `-vv`, also of one module; never from a measuring thread.")]
 struct Cli {
+    #[command(flatten)]
+    output: OutputOptions,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -45,7 +49,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };
-    output::start_tracing();
+    output::start(cli.output);
     match commands::run(cli.command) {
         Ok(outcome) => outcome.into(),
         Err(error) => {

@@ -7,9 +7,67 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
+use clap::{ArgAction, Args, ValueEnum};
+use kadenz_report::terminal::Style;
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
+
+/// How much is said, and how; every command takes it.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OutputOptions {
+    /// Say the first sentence of a verdict only, and neither progress nor notes; errors, and data that
+    /// was asked for, still come
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Log more on standard error, as RUST_LOG=info does; twice as debug, thrice as trace
+    #[arg(long, short, global = true, action = ArgAction::Count)]
+    verbose: u8,
+
+    /// Whether to draw tables with lines and colours: on a terminal unless NO_COLOR is set, always or
+    /// never
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    color: ColorOption,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ColorOption {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+static OPTIONS: OnceLock<OutputOptions> = OnceLock::new();
+
+/// Takes the options for the rest of the process, and starts logging.
+pub(crate) fn start(options: OutputOptions) {
+    let options = OPTIONS.get_or_init(|| options);
+    start_tracing(options.verbose);
+}
+
+fn options() -> OutputOptions {
+    OPTIONS.get().copied().unwrap_or_default()
+}
+
+/// Whether no more is to be said than the answer.
+pub(crate) fn is_quiet() -> bool {
+    options().quiet
+}
+
+/// How to draw on standard output.
+pub(crate) fn style() -> Style {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
+    Style::of_stdout(match options().color {
+        ColorOption::Auto => unwanted.then_some(false),
+        ColorOption::Always => Some(true),
+        ColorOption::Never => Some(false),
+    })
+}
 
 /// What a command came to, as its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +120,13 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<bool> {
 
 /// Text on standard error: progress and notes, so that standard output stays data.
 pub(crate) fn note(text: &str) {
+    if !is_quiet() {
+        complain(text);
+    }
+}
+
+/// Text on standard error that also those read who want to read nothing: why something was not done.
+pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
@@ -81,7 +146,7 @@ pub(crate) fn error(error: &anyhow::Error) {
             text.push_str(&cause);
         }
     }
-    note(&text);
+    complain(&text);
 }
 
 /// Help and version go out as asked for; wrong arguments are exit code 2.
@@ -94,9 +159,15 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 /// a host without multicast on its loopback.
 const USUAL_LOG: &str = "warn,rustdds=off";
 
-/// `RUST_LOG` decides what is told; nothing by default but warnings.
-pub(crate) fn start_tracing() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL_LOG));
+/// `RUST_LOG` decides what is told, then how often `--verbose` was given; by default warnings.
+fn start_tracing(verbose: u8) {
+    let usual = || match verbose {
+        0 => EnvFilter::new(USUAL_LOG),
+        1 => EnvFilter::new("info"),
+        2 => EnvFilter::new("debug"),
+        _ => EnvFilter::new("trace"),
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| usual());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -28,6 +28,19 @@ fn check_answers_in_words_and_leaves_a_run_with_a_page() {
     ]);
     assert!(said.code == 0 || said.code == 1, "{}", said.err);
     assert!(said.out.contains("This machine"), "{}", said.out);
+    assert_on_one_screen(&said);
+    assert!(said.err.contains("in total if it then tries tunings"), "{}", said.err);
+    assert!(said.out.contains(text(&out.join("report.html"))), "{}", said.out);
+    let shown = run(&["show", text(&out)]);
+    assert_on_one_screen(&shown);
+    let all = run(&["show", text(&out), "--details"]);
+    assert!(all.out.lines().count() > 40, "{}", all.out);
+    let quiet = run(&["show", text(&out), "--quiet"]);
+    assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
+    assert!(quiet.out.starts_with("This machine"), "{}", quiet.out);
+    let coloured = run(&["show", text(&out), "--color", "always"]);
+    assert!(coloured.out.starts_with("\u{1b}[1;3"), "{}", coloured.out);
+    assert!(!shown.out.contains('\u{1b}'), "{}", shown.out);
     assert!(
         said.out.contains("realtime") && said.out.contains("ordinary"),
         "{}",
@@ -140,7 +153,7 @@ fn the_answer_names_the_cheapest_tuning() {
     assert!(answer.contains("Nothing that was tried"), "{answer}");
 
     let out = folder.path().join("quick");
-    let said = run(&[&words[..], &["--no-tuning", "--out", text(&out)]].concat());
+    let said = run(&[&words[..], &["--no-tune", "--out", text(&out)]].concat());
     assert!(said.json().get("cheapest").is_none(), "{}", said.out);
 }
 
@@ -148,7 +161,7 @@ fn the_answer_names_the_cheapest_tuning() {
 fn a_budget_tells_where_the_time_over_the_loopback_goes() {
     let folder = folder();
     let out = folder.path().join("run");
-    let words = "check --rate 2kHz --duration 3s --deadline 10s --no-tuning --json --out";
+    let words = "check --rate 2kHz --duration 3s --deadline 10s --no-tune --json --out";
     let words: Vec<&str> = words.split(' ').chain([text(&out)]).collect();
     let said = run(&words);
     assert_eq!(said.code, 0, "{}", said.err);
@@ -188,7 +201,7 @@ fn a_budget_tells_where_the_time_over_the_loopback_goes() {
     assert!(answer.contains("left for the control law"), "{answer}");
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("id=\"budget\""));
-    let shown = run(&["show", text(&out)]);
+    let shown = run(&["show", text(&out), "--details"]);
     assert!(shown.out.contains("| left of 10 s"), "{}", shown.out);
 }
 
@@ -198,7 +211,7 @@ fn what_was_asked_for_and_not_granted_is_said_first_or_refused() {
     let folder = folder();
     let words = |name: &str, more: &[&str]| {
         let out = folder.path().join(name);
-        let words = "check --duration 400ms --deadline 10s --no-network --no-messages --no-tuning";
+        let words = "check --duration 400ms --deadline 10s --no-network --no-messages --no-tune";
         let words = words.split(' ').chain(more.iter().copied());
         let words: Vec<String> = words
             .chain(["--out", text(&out)])
@@ -324,7 +337,7 @@ impl Drop for Device {
 }
 
 fn check_peer(device: &Device, out: &std::path::Path) -> Said {
-    let words = "check --duration 500ms --deadline 10s --no-tuning --json --peer";
+    let words = "check --duration 500ms --deadline 10s --no-tune --json --peer";
     let words: Vec<&str> = words
         .split(' ')
         .chain([device.address.as_str(), "--out", text(out)])
@@ -393,7 +406,7 @@ fn a_check_without_a_network_says_why() {
             "check",
             "--duration",
             "300ms",
-            "--no-tuning",
+            "--no-tune",
             "--json",
             "--out",
             text(&out),
@@ -445,7 +458,7 @@ fn a_bus_that_is_asked_for_has_a_budget_however_short_the_check() {
         "--duration",
         "1s",
         "--no-network",
-        "--no-tuning",
+        "--no-tune",
         "--json",
         "--deadline",
         "10s",

@@ -104,6 +104,7 @@ fn the_control_process_leaves_a_run_of_its_own() {
         true
     );
     assert!(said.out.contains("control"), "{}", said.out);
+    assert_on_one_screen(&said);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn priority() -> TuningMeasure {
 fn show_gives_the_answer_and_the_matrix_instead_of_its_series() {
     let folder = folder();
     let out = matrix(folder.path(), 50_000);
-    let said = run(&["show", text(&out)]);
+    let said = run(&["show", text(&out), "--details"]);
     assert_eq!(said.code, 0, "a cell keeps it: {}{}", said.out, said.err);
     assert!(
         said.out
@@ -102,7 +102,7 @@ fn show_gives_the_answer_and_the_matrix_instead_of_its_series() {
 fn show_of_a_matrix_without_a_cell_that_keeps_the_deadline_is_exit_code_1() {
     let folder = folder();
     let out = matrix(folder.path(), 500_000);
-    let said = run(&["show", text(&out)]);
+    let said = run(&["show", text(&out), "--details"]);
     assert_eq!(said.code, 1, "{}{}", said.out, said.err);
     assert!(
         said.out.contains("100 us beyond the deadline"),

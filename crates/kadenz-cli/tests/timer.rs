@@ -114,6 +114,8 @@ fn the_table_lists_the_highest_and_lowest_with_their_index() {
     let folder = folder();
     let out = folder.path().join("run");
     let said = run(&["timer", "cyclic", "--count", "50", "--out", text(&out)]);
+    assert_on_one_screen(&said);
+    let said = run(&["show", text(&out), "--details"]);
     assert!(
         said.out.contains("ighest") && said.out.contains("owest"),
         "{}",

@@ -8,7 +8,7 @@ use kadenz_report::compare::{CompareOptions, Comparison};
 use kadenz_report::html;
 use kadenz_report::json::ComparisonOutput;
 use kadenz_report::statistics::Percent;
-use kadenz_report::terminal::{self, Style};
+use kadenz_report::terminal;
 
 use super::outcome::{self, Reading};
 use crate::options::Span;
@@ -73,9 +73,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.json {
         output::json(&ComparisonOutput::new(&runs, &comparison, &tested))?;
     } else if runs.len() == 1 {
-        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+        output::say(&terminal::summaries(&runs, output::style()));
     } else {
-        let style = Style::of_stdout();
+        let style = output::style();
         let said = match options.details {
             true => terminal::comparison(&comparison, &runs, style),
             false => terminal::comparison_answer(&comparison, &runs, style),

@@ -1,6 +1,7 @@
 //! `kadenz doctor`.
 
 use clap::{Args, ValueEnum};
+use kadenz_report::terminal::{Style, wrap};
 use kadenz_rt::doctor::{self, Finding, Severity};
 use kadenz_rt::shield::{self, Restored};
 use serde::Serialize;
@@ -89,8 +90,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             version: 1,
             findings: findings.iter().map(row).collect(),
         })?;
+    } else if output::is_quiet() {
+        output::say(&totals(&findings, true));
     } else {
-        output::say(&page(&findings, options.all));
+        output::say(&page(&findings, options.all, output::style()));
     }
     let limit = options.fail_on.map(|level| match level {
         Level::Costs => Severity::Costs,
@@ -190,33 +193,57 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// The findings as a page of text.
-fn page(findings: &[Finding], all: bool) -> String {
-    let mut text = String::new();
+/// The findings as a page of text, wrapped at words to the width.
+fn page(findings: &[Finding], all: bool, style: Style) -> String {
+    const INDENT: &str = "               ";
+    let width = style
+        .width
+        .saturating_sub(u16::try_from(INDENT.len()).unwrap_or(0));
     let shown = |finding: &&Finding| all || finding.severity > Severity::Note;
+    let mut text = String::new();
     for finding in findings.iter().filter(shown) {
-        let mut lines = vec![format!("{:<7}{}", word(finding.severity), finding.title)];
-        lines.push(format!("       costs   {}", finding.cost));
-        lines.push(format!("       seen    {}", finding.evidence));
+        let mut add = |label: &str, words: &str| {
+            let words = wrap(words, width).replace('\n', &format!("\n{INDENT}"));
+            text.push_str(&format!("{label:<15}{words}\n"));
+        };
+        add(word(finding.severity), &finding.title);
+        add("       costs", &finding.cost);
+        add("       seen", &finding.evidence);
         if let Some(remedy) = &finding.remedy {
-            lines.push(format!(
-                "       remedy  {}",
-                remedy.replace('\n', "\n               ")
-            ));
+            add("       remedy", remedy);
         }
-        text.push_str(&lines.join("\n"));
-        text.push_str("\n\n");
+        text.push('\n');
     }
+    let text = coloured(&text, style);
+    format!("{text}{}", wrap(&totals(findings, all), style.width))
+}
+
+/// The severity at the beginning of a finding in its colour.
+fn coloured(text: &str, style: Style) -> String {
+    let line = |line: &str| {
+        let colour = [
+            ("spoils", "1;31"),
+            ("costs", "1;33"),
+            ("note", "1"),
+            ("fine", "32"),
+        ];
+        let found = colour.into_iter().find(|(word, _)| line.starts_with(word));
+        match found.filter(|_| style.rich) {
+            Some((word, code)) => format!("\u{1b}[{code}m{word}\u{1b}[0m{}\n", &line[word.len()..]),
+            None => format!("{line}\n"),
+        }
+    };
+    text.lines().map(line).collect()
+}
+
+fn totals(findings: &[Finding], all: bool) -> String {
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
-    text.push_str(&format!(
-        "{} spoil real time, {} cost something, {} to note, {} fine",
+    format!(
+        "{} spoil real time, {} cost something, {} to note, {} fine{}",
         count(Severity::Spoils),
         count(Severity::Costs),
         count(Severity::Note),
         count(Severity::Fine),
-    ));
-    if !all {
-        text.push_str(" (--all shows everything)");
-    }
-    text
+        if all { "" } else { " (--all shows everything)" },
+    )
 }

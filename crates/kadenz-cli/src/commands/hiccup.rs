@@ -95,7 +95,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let outcome = outcome::finished(result, &folder)?;
     let told = outcome::tell(&Telling {
         also: control_folder.as_slice(),
-        ..Telling::of(&folder, options.measure.json)
+        ..Telling::of(&folder, &options.measure)
     })?;
     let program_failed = outcome.program.is_some_and(|status| !status.success());
     Ok(if program_failed {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz_report::import::{self, Format};
 
-use super::outcome::{self, Reading};
+use super::outcome::{self, Reading, Shown};
 use crate::options::{Span, complete};
 use crate::output::{self, Outcome};
 
@@ -52,8 +52,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(deadline) = options.deadline {
         import::state_deadline(&out, deadline.as_ns())?;
     }
-    let shown = std::slice::from_ref(&out);
-    let judged = outcome::show(shown, options.json, Reading::default())?;
+    let made = std::slice::from_ref(&out);
+    let shown = Shown::asked_for(options.json, false);
+    let judged = outcome::show(made, shown, Reading::default())?;
     output::note(&format!("imported as {format}; run: {}", out.display()));
     Ok(match options.deadline {
         Some(_) => judged,

@@ -10,22 +10,22 @@ use kadenz_record::run::network::RESPONSE;
 use kadenz_report::json::Output;
 use kadenz_report::matrix::{self, Matrix};
 use kadenz_report::summary::{SeriesSummary, Summary, SummaryOptions};
-use kadenz_report::terminal::{self, Style};
+use kadenz_report::terminal::{self, Aside, Style};
 use kadenz_report::verdict::budget::Budget;
 use kadenz_report::verdict::{messages, packets};
 use kadenz_report::{html, verdict};
 use serde::Serialize;
 
 use super::check::cheapest::Cheapest;
-use crate::options::{MaxLoss, Span};
+use crate::options::{MaxLoss, MeasureOptions, Span};
 use crate::output::{self, Outcome};
 
 /// What is to be told.
 pub(crate) struct Telling<'a> {
     /// The run folder.
     pub(crate) folder: &'a Path,
-    /// Whether as JSON.
-    pub(crate) json: bool,
+    /// How it was measured: also whether to tell it as JSON, and in full.
+    pub(crate) measure: &'a MeasureOptions,
     /// Whether `report.html` is written into the folder.
     pub(crate) report: bool,
     /// Further runs that belong to it.
@@ -40,10 +40,10 @@ pub(crate) struct Telling<'a> {
 
 impl<'a> Telling<'a> {
     /// A run by itself, every deadline of which decides.
-    pub(crate) fn of(folder: &'a Path, json: bool) -> Self {
+    pub(crate) fn of(folder: &'a Path, measure: &'a MeasureOptions) -> Self {
         Self {
             folder,
-            json,
+            measure,
             report: false,
             also: &[],
             deciding: None,
@@ -79,7 +79,12 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
         html::write(&runs, page)
             .with_context(|| format!("the run is in {}", telling.folder.display()))?;
     }
-    if telling.json {
+    let silent: Vec<String> = runs.iter().filter_map(silence).collect();
+    let outcome = match judge(&runs, telling.deciding, telling.max_loss) {
+        _ if !silent.is_empty() => Outcome::Incomplete,
+        judged => judged,
+    };
+    if telling.measure.json {
         output::json(&Measured {
             output: Output::new(&runs),
             run: telling.folder,
@@ -87,19 +92,37 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
             answer: answer(&runs[0], telling.cheapest),
             cheapest: telling.cheapest,
         })?;
-    } else {
-        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+    } else if telling.measure.details && !output::is_quiet() {
+        output::say(&terminal::summaries(&runs, output::style()));
         if let Some(cheapest) = telling.cheapest {
             output::say(&format!("\n{}", cheapest.told()));
         }
         output::note(&whereabouts(telling.folder, report.as_deref()));
+    } else {
+        let folder = telling.folder.display();
+        let page = match &report {
+            Some(page) => format!("page: {}", page.display()),
+            None => format!("page: kadenz report {folder}"),
+        };
+        let places = [page, format!("more: kadenz show {folder} --details")];
+        let sentence = telling.cheapest.map(|it| it.sentence.clone());
+        say_briefly(&runs, outcome, sentence.as_slice(), &places);
     }
-    let silent: Vec<String> = runs.iter().filter_map(silence).collect();
-    silent.iter().for_each(|remedy| output::note(remedy));
-    Ok(match judge(&runs, telling.deciding, telling.max_loss) {
-        _ if !silent.is_empty() => Outcome::Incomplete,
-        judged => judged,
-    })
+    silent.iter().for_each(|remedy| output::complain(remedy));
+    Ok(outcome)
+}
+
+/// The answer on one screen or, where nobody wants to read more, in one line.
+fn say_briefly(runs: &[Summary], outcome: Outcome, sentences: &[String], places: &[String]) {
+    if output::is_quiet() {
+        return output::say(&terminal::headline(runs));
+    }
+    let aside = Aside {
+        kept: outcome == Outcome::Kept,
+        sentences,
+        places,
+    };
+    output::say(&terminal::brief(runs, &aside, output::style()));
 }
 
 /// Why nothing came back, with the remedy, where every packet of a run was lost.
@@ -145,15 +168,39 @@ pub(crate) struct Reading {
     pub(crate) deadline: Option<Span>,
 }
 
-/// Shows runs that were taken before.
-pub(crate) fn show(folders: &[PathBuf], json: bool, reading: Reading) -> anyhow::Result<Outcome> {
-    let runs = read_with(folders.iter().map(PathBuf::as_path), reading)?;
-    if json {
-        output::json(&Output::new(&runs))?;
-    } else {
-        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+/// How runs that were taken before are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// On one screen.
+    Brief,
+    /// With every figure.
+    Details,
+    Json,
+}
+
+impl Shown {
+    /// As `--json` and `--details` say.
+    pub(crate) fn asked_for(json: bool, details: bool) -> Self {
+        match json {
+            true => Self::Json,
+            false if details => Self::Details,
+            false => Self::Brief,
+        }
     }
-    Ok(judge(&runs, None, None))
+}
+
+/// Shows runs that were taken before.
+pub(crate) fn show(folders: &[PathBuf], shown: Shown, reading: Reading) -> anyhow::Result<Outcome> {
+    let runs = read_with(folders.iter().map(PathBuf::as_path), reading)?;
+    let outcome = judge(&runs, None, None);
+    match shown {
+        Shown::Json => output::json(&Output::new(&runs))?,
+        Shown::Details if !output::is_quiet() => {
+            output::say(&terminal::summaries(&runs, output::style()));
+        }
+        Shown::Brief | Shown::Details => say_briefly(&runs, outcome, &[], &[]),
+    }
+    Ok(outcome)
 }
 
 /// Summaries of run folders, or of files of other programs in their place.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::outcome::{self, Reading};
+use super::outcome::{self, Reading, Shown};
 use crate::options::Span;
 use crate::output::Outcome;
 
@@ -13,6 +13,7 @@ use crate::output::Outcome;
 #[command(after_help = "\
 Examples:
   kadenz show night
+  kadenz show night --details
   kadenz show night --json | jq '.series[0].percentiles'
   kadenz show night --modes                       with what recurs, as `kadenz modes` tells it
   kadenz show night --deadline 400us              judged by a deadline, whatever it was taken with
@@ -34,6 +35,10 @@ pub(crate) struct Options {
     #[arg(long)]
     modes: bool,
 
+    /// Show every figure, not only the answer on one screen; --modes does so, too
+    #[arg(long)]
+    details: bool,
+
     /// Print JSON on standard output (schema: docs/json.md)
     #[arg(long)]
     json: bool,
@@ -42,7 +47,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     outcome::show(
         &options.runs,
-        options.json,
+        Shown::asked_for(options.json, options.details || options.modes),
         Reading {
             modes: options.modes,
             deadline: options.deadline,

@@ -211,6 +211,6 @@ impl SuiteOptions {
     ) -> anyhow::Result<Outcome> {
         let folder = &suite.measuring.session.out;
         outcome::finished(result, folder)?;
-        outcome::tell(&Telling::of(folder, self.measure.json))
+        outcome::tell(&Telling::of(folder, &self.measure))
     }
 }

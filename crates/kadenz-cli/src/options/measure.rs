@@ -26,6 +26,10 @@ pub(crate) struct MeasureOptions {
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
+    /// Show every figure, not only the answer on one screen
+    #[arg(long, help_heading = "Output")]
+    pub(crate) details: bool,
+
     /// Length of an interval of the interval log
     #[arg(
         long,

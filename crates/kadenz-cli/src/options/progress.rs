@@ -26,7 +26,7 @@ impl Progress {
     /// Progress of a measurement that should last `total`, if that is known.
     pub(crate) fn new(words: &'static str, total: Option<Duration>) -> Self {
         let length = total.map(|total| u64::try_from(total.as_millis()).unwrap_or(u64::MAX));
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal() && !output::is_quiet();
         let bar = match length {
             _ if !terminal => ProgressBar::hidden(),
             Some(length) => ProgressBar::new(length),
@@ -79,17 +79,13 @@ impl Watch for Progress {
 
     fn tuned(&mut self, series: &[String], measures: &[TuningMeasure]) {
         for measure in measures.iter().filter(|measure| !measure.ok) {
-            let reason = measure.reason.as_deref().unwrap_or("no reason was given");
-            let mut text = format!(
-                "{}: {} not granted, {} in force ({reason})",
+            // Why, and what mends it, stands in the answer.
+            let text = format!(
+                "{}: {} was not granted, {} is in force",
                 series.first().map_or("", String::as_str),
                 measure.requested,
                 measure.granted
             );
-            if let Some(remedy) = &measure.remedy {
-                text.push_str("; remedy: ");
-                text.push_str(remedy);
-            }
             self.bar.suspend(|| output::note(&text));
         }
     }
@@ -106,7 +102,7 @@ pub(crate) struct Steps {
 impl Steps {
     /// Work that has not begun yet.
     pub(crate) fn new(words: &'static str, total: usize) -> Self {
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal() && !output::is_quiet();
         let bar = match terminal {
             true => ProgressBar::new(total as u64),
             false => ProgressBar::hidden(),

@@ -42,6 +42,15 @@ impl Said {
     }
 }
 
+/// What a command says without `--details` is read at a glance: on a screen of 25 lines of 80 columns.
+pub(crate) fn assert_on_one_screen(said: &Said) {
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert!((2..=25).contains(&lines.len()), "{}", said.out);
+    for line in lines {
+        assert!(line.chars().count() <= 80, "{line}\n{}", said.out);
+    }
+}
+
 /// Runs the program to its end.
 pub(crate) fn run(arguments: &[&str]) -> Said {
     Said::of(kadenz(arguments).output().unwrap())

@@ -98,7 +98,7 @@ fn tables(
 }
 
 /// Characters of a line without its colours.
-fn visible_width(line: &str) -> usize {
+pub(super) fn visible_width(line: &str) -> usize {
     let mut within_escape = false;
     let seen = line.chars().filter(|&character| {
         let shown = !within_escape && character != '\u{1b}';

@@ -1,5 +1,6 @@
 //! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
 
+mod brief;
 mod budget;
 mod compared;
 mod comparison;
@@ -15,16 +16,18 @@ use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{Cell, Color, ContentArrangement, Table};
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
+pub use brief::{Aside, brief, headline};
 pub use compared::comparison_answer;
 pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;
+pub use text::wrap;
 
 use crate::matrix::{self, Matrix};
 use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::answer;
-use text::{indented, wrap};
+use text::indented;
 
 /// Width that is assumed where there is no terminal to ask.
 const PLAIN_WIDTH: u16 = 100;
@@ -50,16 +53,15 @@ impl Style {
         }
     }
 
-    /// What suits standard output: rich on a terminal of its width, else plain.
+    /// What suits standard output: rich on a terminal of its width, else plain; `colour` says to be
+    /// rich, or plain, whatever it is.
     #[must_use]
-    pub fn of_stdout() -> Self {
+    pub fn of_stdout(colour: Option<bool>) -> Self {
         let table = Table::new();
-        match table.width().filter(|_| table.is_tty()) {
-            Some(width) => Self {
-                width: width.max(LEAST_WIDTH),
-                rich: true,
-            },
-            None => Self::plain(),
+        let width = table.width().filter(|_| table.is_tty());
+        Self {
+            width: width.unwrap_or(PLAIN_WIDTH).max(LEAST_WIDTH),
+            rich: colour.unwrap_or(width.is_some()),
         }
     }
 

@@ -404,3 +404,63 @@ fn a_percentile_of_a_coarse_log_is_marked() {
     let fine = sheet(&[judged("wakeup", &[(50_000, 4_990)])], Style::plain());
     assert!(!fine.contains("<="), "{fine}");
 }
+
+/// More of everything than fits on one screen.
+fn crowded() -> Summary {
+    let mut run = fleet(40);
+    for n in 0..20 {
+        let mut series = judged(
+            &format!("a-series-with-a-long-name-{n}"),
+            &[(900_000, 123_456_789)],
+        );
+        series.series.tuning.push(TuningMeasure {
+            name: "policy".into(),
+            requested: "SCHED_FIFO 80".into(),
+            granted: "SCHED_OTHER".into(),
+            reason: Some("no right".into()),
+            remedy: Some("ulimit -r 99; ".repeat(30)),
+            ok: false,
+        });
+        run.series.push(series);
+        run.warnings.push(Warning {
+            id: format!("warning_{n}"),
+            text: "This is a virtual machine. ".repeat(9),
+            remedy: Some(format!("measure on the metal {n} ").repeat(20)),
+        });
+    }
+    run
+}
+
+#[test]
+fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
+    let places = ["page: run/report.html", "more: kadenz show run --details"].map(str::to_owned);
+    let sentences = ["The cheapest tuning that keeps it here is none. ".repeat(9)];
+    for runs in [vec![fleet(2)], vec![crowded()], vec![crowded(); 12], blog()] {
+        for (rich, width) in [(false, 100), (false, 80), (true, 80), (true, 200)] {
+            let aside = Aside {
+                kept: true,
+                sentences: &sentences,
+                places: &places,
+            };
+            let text = brief(&runs, &aside, Style { width, rich });
+            assert!(
+                text.lines().count() <= 25,
+                "{}: {text}",
+                text.lines().count()
+            );
+            let longest = text.lines().map(comparison::visible_width).max();
+            assert!(longest.unwrap() <= 80, "{longest:?}: {text}");
+            assert!(text.ends_with(&places[1]), "{text}");
+            assert_eq!(
+                text.contains("\u{1b}[1;32m"),
+                rich && text.contains("keep"),
+                "{text}"
+            );
+        }
+    }
+    let text = brief(&[crowded()], &Aside::default(), Style::plain());
+    assert!(
+        text.contains("To mend first (18 more with --details):\n- SCHED_FIFO 80 was not granted: "),
+        "{text}"
+    );
+}

@@ -2,7 +2,8 @@
 
 /// Breaks `text` at spaces so that no line is longer than `width` characters, words aside that are
 /// longer by themselves.
-pub(crate) fn wrap(text: &str, width: u16) -> String {
+#[must_use]
+pub fn wrap(text: &str, width: u16) -> String {
     let width = usize::from(width);
     let mut lines: Vec<String> = Vec::new();
     for paragraph in text.lines() {

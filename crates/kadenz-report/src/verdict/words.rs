@@ -235,7 +235,11 @@ fn scheduling(series: &Series) -> Option<String> {
         return Some(granted);
     };
     let all: Vec<&str> = refused.iter().map(|it| it.requested.as_str()).collect();
-    let remedy = first.remedy.as_deref().and_then(|it| it.lines().next());
+    // Its first half: what mends it now.
+    let remedy = first
+        .remedy
+        .as_deref()
+        .and_then(|it| it.split([';', '\n']).next());
     let remedy = remedy.map_or_else(String::new, |it| format!("; remedy: {it}"));
     Some(format!(
         "{granted} (not granted: {}{remedy})",

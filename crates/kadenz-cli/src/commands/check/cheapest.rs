@@ -183,6 +183,12 @@ fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
     Some(format!("Idle states were not held off: {own}."))
 }
 
+/// How long looking for it takes at most: as long as the check, where that is not very short.
+pub(super) fn longest(plan: &CheckPlan) -> Duration {
+    const MOST_CELLS: u32 = 5;
+    plan.duration.max(SHORTEST * MOST_CELLS)
+}
+
 fn nothing_needed() -> Cheapest {
     Cheapest {
         cell: Some(Combination::NONE.to_string()),

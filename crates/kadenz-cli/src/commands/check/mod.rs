@@ -15,6 +15,7 @@ use kadenz_lab::testbed::model::Cast;
 use kadenz_lab::udp::wiring::Wiring;
 use kadenz_msg::provider::DEFAULT_URL;
 use kadenz_record::run::network::RESPONSE;
+use kadenz_report::numbers;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::tuning::Policy;
@@ -22,7 +23,7 @@ use kadenz_rt::tuning::Policy;
 use super::outcome::{self, Telling};
 use super::udp::PathOption;
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span};
-use crate::output::Outcome;
+use crate::output::{self, Outcome};
 
 /// Can this machine keep a rate and a deadline?
 ///
@@ -44,6 +45,7 @@ Examples:
   kadenz check --rate 500Hz --deadline 1ms
   kadenz check --peer 10.0.0.5                     with round trips to a device
   kadenz check --policy fifo:90 --cpus 1 --sleeper spin --duration 10min
+  kadenz check --require                           nothing, unless the tuning is granted
   kadenz check --json --out run | jq .answer
 
 On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
@@ -98,9 +100,9 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Messages")]
     no_messages: bool,
 
-    /// Do not look for the cheapest tuning afterwards
-    #[arg(long)]
-    no_tuning: bool,
+    /// Do not look for the cheapest tuning afterwards, which takes about as long again
+    #[arg(long, alias = "no-tuning")]
+    no_tune: bool,
 
     #[command(flatten)]
     measure: MeasureOptions,
@@ -115,6 +117,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(network) = &plan.network {
         peer::must_answer(network, &stop)?;
     }
+    output::note(&options.how_long(&plan));
     {
         let mut progress = Progress::new(
             "keeping the beat",
@@ -123,7 +126,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let result = check(&plan, &stop, &mut progress);
         outcome::finished(result, &plan.measuring.session.out)?;
     }
-    let cheapest = if options.no_tuning {
+    let cheapest = if options.no_tune {
         None
     } else {
         cheapest::find(&plan, options.rate, &stop)?
@@ -132,11 +135,26 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         report: true,
         deciding: Some(&[REALTIME, RESPONSE]),
         cheapest: cheapest.as_ref(),
-        ..Telling::of(&plan.measuring.session.out, options.measure.json)
+        ..Telling::of(&plan.measuring.session.out, &options.measure)
     })
 }
 
 impl Options {
+    /// How long the whole takes, before it begins.
+    fn how_long(&self, plan: &CheckPlan) -> String {
+        let span = |span: Duration| numbers::span(span.as_nanos() as f64);
+        let checking = plan.floor.duration + plan.duration;
+        let tuning = cheapest::longest(plan);
+        match self.no_tune || !cfg!(target_os = "linux") {
+            true => format!("this takes {}", span(checking)),
+            false => format!(
+                "this takes {}; up to {} in total if it then tries tunings (not with --no-tune)",
+                span(checking),
+                span(checking + tuning)
+            ),
+        }
+    }
+
     fn plan(&self) -> anyhow::Result<CheckPlan> {
         let mut measuring = self.measure.measuring(&Defaults {
             experiment: "check",

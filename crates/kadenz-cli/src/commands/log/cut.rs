@@ -56,6 +56,10 @@ pub(crate) struct Part {
     /// All channels but those
     #[arg(short = 'v', long, requires = "channels")]
     pub(crate) invert: bool,
+
+    /// The option of all commands without its letter, which inverts here as in lcm-logger
+    #[arg(long, hide = true, action = clap::ArgAction::Count)]
+    verbose: u8,
 }
 
 impl Part {

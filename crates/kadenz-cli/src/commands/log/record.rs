@@ -57,6 +57,10 @@ pub(crate) struct Options {
     #[arg(short = 'v', long, requires = "channels")]
     invert: bool,
 
+    /// The option of all commands without its letter, which inverts here as in lcm-logger
+    #[arg(long, hide = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+
     /// How long [default: until Ctrl-C]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,

@@ -144,7 +144,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     );
     let outcome = outcome::tell(&Telling {
         deciding: Some(&["latency"]),
-        ..Telling::of(&folder, options.measure.json)
+        ..Telling::of(&folder, &options.measure)
     })?;
     Ok(match all_are_latencies(&counts) {
         true => outcome,

@@ -130,7 +130,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.untold {
         return Ok(Outcome::Kept);
     }
-    outcome::tell(&Telling::of(&folder, options.measure.json))
+    outcome::tell(&Telling::of(&folder, &options.measure))
 }
 
 impl Options {

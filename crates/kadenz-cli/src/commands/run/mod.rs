@@ -225,7 +225,7 @@ fn not_started(options: &Options, error: LaunchError, place: &Place) -> Outcome 
         measures.extend_from_slice(&place.measures);
         tell(options, &measures);
         write_report(options, None, &measures, None);
-        output::note(&format!(
+        output::complain(&format!(
             "kadenz: `{}` was not started: not everything that --require asks for was granted",
             options.program[0].display()
         ));

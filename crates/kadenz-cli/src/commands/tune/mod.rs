@@ -20,7 +20,7 @@ use kadenz_report::html;
 use kadenz_report::matrix::{self as report_matrix, Matrix, MatrixOutput, Standing};
 use kadenz_report::statistics::Percent;
 use kadenz_report::summary::Summary;
-use kadenz_report::terminal::{self, Style};
+use kadenz_report::terminal;
 use kadenz_rt::beat::Rate;
 use serde::Serialize;
 
@@ -213,7 +213,7 @@ fn tell(options: &Options, plan: &plan::Plan, interrupted: bool) -> anyhow::Resu
             report: &page,
         })?;
     } else {
-        output::say(&terminal::summaries(&runs, Style::of_stdout()));
+        output::say(&terminal::summaries(&runs, output::style()));
         output::note(&outcome::whereabouts(folder, Some(&page)));
     }
     Ok(if interrupted {

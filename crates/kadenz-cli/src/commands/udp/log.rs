@@ -98,5 +98,5 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         log(&measuring, &plan, ready, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::tell(&Telling::of(&folder, options.measure.json))
+    outcome::tell(&Telling::of(&folder, &options.measure))
 }

@@ -276,7 +276,7 @@ fn measure(
     outcome::finished(result, &folder)?;
     outcome::tell(&Telling {
         max_loss: options.max_loss,
-        ..Telling::of(&folder, options.measure.json)
+        ..Telling::of(&folder, &options.measure)
     })
 }
 

@@ -200,7 +200,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let outcome = outcome::tell(&Telling {
         deciding: Some(&[recording::WAKE_UP]),
-        ..Telling::of(&folder, options.measure.json)
+        ..Telling::of(&folder, &options.measure)
     })?;
     Ok(match (ended.stopped(), outcome) {
         (Some(why), Outcome::Kept | Outcome::Missed) => {

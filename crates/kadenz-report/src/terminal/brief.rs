@@ -1,0 +1,320 @@
+//! The answer on one screen: the verdict, a table of a few series, what to mend first, where the rest is.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell, CellAlignment, Color};
+use kadenz_record::run::model::{TuningMeasure, Warning};
+
+use super::Style;
+use super::text::wrap;
+use crate::matrix::Matrix;
+use crate::numbers;
+use crate::statistics::Percent;
+use crate::summary::{SeriesSummary, Summary};
+use crate::verdict::budget::{Budget, Journey};
+use crate::verdict::{answer, messages, packets};
+
+/// Lines and columns of the smallest screen.
+const LINES: usize = 25;
+const COLUMNS: u16 = 80;
+/// Series in the table, at most and at least; lines of the verdict and of a remedy; remedies.
+const ROWS: usize = 8;
+const FEWEST_ROWS: usize = 3;
+const VERDICT: usize = 7;
+const REMEDY: usize = 2;
+const REMEDIES: usize = 3;
+/// What no deadline is said about.
+const NO_DEADLINE: &str =
+    "No deadline was stated, so nothing is judged; `--deadline 400us` states one.";
+
+/// What a command knows beside its runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Aside<'a> {
+    /// Whether the command takes the deadlines as kept, which need not be all of them.
+    pub kept: bool,
+    /// Sentences that belong to the verdict.
+    pub sentences: &'a [String],
+    /// Where the page and everything else is, a line each.
+    pub places: &'a [String],
+}
+
+/// The verdict, a table of at most 8 series, at most three remedies and the places: 24 lines of 80
+/// columns at most, but for places that are longer and where `places` are many. [`super::summaries`]
+/// has everything.
+///
+/// ```
+/// use kadenz_report::summary::Summary;
+/// use kadenz_report::terminal::{Aside, Style, brief};
+///
+/// let text = brief(&[Summary::default()], &Aside::default(), Style::plain());
+/// assert!(text.starts_with("No deadline was stated"));
+/// ```
+#[must_use]
+pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> String {
+    let style = Style {
+        width: style.width.min(COLUMNS),
+        ..style
+    };
+    let verdict = verdict(runs, aside, style);
+    // Blank lines between the parts, and the header of the table.
+    let taken = verdict.lines().count() + aside.places.len() + 4;
+    let left = LINES.saturating_sub(taken);
+    let remedies = remedies(runs, left.saturating_sub(FEWEST_ROWS), style);
+    let of_remedies = remedies.as_ref().map_or(0, |it| it.lines().count());
+    let mut parts = vec![verdict];
+    parts.extend(table(runs, left.saturating_sub(of_remedies), style));
+    parts.extend(remedies);
+    if !aside.places.is_empty() {
+        parts.push(aside.places.join("\n"));
+    }
+    parts.join("\n\n")
+}
+
+/// The first sentence of the verdict on the first run: what fits into a line of a script.
+#[must_use]
+pub fn headline(runs: &[Summary]) -> String {
+    let first = runs
+        .first()
+        .map(sentences)
+        .and_then(|all| all.into_iter().next());
+    let first = first.unwrap_or_default();
+    first_sentence(&first).0.to_owned()
+}
+
+/// The verdicts of all runs, the first sentence in bold and in its colour.
+fn verdict(runs: &[Summary], aside: &Aside<'_>, style: Style) -> String {
+    let each = (VERDICT / runs.len().max(1)).max(1);
+    let mut lines = Vec::new();
+    for (index, run) in runs.iter().take(VERDICT).enumerate() {
+        let mut sentences = sentences(run);
+        if index == 0 {
+            sentences.extend_from_slice(aside.sentences);
+            sentences.extend(Budget::all(run).iter().filter_map(left));
+        }
+        if runs.len() > 1 {
+            let name = run.folder.file_name().unwrap_or(run.folder.as_os_str());
+            sentences[0] = format!("{}: {}", name.display(), sentences[0]);
+        }
+        lines.extend(emphasised(&sentences, each, aside.kept, style));
+    }
+    lines.join("\n")
+}
+
+fn sentences(run: &Summary) -> Vec<String> {
+    if let Some(matrix) = Matrix::of(run) {
+        return matrix.recommendation.sentences;
+    }
+    let mut all = vec![answer(run).unwrap_or_else(|| NO_DEADLINE.to_owned())];
+    let of_check = run.run.experiment == "check";
+    let network = run.run.network.as_ref();
+    let told = |network: &&_| !of_check || packets::total(network).lost > 0;
+    all.extend(network.filter(told).map(packets::answer));
+    let counted = run.run.messages.as_ref();
+    let told = |counted: &&_| !of_check || messages::lost(counted) > 0;
+    all.extend(counted.filter(told).map(messages::answer));
+    all
+}
+
+/// What a deadline leaves, in the words of [`Budget`] without its layers.
+fn left(budget: &Budget) -> Option<String> {
+    let (takes, left) = (budget.whole.p99_9_ns?, budget.left_p99_9_ns()?);
+    let one = match budget.journey {
+        Journey::RoundTrip => "a round trip",
+        Journey::Message => "a message",
+    };
+    let span = |ns: i64| numbers::span(ns.unsigned_abs() as f64);
+    let left = match left {
+        0.. => format!("{} are left", span(left)),
+        _ => format!("that is {} too long", span(left)),
+    };
+    let limit = numbers::span(budget.limit_ns as f64);
+    Some(format!(
+        "Of the {limit}, {one} {} takes {} in 99.9 %; {left}.",
+        budget.path,
+        span(takes)
+    ))
+}
+
+/// Wraps sentences into so many lines, the first sentence in bold and colour.
+fn emphasised(sentences: &[String], lines: usize, kept: bool, style: Style) -> Vec<String> {
+    let mut strong = first_sentence(&sentences[0]).0.chars().count();
+    let text = clipped(&sentences.join(" "), lines, style);
+    if !style.rich {
+        return text;
+    }
+    let colour = match sentences[0].contains(NO_DEADLINE) {
+        true => "",
+        false if kept => ";32",
+        false => ";31",
+    };
+    let mut emphasised = Vec::new();
+    for line in text {
+        let letters = line.chars().count();
+        let end = line
+            .char_indices()
+            .nth(strong)
+            .map_or(line.len(), |it| it.0);
+        let (bold, rest) = line.split_at(end);
+        emphasised.push(match bold {
+            "" => line,
+            _ => format!("\u{1b}[1{colour}m{bold}\u{1b}[0m{rest}"),
+        });
+        // The space at the end of the line belongs to it.
+        strong = strong.saturating_sub(letters + 1);
+    }
+    emphasised
+}
+
+/// A text's first sentence, and the rest.
+fn first_sentence(text: &str) -> (&str, &str) {
+    match text.find(". ") {
+        Some(at) => text.split_at(at + 1),
+        None => (text, ""),
+    }
+}
+
+/// A text in so many lines, with three points where there is more of it.
+fn clipped(text: &str, lines: usize, style: Style) -> Vec<String> {
+    let wrapped = wrap(text, style.width);
+    let mut shown: Vec<String> = wrapped.lines().take(lines).map(str::to_owned).collect();
+    if let Some(last) = shown.last_mut().filter(|_| wrapped.lines().count() > lines) {
+        let room = usize::from(style.width).saturating_sub(4);
+        while last.chars().count() > room {
+            let cut = last.rfind(' ').unwrap_or(0);
+            last.truncate(cut);
+        }
+        last.push_str(" ...");
+    }
+    shown
+}
+
+/// The series that say most: those with a deadline, then those of whole journeys, then the others.
+fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
+    const WHOLE: [&str; 7] = [
+        "response", "rtt", "one-way", "measured", "hiccup", "lateness", "floor",
+    ];
+    let of = |run| -> Vec<(&Summary, &SeriesSummary)> {
+        let run: &Summary = run;
+        let shown = run
+            .shown_by_themselves()
+            .into_iter()
+            .map(|it| it.series.name);
+        let names: Vec<String> = shown.collect();
+        let series = run
+            .series
+            .iter()
+            .filter(|it| names.contains(&it.series.name));
+        series.map(|series| (run, series)).collect()
+    };
+    let mut all: Vec<_> = runs
+        .iter()
+        .filter(|run| Matrix::of(run).is_none())
+        .flat_map(of)
+        .collect();
+    all.retain(|(_, series)| series.count > 0);
+    all.sort_by_key(|(_, series)| {
+        let name = series.series.name.rsplit('.').next().unwrap_or_default();
+        let whole = WHOLE.iter().position(|it| *it == name);
+        (series.verdict.is_none(), whole.unwrap_or(WHOLE.len()))
+    });
+    all
+}
+
+/// The table, with so many rows at most.
+fn table(runs: &[Summary], rows: usize, style: Style) -> Option<String> {
+    let chosen = chosen(runs);
+    if chosen.is_empty() {
+        return None;
+    }
+    let mut table = style.table();
+    table.load_style(NOTHING);
+    let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
+    table.set_header(header.map(|it| Cell::new(it).add_attribute(Attribute::Bold)));
+    for (run, series) in chosen.iter().take(rows.min(ROWS)) {
+        let folder = run.folder.file_name().filter(|_| runs.len() > 1);
+        let folder = folder.map_or_else(String::new, |it| format!("{}: ", it.display()));
+        table.add_row(row(&format!("{folder}{}", series.series.name), series));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    Some(table.trim_fmt())
+}
+
+fn row(name: &str, series: &SeriesSummary) -> Vec<Cell> {
+    const NAME: usize = 22;
+    let value =
+        |ns: Option<i64>| Cell::new(ns.map_or_else(String::new, |ns| numbers::value(ns as f64)));
+    let letters = name.chars().count();
+    let name: String = name.chars().skip(letters.saturating_sub(NAME)).collect();
+    let misses = series.verdict.map_or_else(
+        || Cell::new(""),
+        |verdict| {
+            let cell = Cell::new(numbers::thousands(verdict.misses));
+            match verdict.misses {
+                0 => cell.fg(Color::Green),
+                _ => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+            }
+        },
+    );
+    vec![
+        Cell::new(name),
+        Cell::new(numbers::thousands(series.count)),
+        value(series.percentile(Percent::P50)),
+        value(series.percentile(Percent::P99_9)),
+        value(series.max_ns),
+        misses,
+    ]
+}
+
+/// What to do first, in so many lines: what was refused, then what else spoils the result.
+fn remedies(runs: &[Summary], room: usize, style: Style) -> Option<String> {
+    let measures = runs.iter().flat_map(|run| &run.series);
+    let measures = measures.flat_map(|series| &series.series.tuning);
+    let refused = measures
+        .filter(|measure| !measure.ok)
+        .filter_map(of_measure);
+    let warnings = runs.iter().flat_map(|run| &run.warnings);
+    let spoilt = warnings
+        .filter(|warning| !warning.id.ends_with("_refused"))
+        .filter_map(of_warning);
+    let mut all: Vec<(String, &str)> = Vec::new();
+    for (what, remedy) in refused.chain(spoilt) {
+        if all.iter().all(|(_, known)| *known != remedy) {
+            all.push((what, remedy));
+        }
+    }
+    let indented = Style {
+        width: style.width.saturating_sub(2),
+        ..style
+    };
+    let items = all
+        .iter()
+        .take(REMEDIES)
+        .map(|(what, remedy)| clipped(&format!("{what}: {remedy}"), REMEDY, indented).join("\n  "));
+    let mut lines = 1;
+    let items: Vec<String> = items
+        .take_while(|item| {
+            lines += item.lines().count();
+            lines <= room
+        })
+        .map(|item| format!("- {item}"))
+        .collect();
+    let heading = match all.len() - items.len() {
+        _ if items.is_empty() => return None,
+        0 => "To mend first:".to_owned(),
+        more => format!("To mend first ({more} more with --details):"),
+    };
+    Some(format!("{heading}\n{}", items.join("\n")))
+}
+
+/// Remedies of several lines are shown by their first.
+fn of_measure(measure: &TuningMeasure) -> Option<(String, &str)> {
+    let remedy = measure.remedy.as_deref()?.lines().next()?;
+    Some((format!("{} was not granted", measure.requested), remedy))
+}
+
+fn of_warning(warning: &Warning) -> Option<(String, &str)> {
+    let remedy = warning.remedy.as_deref()?.lines().next()?;
+    let title = warning.text.split([':', ';', '(']).next()?;
+    Some((title.trim_end().to_owned(), remedy))
+}
