@@ -29,8 +29,16 @@ fn check_answers_in_words_and_leaves_a_run_with_a_page() {
     assert!(said.code == 0 || said.code == 1, "{}", said.err);
     assert!(said.out.contains("This machine"), "{}", said.out);
     assert_on_one_screen(&said);
-    assert!(said.err.contains("in total if it then tries tunings"), "{}", said.err);
-    assert!(said.out.contains(text(&out.join("report.html"))), "{}", said.out);
+    assert!(
+        said.err.contains("in total if it then tries tunings"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.out.contains(text(&out.join("report.html"))),
+        "{}",
+        said.out
+    );
     let shown = run(&["show", text(&out)]);
     assert_on_one_screen(&shown);
     let all = run(&["show", text(&out), "--details"]);
@@ -371,14 +379,15 @@ fn the_deadline_is_held_against_round_trips_to_a_peer() {
 }
 
 #[test]
-fn a_peer_that_does_not_answer_in_time_misses_the_deadline() {
+fn a_peer_that_never_answers_in_time_is_exit_code_2_with_the_remedy() {
     let folder = folder();
     let device = Device::deaf();
     let said = check_peer(&device, &folder.path().join("run"));
     let json = said.json();
     assert_eq!(series(&json, "realtime")["deadline"]["kept"], true);
     assert_eq!(json["runs"][0]["network"]["total"]["lost"], 100);
-    assert_eq!(said.code, 1, "{}", said.err);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("kadenz udp echo"), "{}", said.err);
 }
 
 #[test]

@@ -316,7 +316,7 @@ fn a_running_loop_is_asked_by_its_name() {
     wait_until(well);
     let words_of = words(&["stats", &name]);
     assert!(
-        words_of.out.starts_with("interval_ns: 5000000 ns\n"),
+        words_of.out.starts_with("interval: 5000000 ns\n"),
         "{}",
         words_of.out
     );

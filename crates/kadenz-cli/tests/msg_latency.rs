@@ -4,7 +4,8 @@
 mod common;
 
 use common::{
-    Said, assert_valid, folder, run, run_json, series, signal, skip, start_measuring, text,
+    Said, assert_on_one_screen, assert_valid, folder, run, run_json, series, signal, skip,
+    start_measuring, text,
 };
 
 /// What a latency of 50 ms more than any pause of a busy machine is not: no test misses it by accident.
@@ -210,4 +211,16 @@ fn what_cannot_be_measured_is_said_and_leaves_no_folder() {
         assert!(said.err.contains(words), "{}", said.err);
         assert!(!out.exists());
     }
+}
+
+#[test]
+fn the_answer_is_read_on_one_screen() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let words = [
+        "msg", "latency", "--url", "memq://", "--count", "50", "--out",
+    ];
+    let said = run(&[&words[..], &[text(&out)]].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_on_one_screen(&said);
 }

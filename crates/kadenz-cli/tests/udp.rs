@@ -7,7 +7,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use common::listener::Listener;
-use common::{Said, folder, kadenz, run, run_json, series, text};
+use common::{Said, assert_on_one_screen, folder, kadenz, run, run_json, series, text};
 
 /// Sends to these addresses, at a rate that a busy machine keeps up with; its pauses lose nothing.
 fn send(to: &str, more: &[&str]) -> Said {
@@ -456,4 +456,15 @@ fn a_deadline_gets_a_budget() {
         json["runs"][0]["budget"].is_null(),
         "no deadline was stated"
     );
+    let briefly = folder.path().join("briefly");
+    let words = [
+        "udp",
+        "send",
+        "--to",
+        &echo.address,
+        "--count",
+        "5",
+        "--out",
+    ];
+    assert_on_one_screen(&run(&[&words[..], &[text(&briefly)]].concat()));
 }

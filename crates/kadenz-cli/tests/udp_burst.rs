@@ -126,7 +126,7 @@ fn an_order_that_never_changes_is_told() {
     }
     let written = run_json(&out);
     assert_eq!(written["network"]["broadcasts"]["concordance"], 1.0);
-    let shown = run(&["show", text(&out)]);
+    let shown = run(&["show", text(&out), "--details"]);
     let words = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("nearly always the same; d3 was first in 100 %, d2 last in 100 %"),

@@ -142,6 +142,23 @@ pub fn percentage(share: f64) -> String {
     format!("{} %", three_digits(100.0 * share))
 }
 
+/// How often something happens in an hour: a whole number from ten on.
+///
+/// ```
+/// use kadenz_report::numbers::per_hour;
+///
+/// assert_eq!(per_hour(312.6), "313");
+/// assert_eq!(per_hour(7_199.7), "7,200");
+/// assert_eq!(per_hour(0.0481), "0.0481");
+/// ```
+#[must_use]
+pub fn per_hour(number: f64) -> String {
+    match number {
+        many if many >= 10.0 => thousands(many.round() as u64),
+        few => three_digits(few),
+    }
+}
+
 /// A number with three significant digits at most and no trailing zeros.
 #[must_use]
 pub fn three_digits(number: f64) -> String {

@@ -3,6 +3,7 @@
 use super::figures::{bound, count, duration, plural, printed, rate, significant, span};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
+use crate::numbers;
 use crate::verdict::{Standing, Verdict, answer};
 
 /// How a standing looks and reads.
@@ -187,10 +188,7 @@ fn basis(verdict: &Verdict) -> String {
         Standing::Missed => {
             let run = plural(verdict.longest_run, "miss", "misses in a row");
             let hourly = match verdict.misses_per_hour {
-                Some(hourly) if hourly >= 10.0 => {
-                    format!(" About {} an hour.", count(hourly as u64))
-                }
-                Some(hourly) => format!(" About {} an hour.", significant(hourly, 2)),
+                Some(hourly) => format!(" About {} an hour.", numbers::per_hour(hourly)),
                 None => String::new(),
             };
             format!(

@@ -269,11 +269,7 @@ impl Column {
             self.add("longest run", numbers::thousands(verdict.longest_run));
         }
         if let Some(per_hour) = verdict.misses_per_hour.filter(|&number| number > 0.0) {
-            let text = match per_hour {
-                many if many >= 1000.0 => numbers::thousands(many.round() as u64),
-                few => numbers::three_digits(few),
-            };
-            self.add("misses per hour", text);
+            self.add("misses per hour", numbers::per_hour(per_hour));
         }
         match verdict.standing {
             Standing::Kept => self.judge("kept", "yes".to_owned(), true),

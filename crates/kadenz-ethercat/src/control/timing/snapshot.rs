@@ -94,11 +94,11 @@ impl Spread {
     fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{name}.count: {} cycles", self.count)?;
         let values = [
-            ("min_ns", self.min_ns),
-            ("p50_ns", self.p50_ns),
-            ("p99_ns", self.p99_ns),
-            ("p99.9_ns", self.p999_ns),
-            ("max_ns", self.max_ns),
+            ("min", self.min_ns),
+            ("p50", self.p50_ns),
+            ("p99", self.p99_ns),
+            ("p99.9", self.p999_ns),
+            ("max", self.max_ns),
         ];
         for (what, value) in values {
             if let Some(value) = value {
@@ -106,7 +106,7 @@ impl Spread {
             }
         }
         match self.mean_ns {
-            Some(mean) => writeln!(f, "{name}.mean_ns: {mean:.1} ns"),
+            Some(mean) => writeln!(f, "{name}.mean: {mean:.1} ns"),
             None => Ok(()),
         }
     }
@@ -114,7 +114,7 @@ impl Spread {
 
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "interval_ns: {} ns", self.interval_ns)?;
+        writeln!(f, "interval: {} ns", self.interval_ns)?;
         let frames = &self.frames;
         for (name, value, unit) in [
             ("cycles", self.cycles, "cycles"),

@@ -93,7 +93,7 @@ fn text_is_a_number_a_line_with_its_unit() {
             "{line}"
         );
     }
-    assert!(text.contains("\nwake_up.p99.9_ns: 0 ns\n"));
+    assert!(text.contains("\nwake_up.p99.9: 0 ns\n"));
     // 999 periods carry no 99.9th percentile.
     assert!(!text.contains("period.p99.9_ns"));
 }
