@@ -168,7 +168,8 @@ fn features_that_remedies_name_can_be_built() {
 }
 
 /// Examples that are only parsed (a unit test of the options does that for all), by words in them.
-const ONLY_PARSED: [(&str, &str); 28] = [
+const ONLY_PARSED: [(&str, &str); 29] = [
+    ("--cpus 0-3", "needs four CPUs"),
     (
         "before after --fail-if",
         "needs more samples; tests/files.rs runs it",
