@@ -232,6 +232,34 @@ fn several_series_become_a_folder() {
 }
 
 #[test]
+fn several_series_are_refused_where_a_file_is_named() {
+    let (_folder, run) = run_of("import/cyclictest.txt");
+    let out = run.with_file_name("samples.csv");
+    let error = export::export(&run, None, Format::Csv, &out).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("thread0, thread1"), "{text}");
+    assert!(text.contains("--series"), "{text}");
+    assert!(!out.exists());
+    export::export(&run, Some("thread0"), Format::Csv, &out).unwrap();
+    assert!(out.is_file());
+}
+
+#[test]
+fn a_failed_export_of_several_series_leaves_nothing_behind() {
+    let (_folder, run) = run_of("import/cyclictest.txt");
+    let out = run.with_file_name("exported");
+    export::export(&run, None, Format::Parquet, &out).unwrap_err();
+    assert!(!out.exists());
+
+    // The second file cannot be made.
+    let obstacle = out.join("thread1.csv.new");
+    fs::create_dir_all(&obstacle).unwrap();
+    export::export(&run, None, Format::Csv, &out).unwrap_err();
+    let left = fs::read_dir(&out).unwrap().map(|it| it.unwrap().path());
+    assert_eq!(left.collect::<Vec<_>>(), [obstacle]);
+}
+
+#[test]
 fn what_cannot_be_is_said_clearly() {
     let (_folder, run) = run_of("import/cyclictest.txt");
     let out = run.with_file_name("x.parquet");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kadenz_report::export::{self, Format};
+use kadenz_report::export::{self, ExportError, Format};
 
 use crate::options::complete;
 use crate::output::{self, Outcome};
@@ -14,7 +14,8 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz export night --format hgrm                        percentiles as HdrHistogram's tools plot
   kadenz export run --series lateness --format parquet     raw samples for pandas, polars, DuckDB
-  kadenz export run --format csv --out samples.csv
+  kadenz export run --series lateness --format csv --out samples.csv
+  kadenz export run --format csv --out samples                      a folder, a file a series
   kadenz export run --format gnuplot --out plot && gnuplot plot/*.gnuplot")]
 pub(crate) struct Options {
     /// Run folder
@@ -29,23 +30,23 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     series: Option<String>,
 
-    /// File to write, or a folder where the format wants a file a series [default: named after the
-    /// run, in this folder]
+    /// File to write, or a folder where the format wants a file a series and several are exported
+    /// [default: named after the run, in this folder]
     #[arg(long = "out", short, value_name = "PATH")]
     output: Option<PathBuf>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let out = options
-        .output
-        .clone()
-        .unwrap_or_else(|| named_after(&options.run, options.series.as_deref(), options.format));
-    let exported = export::export(
-        &options.run,
-        options.series.as_deref(),
-        options.format,
-        &out,
-    )?;
+    let series = options.series.as_deref();
+    let export = |out: &Path| export::export(&options.run, series, options.format, out);
+    let named = |separator| named_after(&options.run, series, separator, options.format);
+    let exported = match &options.output {
+        Some(out) => export(out),
+        None => match export(&named(".")) {
+            Err(ExportError::SeveralSeries { .. }) => export(&named("-")),
+            other => other,
+        },
+    }?;
     for note in &exported.notes {
         output::note(&format!("note: {note}"));
     }
@@ -55,15 +56,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// `night.hgrm`, or `night-lateness.hgrm` for one series.
-fn named_after(run: &Path, series: Option<&str>, format: Format) -> PathBuf {
+/// `night.hgrm`, `night-lateness.hgrm` for one series, or `night-hgrm` for a folder.
+fn named_after(run: &Path, series: Option<&str>, separator: &str, format: Format) -> PathBuf {
     let absolute = std::path::absolute(run).unwrap_or_else(|_| run.to_owned());
     let mut name = absolute.file_name().unwrap_or_default().to_owned();
     if let Some(series) = series {
         name.push("-");
         name.push(series);
     }
-    name.push(".");
+    name.push(separator);
     name.push(format.ending());
     name.into()
 }

@@ -10,6 +10,8 @@ use kadenz_record::samples::reader::ReadSamplesError;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
+use super::Format;
+
 /// Why a run was not exported.
 #[derive(Debug, Error)]
 pub enum ExportError {
@@ -48,6 +50,17 @@ pub enum ExportError {
     /// Parquet refused what it was given, or its output.
     #[error("cannot write Parquet: {0}; make room on the disk or choose another folder")]
     Parquet(#[from] ParquetError),
+    /// The output is named as one file, and a file a series results.
+    #[error(
+        "a {format} file holds one series, and the run has {}: choose one by --series, or name a \
+         folder by --out", series.join(", ")
+    )]
+    SeveralSeries {
+        /// The format asked for.
+        format: Format,
+        /// The series of the run.
+        series: Vec<String>,
+    },
     /// The output is no path of a file.
     #[error("{} names no file: give the path of the file to write", out.display())]
     NoFileName {

@@ -143,14 +143,15 @@ pub struct Exported {
     pub notes: Vec<String>,
 }
 
-/// Exports one series of a run, or all of them, to `out`; a file that is there is replaced.
+/// Exports one series of a run, or all of them, to `out`; a file that is there is replaced. An export
+/// that fails changes nothing.
 ///
 /// With a series named, or only one in the run, `out` is a file. Else it is a file too for formats
 /// that hold several series (see the table above), and a folder for the others.
 ///
 /// # Errors
 /// [`ExportError`] when the run or the series cannot be read, has no samples where the format wants
-/// them, or `out` cannot be written.
+/// them, `out` has the ending of a file where several would result, or it cannot be written.
 pub fn export(
     run: &Path,
     series: Option<&str>,
@@ -173,24 +174,71 @@ pub fn export(
         exported.notes.push(note.to_owned());
     }
     if chosen.len() == 1 || format.joins_series() {
-        write_file(&chosen, format, out, &mut exported)?;
-        return Ok(exported);
-    }
-    fs::create_dir_all(out).map_err(|source| unwritable(out, source))?;
-    for series in &chosen {
-        let file = out.join(format!("{}.{}", series.name(), format.ending()));
-        write_file(std::slice::from_ref(series), format, &file, &mut exported)?;
+        write_file(&chosen, format, out, &mut exported)?.persist()?;
+    } else {
+        write_folder(&chosen, format, out, &mut exported)?;
     }
     Ok(exported)
 }
 
-/// Writes one file beside its place, then moves it there: an export that fails changes nothing.
+/// Writes a file for each series into a folder, which is made where it is missing.
+fn write_folder(
+    chosen: &[SeriesReader<'_>],
+    format: Format,
+    out: &Path,
+    exported: &mut Exported,
+) -> Result<(), ExportError> {
+    let is_file_name = out
+        .extension()
+        .is_some_and(|ending| ending == format.ending());
+    if is_file_name && !out.is_dir() {
+        let names = chosen.iter().map(|series| series.name().to_owned());
+        return Err(ExportError::SeveralSeries {
+            format,
+            series: names.collect(),
+        });
+    }
+    let is_new = !out.exists();
+    fs::create_dir_all(out).map_err(|source| unwritable(out, source))?;
+    let written: Result<Vec<NewFile>, ExportError> = chosen
+        .iter()
+        .map(|series| {
+            let file = out.join(format!("{}.{}", series.name(), format.ending()));
+            write_file(std::slice::from_ref(series), format, &file, exported)
+        })
+        .collect();
+    let persisted = written.and_then(|files| files.into_iter().try_for_each(NewFile::persist));
+    if persisted.is_err() && is_new {
+        // Only an empty folder is removed.
+        let _ = fs::remove_dir(out);
+    }
+    persisted
+}
+
+/// A file written beside its place. It is removed unless it is moved there.
+struct NewFile {
+    new: PathBuf,
+    out: PathBuf,
+}
+
+impl NewFile {
+    fn persist(self) -> Result<(), ExportError> {
+        fs::rename(&self.new, &self.out).map_err(|source| unwritable(&self.out, source))
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.new);
+    }
+}
+
 fn write_file(
     series: &[SeriesReader<'_>],
     format: Format,
     out: &Path,
     exported: &mut Exported,
-) -> Result<(), ExportError> {
+) -> Result<NewFile, ExportError> {
     let io = |source| unwritable(out, source);
     let mut name = out
         .file_name()
@@ -200,18 +248,16 @@ fn write_file(
         .to_owned();
     name.push(".new");
     let new = out.with_file_name(name);
-    let written = File::create(&new).map_err(io).and_then(|file| {
-        let mut file = BufWriter::with_capacity(1 << 16, file);
-        write(series, format, out, &mut file, &mut exported.notes)?;
-        file.flush().map_err(io)?;
-        fs::rename(&new, out).map_err(io)
-    });
-    if let Err(error) = written {
-        let _ = fs::remove_file(&new);
-        return Err(error.at(out));
-    }
+    let file = File::create(&new).map_err(io)?;
+    let staged = NewFile {
+        new,
+        out: out.to_owned(),
+    };
+    let mut file = BufWriter::with_capacity(1 << 16, file);
+    write(series, format, out, &mut file, &mut exported.notes).map_err(|error| error.at(out))?;
+    file.flush().map_err(io)?;
     exported.files.push(out.to_owned());
-    Ok(())
+    Ok(staged)
 }
 
 fn write(
