@@ -162,6 +162,33 @@ fn convert_puts_types_in_and_then_json_needs_no_types_any_more() {
 }
 
 #[test]
+fn a_log_is_written_under_no_unknown_ending() {
+    let folder = folder();
+    let input = golden("events.lcmlog");
+    let bus = url(&input, "speed=0");
+    let out = folder.path().join("d.xlsx");
+    let commands = [
+        ["log", "convert", text(&input)],
+        ["log", "cut", text(&input)],
+        ["log", "record", &bus],
+    ];
+    for command in commands {
+        let said = run(&[&command[..], &["--out", text(&out)]].concat());
+        assert_eq!(said.code, 2, "{command:?}: {}", said.err);
+        for known in [".mcap", ".lcmlog"] {
+            assert!(said.err.contains(known), "{command:?}: {}", said.err);
+        }
+        assert!(!out.exists(), "{command:?}");
+    }
+    // As lcm-logger names them.
+    for name in ["lcmlog-2026-02-03.00", "log"] {
+        let out = folder.path().join(name);
+        said_well(&["log", "convert", text(&input), "--out", text(&out)]);
+        assert_eq!(entries(&out).len(), 200);
+    }
+}
+
+#[test]
 fn recover_makes_a_whole_log_of_a_damaged_one() {
     let folder = folder();
     let out = folder.path().join("whole.lcmlog");

@@ -64,7 +64,7 @@ pub(crate) fn dictionary(paths: &[PathBuf]) -> anyhow::Result<Dictionary> {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let to_json = options.to == Encoding::Json;
     anyhow::ensure!(
-        !to_json || super::output_file::format_of(&options.output.out) == log::Format::Mcap,
+        !to_json || super::output_file::format_of(&options.output.out)? == log::Format::Mcap,
         "LCM's event log says nothing of encodings; JSON needs an --out that ends in .mcap"
     );
     let mut dictionary = dictionary(&options.types)?;

@@ -14,7 +14,8 @@ use crate::options::complete;
 /// Where to.
 #[derive(Args, Debug)]
 pub(crate) struct OutputOptions {
-    /// The log to write: MCAP where it ends in .mcap, else LCM's event log
+    /// The log to write: MCAP where it ends in .mcap, LCM's event log where it ends in .lcmlog or
+    /// nothing
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
@@ -28,12 +29,20 @@ pub(crate) struct OutputOptions {
     pub(crate) compression: Compression,
 }
 
-/// What a log is written as, by its name.
-pub(crate) fn format_of(path: &Path) -> Format {
-    if path.extension().is_some_and(|it| it == "mcap") {
-        Format::Mcap
-    } else {
-        Format::EventLog
+/// What a log is written as, by its name. lcm-logger's own names end in nothing or in a number.
+pub(crate) fn format_of(path: &Path) -> anyhow::Result<Format> {
+    let Some(ending) = path.extension() else {
+        return Ok(Format::EventLog);
+    };
+    match ending.to_string_lossy().as_ref() {
+        "mcap" => Ok(Format::Mcap),
+        "lcmlog" | "lcm" | "log" => Ok(Format::EventLog),
+        number if number.bytes().all(|it| it.is_ascii_digit()) => Ok(Format::EventLog),
+        other => anyhow::bail!(
+            "{}: no log is written as .{other}; .mcap is MCAP, and .lcmlog, .lcm, .log, a number or \
+             no ending is LCM's event log",
+            path.display()
+        ),
     }
 }
 
@@ -48,6 +57,7 @@ impl OutputOptions {
                 self.out.display()
             );
         }
+        let format = format_of(&self.out)?;
         let mut options = File::options();
         // An MCAP file's index is read back from it at its end.
         options.read(true).write(true);
@@ -64,7 +74,7 @@ impl OutputOptions {
             };
             format!("cannot make {}{remedy}", self.out.display())
         })?;
-        Ok(match format_of(&self.out) {
+        Ok(match format {
             Format::Mcap => {
                 let options = McapOptions {
                     compression: self.compression,

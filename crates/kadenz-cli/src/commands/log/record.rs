@@ -233,7 +233,7 @@ impl Options {
             None => self.queue,
         };
         let record = RecordOptions {
-            format: output_file::format_of(&path),
+            format: output_file::format_of(&path)?,
             compression: self.compression,
             queue_bytes: queue.in_memory("--queue")?,
             flush_interval: self.flush_interval.0,
