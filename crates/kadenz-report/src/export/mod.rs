@@ -144,7 +144,7 @@ pub struct Exported {
 }
 
 /// Exports one series of a run, or all of them, to `out`; a file that is there is replaced. An export
-/// that fails changes nothing.
+/// that fails leaves nothing behind.
 ///
 /// With a series named, or only one in the run, `out` is a file. Else it is a file too for formats
 /// that hold several series (see the table above), and a folder for the others.
