@@ -1,7 +1,5 @@
 //! The cyclic timer: is every wake-up on the beat, and is the rate kept?
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use kadenz_record::run::folder::SeriesRecorder;
@@ -9,54 +7,8 @@ use kadenz_record::samples::Sample;
 use kadenz_rt::beat::{Beat, Interval};
 use kadenz_rt::clock::MonotonicTime;
 
+use super::Pace;
 use crate::crew::Station;
-
-/// What a loop does after a wake-up that came late.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
-    /// Serves every beat it missed at once, until it is on the beat again: what the thesis's timers
-    /// do. The rate is kept, and after a stall intervals are next to nothing.
-    #[default]
-    CatchUp,
-    /// Leaves the missed beats out and goes on with the next one: what a control loop does that must
-    /// not send the same command thrice. A missed beat is recorded as late as it would have been
-    /// served, so that no stall is hidden; intervals are between real wake-ups.
-    Skip,
-    /// Counts each period from the last wake-up: the loop of H. Yoon, J. Song and J. Lee,
-    /// "Real-Time Performance Analysis in Linux-Based Robotic Systems" (2009), figure 4. No period
-    /// is ever too short, every delay adds to all that follow, and a stall is one long period.
-    Relative,
-}
-
-impl Pace {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::CatchUp, Self::Skip, Self::Relative];
-}
-
-impl fmt::Display for Pace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::CatchUp => "catch-up",
-            Self::Skip => "skip",
-            Self::Relative => "relative",
-        })
-    }
-}
-
-/// A word that names no pace.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no pace; write catch-up, skip or relative")]
-pub struct ParsePaceError(String);
-
-impl FromStr for Pace {
-    type Err = ParsePaceError;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let named = |pace: &Self| pace.to_string() == word;
-        let pace = Self::ALL.into_iter().find(named);
-        pace.ok_or_else(|| ParsePaceError(word.to_owned()))
-    }
-}
 
 /// How long a cyclic timer is watched.
 #[derive(Clone, Copy, Debug)]
@@ -492,13 +444,5 @@ mod tests {
         // A stall that begins while warming up is seen by the beats that count.
         let (served, left_out) = play(&plan(Pace::Skip, 3, 4), &[0, 4 * MS]);
         assert_eq!((served.len(), left_out), (1, vec![4 * MS, 5 * MS, 6 * MS]));
-    }
-
-    #[test]
-    fn a_pace_is_read_as_it_is_shown() {
-        for pace in Pace::ALL {
-            assert_eq!(pace.to_string().parse(), Ok(pace));
-        }
-        assert!("slow".parse::<Pace>().is_err());
     }
 }

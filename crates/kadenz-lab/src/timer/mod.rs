@@ -5,8 +5,10 @@
 
 mod cyclic;
 mod oneshot;
+mod pace;
 mod suite;
 
-pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, Pace, ParsePaceError, cyclic};
+pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, cyclic};
 pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
+pub use pace::{Pace, ParsePaceError};
 pub use suite::{SuitePlan, cyclic_suite, oneshot_suite};

@@ -102,7 +102,7 @@ impl Summary {
         Self::of_run_with(folder, SummaryOptions::default())
     }
 
-    /// Reads a run folder, or a file that [`import`](crate::import) takes.
+    /// Reads a run folder, or a file that [`import`] takes.
     ///
     /// # Errors
     /// As [`Summary::of_run`]; and where a file is of no known format or cannot be read.
