@@ -79,12 +79,13 @@ impl Watch for Progress {
 
     fn tuned(&mut self, series: &[String], measures: &[TuningMeasure]) {
         for measure in measures.iter().filter(|measure| !measure.ok) {
-            // Why, and what mends it, stands in the answer.
+            // What mends it stands in the answer.
             let text = format!(
-                "{}: {} was not granted, {} is in force",
+                "{}: {} was not granted, {} is in force ({})",
                 series.first().map_or("", String::as_str),
                 measure.requested,
-                measure.granted
+                measure.granted,
+                measure.reason.as_deref().unwrap_or("no reason was given")
             );
             self.bar.suspend(|| output::note(&text));
         }

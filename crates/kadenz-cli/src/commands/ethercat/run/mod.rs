@@ -204,7 +204,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })?;
     Ok(match (ended.stopped(), outcome) {
         (Some(why), Outcome::Kept | Outcome::Missed) => {
-            output::note(&format!("the axes stood at the end: {why}"));
+            output::complain(&format!("the axes stood at the end: {why}"));
             Outcome::Missed
         }
         (_, outcome) => outcome,
