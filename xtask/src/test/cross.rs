@@ -66,7 +66,8 @@ fn compile(
 ) -> Result<Outcome> {
     let Some(library) = library(target) else {
         let remedy = format!(
-            "rustup target add {target}, or apt-get install cargo-web rustc-web rust-web-src"
+            "rustup target add {target}, or apt-get install cargo-web rustc-web rust-web-src \
+             binutils-mingw-w64-x86-64"
         );
         return Ok(Outcome::skipped(
             format!("no standard library for {target}"),

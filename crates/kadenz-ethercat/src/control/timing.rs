@@ -13,7 +13,7 @@
 //! // `&timing` is an Observer of the loop; meanwhile, on any thread:
 //! let snapshot = timing.snapshot();
 //! assert_eq!(snapshot.cycles, 0);
-//! assert!(snapshot.to_string().starts_with("interval_ns: 1000000 ns\n"));
+//! assert!(snapshot.to_string().starts_with("interval: 1000000 ns\n"));
 //! # Ok::<(), kadenz_rt::beat::IntervalError>(())
 //! ```
 
