@@ -1,5 +1,6 @@
 //! Expressions against runs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{FailIf, Limit, Operator};
@@ -112,10 +113,11 @@ fn nothing_tested(expression: &FailIf, runs: &[Summary]) -> String {
             "there is no baseline; name two runs, the baseline first".to_owned()
         }
         Some(series) => {
-            let known: Vec<&str> = runs
+            let known: BTreeSet<&str> = runs
                 .iter()
                 .flat_map(|run| run.series.iter().map(|s| s.series.name.as_str()))
                 .collect();
+            let known: Vec<&str> = known.into_iter().collect();
             format!(
                 "no series `{series}` was compared; there are {}",
                 known.join(", ")

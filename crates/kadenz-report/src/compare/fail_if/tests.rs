@@ -180,6 +180,24 @@ fn misses_without_a_deadline_ask_for_one() {
 }
 
 #[test]
+fn series_that_were_not_compared_are_named_once_or_ask_for_a_deadline() {
+    let runs = [run("a", &[(100_000, 1000)]), run("b", &[(100_000, 1000)])];
+    for (text, expected) in [
+        (
+            "nosuch: p99 > 1ms",
+            "no series `nosuch` was compared; there are floor, wakeup",
+        ),
+        (
+            "floor: misses > 0",
+            "floor of b: no deadline was stated; state one with --deadline",
+        ),
+    ] {
+        let reason = outcome(text, &runs).undecided[0].to_string();
+        assert!(reason.ends_with(expected), "{reason}");
+    }
+}
+
+#[test]
 fn of_negative_figures_there_is_no_ratio() {
     let runs = [run("before", &[(-5, 1000)]), run("after", &[(-9, 1000)])];
     let outcome = outcome("wakeup: min > 2x", &runs);
