@@ -172,7 +172,8 @@ fn first_sentence(text: &str) -> (&str, &str) {
     }
 }
 
-/// A text in so many lines, with three points where there is more of it.
+/// A text in so many lines, with three points where there is more of it: after a clause if one ends in
+/// the last line, for half a number says something else.
 fn clipped(text: &str, lines: usize, style: Style) -> Vec<String> {
     let wrapped = wrap(text, style.width);
     let mut shown: Vec<String> = wrapped.lines().take(lines).map(str::to_owned).collect();
@@ -181,6 +182,10 @@ fn clipped(text: &str, lines: usize, style: Style) -> Vec<String> {
         while last.chars().count() > room {
             let cut = last.rfind(' ').unwrap_or(0);
             last.truncate(cut);
+        }
+        let ends = [", ", "; ", ". "].iter().filter_map(|it| last.rfind(it));
+        if let Some(end) = ends.max() {
+            last.truncate(end);
         }
         last.push_str(" ...");
     }
@@ -317,4 +322,23 @@ fn of_warning(warning: &Warning) -> Option<(String, &str)> {
     let remedy = warning.remedy.as_deref()?.lines().next()?;
     let title = warning.text.split([':', ';', '(']).next()?;
     Some((title.trim_end().to_owned(), remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_ends_with_a_clause() {
+        let text = "kept: 0 misses in 12,000, so fewer than 250 in a million";
+        let style = Style {
+            width: 50,
+            ..Style::plain()
+        };
+        assert_eq!(clipped(text, 1, style), ["kept: 0 misses in 12,000 ..."]);
+        assert_eq!(
+            clipped("one word after another", 1, Style { width: 14, ..style }),
+            ["one word ..."]
+        );
+    }
 }
