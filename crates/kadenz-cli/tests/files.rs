@@ -3,7 +3,11 @@
 mod common;
 use common::*;
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 /// A short run to read.
 fn measured(folder: &Path, name: &str) -> PathBuf {
@@ -263,4 +267,24 @@ fn a_deadline_stated_afterwards_decides() {
         .unwrap();
     assert!((1_000..1_400).contains(&misses), "{misses}");
     judge(&["show", text(&out)], 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_takes_more_than_two_seconds_says_that_it_goes_on() {
+    let folder = folder();
+    let (pipe, out) = (folder.path().join("slow.csv"), folder.path().join("out"));
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|it| it.success()));
+    let writer = pipe.clone();
+    let writing = std::thread::spawn(move || {
+        let mut pipe = File::options().write(true).open(writer)?;
+        std::thread::sleep(Duration::from_secs(3));
+        pipe.write_all(b"time_ns,value_ns\n0,100\n1000,200\n")
+    });
+    let file = text(&pipe);
+    let said = run(&["import", file, "--format", "csv", "--out", text(&out)]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("importing ..."), "{}", said.err);
+    assert!(writing.join().is_ok_and(|it| it.is_ok()));
 }

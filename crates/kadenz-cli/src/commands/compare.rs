@@ -11,7 +11,7 @@ use kadenz_report::statistics::Percent;
 use kadenz_report::terminal;
 
 use super::outcome::{self, Reading};
-use crate::options::Span;
+use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
 /// Compare runs with the first one, with confidence; fail where a limit is crossed.
@@ -62,13 +62,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         ..Reading::default()
     };
     let runs = outcome::read_with(options.runs.iter().map(PathBuf::as_path), reading)?;
-    let comparison = Comparison::new(
-        &runs,
-        &CompareOptions {
-            percentiles: asked_for(&options.fail_if),
-            ..CompareOptions::default()
-        },
-    );
+    let wanted = CompareOptions {
+        percentiles: asked_for(&options.fail_if),
+        ..CompareOptions::default()
+    };
+    let comparison = waiting("comparing the runs", || Comparison::new(&runs, &wanted));
     let tested = fail_if::check(&options.fail_if, &runs, &comparison);
     if options.json {
         output::json(&ComparisonOutput::new(&runs, &comparison, &tested))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz_report::export::{self, ExportError, Format};
 
-use crate::options::complete;
+use crate::options::{complete, waiting};
 use crate::output::{self, Outcome};
 
 /// Write a run in another format.
@@ -38,7 +38,11 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let series = options.series.as_deref();
-    let export = |out: &Path| export::export(&options.run, series, options.format, out);
+    let export = |out: &Path| {
+        waiting("exporting", || {
+            export::export(&options.run, series, options.format, out)
+        })
+    };
     let named = |separator| named_after(&options.run, series, separator, options.format);
     let exported = match &options.output {
         Some(out) => export(out),

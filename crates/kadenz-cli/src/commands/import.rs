@@ -6,7 +6,7 @@ use clap::Args;
 use kadenz_report::import::{self, Format};
 
 use super::outcome::{self, Reading, Shown};
-use crate::options::{Span, complete};
+use crate::options::{Span, complete, waiting};
 use crate::output::{self, Outcome};
 
 /// Make a run of what another tool measured, so that it can be shown, compared and reported.
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .out
         .clone()
         .unwrap_or_else(|| folder_for(&options.file));
-    import::import(&options.file, format, &out)?;
+    waiting("importing", || import::import(&options.file, format, &out))?;
     if let Some(deadline) = options.deadline {
         import::state_deadline(&out, deadline.as_ns())?;
     }

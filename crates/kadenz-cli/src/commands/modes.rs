@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kadenz_report::modes::{self, ModesOutput};
 
+use crate::options::waiting;
 use crate::output::{self, Outcome};
 
 /// Find what recurs in a run: spikes, phases and ramps, with their period and how sure it is.
@@ -35,7 +36,9 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let found = modes::of_run(&options.run, options.series.as_deref())?;
+    let found = waiting("searching for what recurs", || {
+        modes::of_run(&options.run, options.series.as_deref())
+    })?;
     if options.json {
         output::json(&ModesOutput::new(&options.run, &found))?;
         return Ok(Outcome::Kept);

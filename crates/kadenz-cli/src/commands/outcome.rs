@@ -17,7 +17,7 @@ use kadenz_report::{html, verdict};
 use serde::Serialize;
 
 use super::check::cheapest::Cheapest;
-use crate::options::{MaxLoss, MeasureOptions, Span};
+use crate::options::{MaxLoss, MeasureOptions, Span, waiting};
 use crate::output::{self, Outcome};
 
 /// What is to be told.
@@ -217,14 +217,18 @@ pub(crate) fn read_with<'a>(
         deadline_ns: reading.deadline.map(Span::as_ns),
         ..SummaryOptions::default()
     };
-    runs.map(|run| {
+    let read = |run| {
         let mut summary = Summary::of(run, options)?;
         if reading.modes {
             summary.search_modes()?;
         }
         Ok(summary)
-    })
-    .collect()
+    };
+    let words = match reading.modes {
+        true => "searching for what recurs",
+        false => "reading what was measured",
+    };
+    waiting(words, || runs.map(read).collect())
 }
 
 /// What an experiment gave. Where it could not be written in full, what can be read back is shown

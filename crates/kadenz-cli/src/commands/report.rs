@@ -6,7 +6,7 @@ use clap::Args;
 use kadenz_report::html;
 
 use super::outcome::{self, Reading};
-use crate::options::Span;
+use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
 /// Make one self-contained HTML page of one run or several.
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .output
         .clone()
         .unwrap_or_else(|| page_for(&options.runs[0]));
-    html::write(&runs, &page)?;
+    waiting("writing the page", || html::write(&runs, &page))?;
     output::note(&format!("report: {}", absolute(&page).display()));
     // A page of a run that missed its deadline was made all the same; a deadline stated here is a question.
     Ok(match options.deadline {

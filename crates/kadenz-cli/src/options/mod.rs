@@ -14,6 +14,6 @@ pub(crate) use lists::CpuList;
 pub(crate) use measure::{
     ClockOption, Defaults, MeasureOptions, POLICIES, command_line, folder_of_now,
 };
-pub(crate) use progress::{Progress, Steps};
+pub(crate) use progress::{Progress, Steps, waiting};
 pub(crate) use size::Size;
 pub(crate) use units::{MaxLoss, Span};

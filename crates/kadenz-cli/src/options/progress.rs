@@ -1,6 +1,7 @@
 //! What a user sees while a measurement runs.
 
 use std::io::IsTerminal as _;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -33,9 +34,9 @@ impl Progress {
             None => ProgressBar::new_spinner(),
         };
         let template = if total.is_some() {
-            "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left  {msg}"
+            "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left  {wide_msg}"
         } else {
-            "{spinner} {prefix} {elapsed}  {msg}"
+            "{spinner} {prefix} {elapsed}  {wide_msg}"
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
@@ -131,6 +132,38 @@ impl Steps {
             output::note(&format!("{}: {count} of {} ...", self.words, self.total));
         }
     }
+}
+
+/// How long work may take without a word.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Does work whose steps nobody counts, and says that it goes on once it takes more than two seconds.
+pub(crate) fn waiting<T>(words: &str, work: impl FnOnce() -> T) -> T {
+    let (working, done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if done.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                spin(words, &done);
+            }
+        });
+        // The sender is dropped as the work returns or panics: the other thread then ends.
+        let _working = working;
+        work()
+    })
+}
+
+fn spin(words: &str, done: &mpsc::Receiver<()>) {
+    if !std::io::stderr().is_terminal() || output::is_quiet() {
+        return output::note(&format!("{words} ..."));
+    }
+    let bar = ProgressBar::new_spinner().with_prefix(words.to_owned());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed}") {
+        bar.set_style(style);
+    }
+    while done.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+        bar.tick();
+    }
+    bar.finish_and_clear();
 }
 
 impl Drop for Steps {

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::named;
 use super::round_trips::Figures;
-use crate::options::{Span, complete};
+use crate::options::{Span, complete, waiting};
 use crate::output::{self, Outcome};
 
 /// Compute every round trip in a topology, exactly, in virtual time
@@ -119,7 +119,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Cast::Each
         },
     };
-    let modelled = model::run(&topology, &asking)?;
+    let modelled = waiting("modelling", || model::run(&topology, &asking))?;
     let told = told(&topology, &asking, &modelled, options.each);
     if options.json {
         output::json(&told)?;
