@@ -115,7 +115,7 @@ fn a_loop_keeps_the_segment_s_time_and_moves_its_drives_as_a_file_says() {
 #[test]
 fn a_loop_stands_beside_the_paper_s_figure() {
     let folder = folder();
-    let said = drive(folder.path(), &["--spin", "50us", "--quiet"]);
+    let said = drive(folder.path(), &["--spin", "50us"]);
     assert_ended_well(&said);
     for words in [
         "Control periods",
@@ -125,10 +125,7 @@ fn a_loop_stands_beside_the_paper_s_figure() {
         assert!(said.out.contains(words), "{words}: {}", said.out);
     }
     let other = tempfile::tempdir().unwrap();
-    let said = drive(
-        other.path(),
-        &["--lock", "--sleeper", "nanosleep", "--quiet"],
-    );
+    let said = drive(other.path(), &["--lock", "--sleeper", "nanosleep"]);
     // Column M of figure 7: the lowest 99 % up to 1,032 us.
     assert!(
         said.out.contains("figure 7") && said.out.contains("1032.0"),

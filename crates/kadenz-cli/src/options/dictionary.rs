@@ -193,6 +193,16 @@ mod tests {
     }
 
     #[test]
+    fn no_command_gives_a_global_option_a_meaning_of_its_own() {
+        for_each_option(|command, arg| {
+            let global = ["quiet", "color"];
+            if arg.get_long().is_some_and(|long| global.contains(&long)) {
+                assert!(arg.is_global_set(), "{command}: {arg}");
+            }
+        });
+    }
+
+    #[test]
     fn old_words_are_accepted_for_one_version_more() {
         let accepts = |words: &str| {
             let words = words.split(' ');

@@ -36,8 +36,8 @@ use crate::output::{self, Outcome};
 /// tenth it publishes a message on every beat, over LCM's multicast or another bus (`--url`), and says
 /// where the time of messages goes. Where the
 /// ordinary thread misses the deadline, it then tries which is the cheapest tuning that keeps it, for
-/// about as long again (`kadenz tune` does that in full, also under load). Writes a run folder with
-/// report.html.
+/// about as long again (`kadenz tune` does that in full, also under load); else, for a third as long,
+/// what holding the CPUs' idle states off buys. Writes a run folder with report.html.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

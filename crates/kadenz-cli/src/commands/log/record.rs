@@ -127,10 +127,6 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "MB", value_parser = megabytes, conflicts_with = "queue")]
     max_unwritten_mb: Option<u64>,
 
-    /// Say nothing but errors and what was lost
-    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
-    quiet: bool,
-
     /// Print what was recorded as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -171,9 +167,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         interrupt::stop_when_stdin_closes(&stop);
     }
     let mut recorder = options.start(describe)?;
-    if !options.quiet {
-        output::note(&format!("recording {url}; Ctrl-C ends it"));
-    }
+    output::note(&format!("recording {url}; Ctrl-C ends it"));
     receive(options, inlet.as_mut(), &mut recorder, &stop);
     let recorded = recorder.finish();
     tell(&recorded, options)?;
@@ -385,7 +379,7 @@ fn tell(recorded: &Recorded, options: &Options) -> anyhow::Result<()> {
     for file in &recorded.files {
         text.push_str(&format!("\n  {}", file.display()));
     }
-    if !options.quiet {
+    if !output::is_quiet() {
         output::say(&text);
     }
     for it in recorded
@@ -393,13 +387,13 @@ fn tell(recorded: &Recorded, options: &Options) -> anyhow::Result<()> {
         .iter()
         .filter(|it| it.queue_full + it.disk_full > 0)
     {
-        output::note(&format!(
+        output::complain(&format!(
             "{}: {} dropped as the queue was full, {} as the disk was",
             it.channel, it.queue_full, it.disk_full
         ));
     }
     if recorded.given_up > 0 {
-        output::note(&format!(
+        output::complain(&format!(
             "{} given up for the index on a full disk",
             recorded.given_up
         ));

@@ -63,10 +63,6 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Say nothing but errors
-    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
-    quiet: bool,
-
     /// End when standard input closes
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
@@ -102,13 +98,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         interrupt::stop_when_stdin_closes(&stop);
     }
     let address = server.address();
-    if !options.quiet {
-        output::note(&format!("serving on tcpq://{address}; Ctrl-C ends it"));
-        if address.ip().is_unspecified() {
-            output::note("every network of this host reaches it, and it asks nobody who he is");
-        }
+    output::note(&format!("serving on tcpq://{address}; Ctrl-C ends it"));
+    if address.ip().is_unspecified() {
+        output::note("every network of this host reaches it, and it asks nobody for a name");
     }
-    let mut live = Live::new(options.quiet);
+    let mut live = Live::new();
     let until = options.duration.map(|span| clock::now() + span.0);
     while goes_on(&stop, until) {
         live.look(&server);
@@ -165,20 +159,18 @@ fn goes_on(stop: &Stop, until: Option<MonotonicTime>) -> bool {
 /// The counters, live on a terminal; without one, who loses messages is told when that begins.
 struct Live {
     bar: ProgressBar,
-    quiet: bool,
     losing: Vec<String>,
 }
 
 impl Live {
-    fn new(quiet: bool) -> Self {
-        let shown = std::io::stderr().is_terminal() && !quiet;
+    fn new() -> Self {
+        let shown = std::io::stderr().is_terminal() && !output::is_quiet();
         Self {
             bar: if shown {
                 ProgressBar::new_spinner()
             } else {
                 ProgressBar::hidden()
             },
-            quiet,
             losing: Vec::new(),
         }
     }
@@ -186,7 +178,7 @@ impl Live {
     fn look(&mut self, server: &TcpqServer) {
         self.bar.set_message(words(&server.counters()));
         self.bar.tick();
-        if self.quiet {
+        if output::is_quiet() {
             return;
         }
         let clients = server.clients();
@@ -254,7 +246,7 @@ fn tell(
             clients: clients.collect(),
         });
     }
-    if !options.quiet {
+    if !output::is_quiet() {
         output::say(&words(counters));
     }
     Ok(())

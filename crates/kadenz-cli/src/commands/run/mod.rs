@@ -107,10 +107,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR", requires = "watch", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Say nothing of what was granted and seen
-    #[arg(long, short = 'q', help_heading = "Output")]
-    quiet: bool,
-
     /// Write what was granted, and how the program ended, as JSON to a file
     #[arg(
         long = "granted",
@@ -182,12 +178,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         Err(error) => return Ok(not_started(options, error, &place)),
     };
     let measures = [program.measures(), &place.measures].concat();
-    tell(options, &measures);
+    tell(&measures);
     write_report(options, Some(program.pid()), &measures, None);
     let watching = prepared.and_then(|it| start_watching(it, &program, &measures));
     let status = program.wait();
     if let Some(watching) = watching {
-        end_watching(options, watching);
+        end_watching(watching);
     }
     let ended = Ended::of(status.context("cannot tell how the program ended")?);
     write_report(options, Some(program.pid()), &measures, Some(ended));
@@ -223,7 +219,7 @@ fn not_started(options: &Options, error: LaunchError, place: &Place) -> Outcome 
     };
     if let LaunchError::NotGranted { mut measures } = error {
         measures.extend_from_slice(&place.measures);
-        tell(options, &measures);
+        tell(&measures);
         write_report(options, None, &measures, None);
         output::complain(&format!(
             "kadenz: `{}` was not started: not everything that --require asks for was granted",
@@ -235,8 +231,8 @@ fn not_started(options: &Options, error: LaunchError, place: &Place) -> Outcome 
     Outcome::Program(code)
 }
 
-fn tell(options: &Options, measures: &[Measure]) {
-    if !options.quiet {
+fn tell(measures: &[Measure]) {
+    if !output::is_quiet() {
         granted::tell(&granted::recorded(measures));
     }
 }
@@ -289,10 +285,10 @@ fn start_watching(prepared: Prepared, program: &Program, measures: &[Measure]) -
     watching.map_err(|error| output::error(&error.into())).ok()
 }
 
-fn end_watching(options: &Options, watching: Watching) {
+fn end_watching(watching: Watching) {
     let folder = watching.folder().to_owned();
     let told = match watching.end() {
-        Ok(_) if options.quiet => Ok(()),
+        Ok(_) if output::is_quiet() => Ok(()),
         Ok(_) => outcome::tell_aside(&folder),
         Err(error) => Err(error.into()),
     };

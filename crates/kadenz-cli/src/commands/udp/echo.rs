@@ -75,10 +75,6 @@ pub(crate) struct Options {
     #[command(flatten)]
     token: TokenOption,
 
-    /// Say nothing but errors
-    #[arg(long, conflicts_with = "json", help_heading = "Output")]
-    quiet: bool,
-
     /// Print at the end what was answered, as JSON on standard output
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -144,17 +140,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         ));
     }
     let address = device.port().local_address();
-    if !options.quiet {
-        if options.stamps == StampsOption::Wall {
-            output::note(&format!(
-                "stamps by the wall clock: {}",
-                synchronised::words()
-            ));
-        }
-        output::note(&format!("answering on {address}; Ctrl-C ends it"));
+    if options.stamps == StampsOption::Wall {
+        output::note(&format!(
+            "stamps by the wall clock: {}",
+            synchronised::words()
+        ));
     }
+    output::note(&format!("answering on {address}; Ctrl-C ends it"));
     device.run(&stop);
-    if !options.quiet {
+    if options.json || !output::is_quiet() {
         tell(options, &address.to_string(), &device.echoed())?;
     }
     Ok(Outcome::Kept)

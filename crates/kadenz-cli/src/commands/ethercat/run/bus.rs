@@ -36,6 +36,7 @@ use super::watchman::Watchman;
 use super::{Options, load};
 use crate::commands::ethercat::segment::{PATIENCE, Place};
 use crate::options::Progress;
+use crate::output;
 
 /// Notices that may wait to be told.
 const NOTICES: usize = 4_096;
@@ -247,7 +248,7 @@ impl Drive<'_> {
             names,
             begun: clock::now(),
             was_well: false,
-            quiet: self.options.quiet,
+            quiet: output::is_quiet(),
             progress: Progress::new("driving the segment", self.options.duration.map(|it| it.0)),
             shown_s: 0,
         }
@@ -279,7 +280,7 @@ impl Drive<'_> {
             roster: &roster,
             postbox: &shared.postbox,
             name: desk.name(),
-            quiet: self.options.quiet,
+            quiet: output::is_quiet(),
         };
         let company = Company {
             halt: &shared.halt,

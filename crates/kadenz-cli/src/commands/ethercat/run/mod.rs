@@ -139,10 +139,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "HOW", default_value = "sequence")]
     readers: ReadersOption,
 
-    /// Say nothing while it runs
-    #[arg(long, help_heading = "Output")]
-    quiet: bool,
-
     #[command(flatten)]
     measure: MeasureOptions,
 }
