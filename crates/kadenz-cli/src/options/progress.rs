@@ -139,7 +139,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 /// Does work whose steps nobody counts, and says that it goes on once it takes more than two seconds.
 pub(crate) fn waiting<T>(words: &str, work: impl FnOnce() -> T) -> T {
-    let (working, done) = mpsc::channel::<()>();
+    let (working, done) = mpsc::sync_channel::<()>(0);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             if done.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
