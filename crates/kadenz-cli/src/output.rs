@@ -5,7 +5,7 @@
     reason = "this is the one place of the program that speaks"
 )]
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -57,6 +57,20 @@ fn options() -> OutputOptions {
 /// Whether no more is to be said than the answer.
 pub(crate) fn is_quiet() -> bool {
     options().quiet
+}
+
+/// Whether more is to be said than people usually want to read.
+pub(crate) fn is_verbose() -> bool {
+    options().verbose > 0
+}
+
+/// Columns of a line on standard error: those of the terminal, or 100 where there is none.
+pub(crate) fn width_of_notes() -> usize {
+    const WITHOUT: u16 = 100;
+    const LEAST: u16 = 32;
+    let is_terminal = std::io::stderr().is_terminal();
+    let size = crossterm::terminal::size().ok().filter(|_| is_terminal);
+    usize::from(size.map_or(WITHOUT, |(columns, _)| columns).max(LEAST))
 }
 
 /// How to draw on standard output.

@@ -102,8 +102,8 @@ fn devices_pulse_where_the_loop_goes_by_the_reference_clock() {
             "run",
             "--sim",
             "12",
-            "--cycle",
-            "5ms",
+            "--rate",
+            "200Hz",
             "--duration",
             "500ms",
         ];

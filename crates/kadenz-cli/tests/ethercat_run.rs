@@ -16,8 +16,8 @@ fn drive(folder: &std::path::Path, more: &[&str]) -> Said {
         "run",
         "--sim",
         "12",
-        "--cycle",
-        "5ms",
+        "--rate",
+        "200Hz",
         "--duration",
         "3s",
     ];
@@ -137,10 +137,10 @@ fn a_loop_stands_beside_the_paper_s_figure() {
 #[test]
 fn a_loop_that_cannot_be_is_refused_before_anything_runs() {
     for (arguments, word) in [
-        (&["--cycle", "1us"][..], "20us to 1s"),
-        (&["--cycle", "1"][..], "unit"),
+        (&["--rate", "1MHz"][..], "20us to 1s"),
+        (&["--rate", "1"][..], "1kHz"),
         (
-            &["--cycle", "1s", "--duration", "10ms"][..],
+            &["--rate", "1Hz", "--duration", "10ms"][..],
             "shorter than one cycle",
         ),
         (&["--priority", "100"][..], "1..=99"),
@@ -240,7 +240,7 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
     let out = folder.path().join("run");
     let name = format!("test-set-{}", std::process::id());
     let arguments = [
-        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--quiet", "--json",
+        "ethercat", "run", "--sim", "12", "--rate", "200Hz", "--quiet", "--json",
     ];
     let child = start_measuring(&out, &[&arguments[..], &["--name", &name]].concat());
     let of = ["--loop", name.as_str()];
@@ -295,7 +295,7 @@ fn a_running_loop_is_asked_by_its_name() {
     let out = folder.path().join("run");
     let name = format!("test-{}", std::process::id());
     let arguments = [
-        "ethercat", "run", "--sim", "12", "--cycle", "5ms", "--quiet", "--json",
+        "ethercat", "run", "--sim", "12", "--rate", "200Hz", "--quiet", "--json",
     ];
     let child = start_measuring(
         &out,
@@ -347,5 +347,70 @@ fn a_running_loop_is_asked_by_its_name() {
         gone.err.contains("is one of that name running"),
         "{}",
         gone.err
+    );
+}
+
+/// A humanoid of twelve devices as a file, with faults.
+fn faulty_segment(folder: &std::path::Path, faults: &str) -> std::path::PathBuf {
+    let printed = run(&["ethercat", "sim", "12", "--print"]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let path = folder.join("faulty.toml");
+    std::fs::write(&path, printed.out + faults).unwrap();
+    path
+}
+
+#[test]
+fn a_loop_tells_a_cut_cable_once_and_at_most_a_line_a_second() {
+    let folder = folder();
+    let faults = "\n[[fault]]\nwhat = \"cut\"\ndevice = \"left knee\"\nat_ms = 2000\n\
+                  [[fault]]\nwhat = \"heal\"\ndevice = \"left knee\"\nat_ms = 4000\n";
+    let segment = faulty_segment(folder.path(), faults);
+    let out = folder.path().join("run");
+    let arguments = [
+        "ethercat",
+        "run",
+        "--sim",
+        text(&segment),
+        "--rate",
+        "200Hz",
+    ];
+    let more = ["--duration", "7s", "--out", text(&out)];
+    let said = run(&[&arguments[..], &more].concat());
+    assert_ended_well(&said);
+    let told = |words: &str| said.err.lines().filter(|it| it.contains(words)).count();
+    assert_eq!(
+        told("lost: 8 (left knee) to 10 (left ankle roll)"),
+        1,
+        "{}",
+        said.err
+    );
+    assert_eq!(
+        told("back: 8 (left knee) to 10 (left ankle roll)"),
+        1,
+        "{}",
+        said.err
+    );
+    // A line a second, what is told at the beginning and the end, and that the axes were stopped.
+    let lines: Vec<_> = said.err.lines().collect();
+    assert!(lines.len() <= 7 + 8, "{}", said.err);
+    assert!(
+        lines.iter().all(|it| it.chars().count() <= 100),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_loop_s_rate_was_called_its_cycle() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    let arguments = ["ethercat", "run", "--sim", "3", "--cycle", "5ms", "--json"];
+    let more = ["--duration", "300ms", "--quiet", "--out", text(&out)];
+    assert_ended_well(&run(&[&arguments[..], &more].concat()));
+    assert_eq!(run_json(&out)["parameters"]["cycle"], "5ms");
+    let help = run(&["ethercat", "run", "--help"]).out;
+    assert!(
+        help.contains("--rate") && !help.contains("--cycle"),
+        "{help}"
     );
 }

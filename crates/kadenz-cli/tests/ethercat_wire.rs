@@ -122,8 +122,8 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
             "run",
             "--interface",
             "near",
-            "--cycle",
-            "2ms",
+            "--rate",
+            "500Hz",
             "--json",
         ];
         let child = start_measuring(&out, &[&arguments[..], &["--interval", "100ms"]].concat());

@@ -41,7 +41,7 @@ mod tests {
     use crate::Cli;
 
     /// What an option takes wherever it stands: the name of its value, or nothing for a flag.
-    const WORDS: [(&str, &[&str]); 12] = [
+    const WORDS: [(&str, &[&str]); 13] = [
         ("channel", &["REGEX", "PATTERN", "CHANNEL"]),
         ("count", &["N"]),
         ("cpus", &["CPUS"]),
@@ -50,6 +50,7 @@ mod tests {
         ("json", &[]),
         ("out", &["DIR", "FILE", "PATH"]),
         ("policy", &["POLICY"]),
+        ("rate", &["RATE"]),
         ("report", &["FILE"]),
         ("sim", &["N|FILE"]),
         ("size", &["SIZE"]),
@@ -212,6 +213,7 @@ mod tests {
         for old in [
             "kadenz load cpu --for 1s",
             "kadenz ethercat run --sim 3 --for 1s",
+            "kadenz ethercat run --sim 3 --cycle 2ms",
             "kadenz report night --output night.html",
             "kadenz export night --format csv --output a.csv",
             "kadenz timer oneshot --repetitions 10",

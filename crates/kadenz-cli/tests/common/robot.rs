@@ -29,7 +29,7 @@ impl Robot {
         let folder = folder();
         let name = format!("test-{name}-{}", std::process::id());
         let arguments = [
-            "ethercat", "run", "--cycle", "5ms", "--quiet", "--json", "--name", &name,
+            "ethercat", "run", "--rate", "200Hz", "--quiet", "--json", "--name", &name,
         ];
         let out = folder.path().join("run");
         let interval = ["--interval", "100ms"];

@@ -26,8 +26,10 @@ use serde::{Deserialize, Serialize};
 use super::lock;
 
 mod event;
+mod incident;
 
 pub use event::{Event, Who};
+pub use incident::{Incident, Incidents};
 
 /// Notices that are kept for who comes later.
 const RECENT: usize = 256;

@@ -90,11 +90,12 @@ impl<'a> ChildRounds<'a> {
     fn on_the_bus(&self, bus: &Bus) -> Vec<String> {
         let cycle = self.options.rate.interval().as_duration();
         let beats = u32::try_from(self.plan.beats).unwrap_or(u32::MAX);
-        let spans = [cycle, cycle.saturating_mul(beats), WARM_UP];
-        let [cycle, all, warm_up] = spans.map(|it| Span(it).to_string());
+        let spans = [cycle.saturating_mul(beats), WARM_UP];
+        let [all, warm_up] = spans.map(|it| Span(it).to_string());
+        let rate = self.options.rate.to_string().replace(' ', "");
         let pace = self.options.pace.to_string();
-        let words = ["ethercat", "run", "--quiet", "--unexamined", "--cycle"];
-        let more = [&cycle, "--duration", &all, "--warm-up", &warm_up];
+        let words = ["ethercat", "run", "--quiet", "--unexamined", "--rate"];
+        let more = [&rate, "--duration", &all, "--warm-up", &warm_up];
         let words = words.into_iter().chain(more).chain(["--overrun", &pace]);
         words.map(str::to_owned).chain(bus.words()).collect()
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use kadenz_ethercat::control::cyclic::{Ended, EndedBy as LoopEndedBy, Settings};
+use kadenz_ethercat::control::notice::Incidents;
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::steward::{Settings as StewardSettings, Steward};
 use kadenz_ethercat::control::timing::Snapshot;
@@ -27,6 +28,7 @@ use kadenz_rt::tuning::{self, Policy, Tuning};
 use super::board::Board;
 use super::company::{AtWork, Company};
 use super::desk::{Desk, Told};
+use super::lines::Lines;
 use super::live::Live;
 use super::moving::Moved;
 use super::orders::{Orders, Shared};
@@ -251,6 +253,8 @@ impl Drive<'_> {
             quiet: output::is_quiet(),
             progress: Progress::new("driving the segment", self.options.duration.map(|it| it.0)),
             shown_s: 0,
+            incidents: Incidents::default(),
+            lines: Lines::default(),
         }
     }
 

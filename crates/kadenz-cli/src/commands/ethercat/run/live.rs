@@ -1,9 +1,9 @@
-//! A line a second, and what happens to the segment.
+//! A line a second at most: what happens to the segment, or else how the loop goes.
 
 use std::sync::Arc;
 
 use kadenz_ethercat::control::health::Health;
-use kadenz_ethercat::control::notice::{Event, Subscription};
+use kadenz_ethercat::control::notice::{Event, Incident, Incidents, Notice, Subscription};
 use kadenz_ethercat::control::timing::{Spread, Timing};
 use kadenz_lab::crew::Watch;
 use kadenz_record::run::folder::Progress as RunProgress;
@@ -11,6 +11,7 @@ use kadenz_record::run::model::TuningMeasure;
 use kadenz_report::numbers;
 use kadenz_rt::clock::{self, MonotonicTime};
 
+use super::lines::{Line, Lines, cut_off, fitting};
 use crate::options::Progress;
 use crate::output;
 
@@ -29,72 +30,109 @@ pub(super) struct Live {
     /// What tells of tuning that was refused.
     pub(super) progress: Progress,
     pub(super) shown_s: u64,
+    pub(super) incidents: Incidents,
+    pub(super) lines: Lines,
 }
 
 impl Live {
-    /// That every device comes up at the start is told in one line; all that happens later in one each.
-    fn tell_notices(&mut self) {
-        while let Some(notice) = self.notices.try_next() {
-            let starts = !self.was_well && matches!(notice.event, Event::State { code: 0, .. });
-            if !self.quiet && !starts {
-                let who = notice.device.as_ref().map(|it| self.names.get(it.device));
-                let who = who
-                    .flatten()
-                    .map(|it| format!("{it}: "))
-                    .unwrap_or_default();
-                let at = MonotonicTime::from_ns(notice.at_ns).since(self.begun) as f64;
-                output::note(&format!("{} s: {who}{}", seconds(at), notice.event));
+    /// Hears what happened. That every device comes up at the start is told in one line; what happens later,
+    /// once for each fault.
+    fn hear(&mut self) {
+        while let Some(mut notice) = self.notices.try_next() {
+            if let Some(who) = &mut notice.device
+                && let Some(name) = self.names.get(who.device)
+            {
+                who.name.clone_from(name);
+            }
+            if output::is_verbose() {
+                self.tell_in_full(&notice);
+            } else if self.was_well || !matches!(notice.event, Event::State { code: 0, .. }) {
+                self.incidents.add(notice);
             }
         }
         if !self.was_well && self.health.vitals().is_well(self.devices) {
             self.was_well = true;
-            if !self.quiet {
-                let took = clock::now().since(self.begun) as f64;
-                output::note(&format!(
-                    "{} s: all {} devices are in OP",
-                    seconds(took),
-                    self.devices
-                ));
-            }
+            let took = self.seconds(clock::now());
+            self.lines
+                .add(format!("{took} s: all {} devices are in OP", self.devices));
         }
     }
 
-    fn line(&self) -> String {
+    fn tell_in_full(&self, notice: &Notice) {
+        if self.quiet {
+            return;
+        }
+        let at = self.seconds(MonotonicTime::from_ns(notice.at_ns));
+        let who = notice.device.as_ref();
+        let who = who.map_or_else(String::new, |it| format!("{} ({}): ", it.device, it.name));
+        output::note(&format!("{at} s: {who}{}", notice.event));
+    }
+
+    fn add(&mut self, incidents: Vec<Incident>) {
+        for incident in incidents {
+            let at = self.seconds(MonotonicTime::from_ns(incident.at_ns));
+            self.lines.add(format!("{at} s: {incident}"));
+        }
+    }
+
+    /// Says the next line, if one is due.
+    fn tell(&mut self, elapsed_s: u64) {
+        let now = clock::now();
+        let settled = self.incidents.settled(now);
+        self.add(settled);
+        let line = match self.lines.due(now, elapsed_s > self.shown_s) {
+            Some(Line::Event(event)) => cut_off(&event, output::width_of_notes()),
+            Some(Line::State) => {
+                self.shown_s = elapsed_s;
+                fitting(&self.state(), output::width_of_notes())
+            }
+            None => return,
+        };
+        if !self.quiet {
+            output::note(&line);
+        }
+    }
+
+    /// How the loop goes, what counts most first.
+    fn state(&self) -> Vec<String> {
         let snapshot = self.timing.snapshot();
         let vitals = self.health.vitals();
-        let state = match vitals.is_well(self.devices) {
-            true => format!("{} devices in OP", self.devices),
-            false => format!(
-                "{} of {} devices answer, not all in OP",
-                vitals.answered, self.devices
-            ),
+        let at = self.shown_s;
+        let mut parts = match vitals.is_well(self.devices) {
+            true => vec![format!("{at} s: {} devices in OP", self.devices)],
+            false => vec![
+                format!(
+                    "{at} s: {} of {} devices answer",
+                    vitals.answered, self.devices
+                ),
+                "not all in OP".to_owned(),
+            ],
         };
-        let mut line = format!(
-            "{} s: {} cycles, period {}, wake-up {}, exchange {}; {state}",
-            self.shown_s,
-            numbers::thousands(snapshot.cycles),
-            tail(&snapshot.period),
-            tail(&snapshot.wake_up),
-            tail(&snapshot.exchange),
-        );
         let frames = &snapshot.frames;
-        for (count, what) in [
+        let troubles = [
             (snapshot.overruns, "overruns"),
             (frames.lost, "frames lost"),
             (frames.late, "late"),
             (frames.working_counter_mismatches, "wrong working counters"),
-        ] {
-            if count > 0 {
-                line.push_str(&format!(", {} {what}", numbers::thousands(count)));
-            }
-        }
-        line
+            (vitals.link.damaged, "damaged"),
+            (vitals.link.foreign, "foreign"),
+            (vitals.link.refused, "refused"),
+        ];
+        let troubles = troubles.into_iter().filter(|(count, _)| *count > 0);
+        parts.extend(troubles.map(|(count, what)| format!("{} {what}", numbers::thousands(count))));
+        parts.extend([
+            format!("wake-up {}", tail(&snapshot.wake_up)),
+            format!("period {}", tail(&snapshot.period)),
+            format!("exchange {}", tail(&snapshot.exchange)),
+            format!("{} cycles", numbers::thousands(snapshot.cycles)),
+        ]);
+        parts
     }
-}
 
-/// Seconds with two digits behind the point.
-fn seconds(ns: f64) -> String {
-    format!("{:.2}", ns / 1e9)
+    /// Since the loop began, with two digits behind the point.
+    fn seconds(&self, at: MonotonicTime) -> String {
+        format!("{:.2}", at.since(self.begun) as f64 / 1e9)
+    }
 }
 
 /// `p99.9 1.012 ms, max 1.034 ms`, or what the sample carries.
@@ -117,14 +155,8 @@ fn tail(spread: &Spread) -> String {
 
 impl Watch for Live {
     fn tick(&mut self, progress: &RunProgress) {
-        self.tell_notices();
-        let elapsed = progress.elapsed.as_secs();
-        if elapsed > self.shown_s {
-            self.shown_s = elapsed;
-            if !self.quiet {
-                output::note(&self.line());
-            }
-        }
+        self.hear();
+        self.tell(progress.elapsed.as_secs());
     }
 
     fn tuned(&mut self, series: &[String], measures: &[TuningMeasure]) {
@@ -134,6 +166,14 @@ impl Watch for Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.tell_notices();
+        self.hear();
+        let rest = self.incidents.rest();
+        self.add(rest);
+        if self.quiet {
+            return;
+        }
+        for line in self.lines.rest() {
+            output::note(&cut_off(&line, output::width_of_notes()));
+        }
     }
 }

@@ -5,6 +5,7 @@ mod bus;
 mod company;
 mod desk;
 mod figure;
+mod lines;
 mod live;
 mod load;
 mod moving;
@@ -23,6 +24,7 @@ use kadenz_lab::load::LoadKind;
 use kadenz_lab::measuring::Measuring;
 use kadenz_report::matrix::Load;
 use kadenz_report::summary::Summary;
+use kadenz_rt::beat::{Interval, Rate};
 use kadenz_rt::clock::ClockKind;
 use kadenz_rt::sleep::SleeperKind;
 use kadenz_rt::tuning::Policy;
@@ -59,9 +61,9 @@ const EXPERIMENT: &str = "ethercat";
 #[command(after_help = "\
 Examples:
   kadenz ethercat run --sim 59 --duration 10s                   try it, without any rights
-  kadenz ethercat run motion.toml --interface eth1 --cycle 1ms --priority 80 --shield 1 --spin 50us
+  kadenz ethercat run motion.toml --interface eth1 --rate 1kHz --priority 80 --shield 1 --spin 50us
   kadenz ethercat run --interface veth1 --priority 80 --load heavy --duration 10min --out figure8
-  kadenz ethercat run --sim 59 --cycle 250us --mode synchronous --duration 10s --json
+  kadenz ethercat run --sim 59 --rate 4kHz --mode synchronous --duration 10s --json
   kadenz ethercat run --sim 59 --beat reference --duration 10s  on the segment's own time
   kadenz ethercat run --sim 59 --beat reference --sync0=250us --duration 10s  and devices pulse by it")]
 pub(crate) struct Options {
@@ -82,8 +84,12 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "motion")]
     demo: bool,
 
-    /// Time from beat to beat [default: that of the motion's file, or 1ms]
-    #[arg(long, value_name = "SPAN")]
+    /// Cycles a second [default: as the motion's file says, or 1kHz]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rate>,
+
+    /// Time from beat to beat: what `--rate` was called
+    #[arg(long, value_name = "SPAN", hide = true, conflicts_with = "rate")]
     cycle: Option<Span>,
 
     /// How long [default: until Ctrl-C, which keeps what was measured]
@@ -284,10 +290,21 @@ pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was typed, or else what the file says.
-fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Settings> {
+/// Time from beat to beat: as it was typed, or else as the file says.
+fn interval(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Interval> {
+    if let Some(rate) = options.rate {
+        return Ok(rate.interval());
+    }
     let of_file = file.map_or(Duration::from_millis(1), |it| it.cycle);
     let cycle = options.cycle.map_or(of_file, |it| it.0);
+    check_cycle(cycle)?;
+    Ok(Settings::every(cycle)?.interval)
+}
+
+/// What was typed, or else what the file says.
+fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Settings> {
+    let interval = interval(options, file)?;
+    let cycle = interval.as_duration();
     check_cycle(cycle)?;
     anyhow::ensure!(
         options.duration.is_none_or(|it| it.0 >= cycle),
@@ -322,6 +339,7 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
         mode,
         overrun,
         farewell: safety.farewell(cycle),
+        interval,
         ..Settings::every(cycle)?
     })
 }

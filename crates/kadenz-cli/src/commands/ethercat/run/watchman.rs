@@ -49,7 +49,7 @@ impl Watchman<'_> {
             return;
         };
         let remedy = self.name.map_or_else(String::new, |name| {
-            format!("; `kadenz ethercat reset --loop {name}` lets them go on")
+            format!("\n  `kadenz ethercat reset --loop {name}` lets them go on")
         });
         output::note(&format!("all axes are stopped: {}{remedy}", stopped.why));
     }

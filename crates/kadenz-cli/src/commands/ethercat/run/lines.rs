@@ -1,0 +1,154 @@
+//! Lines for people while the loop runs: at most one a second, each within the terminal's width.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+/// The shortest time between two lines.
+const EVERY: Duration = Duration::from_secs(1);
+/// The longest time without a line of how the loop goes, whatever happens to the segment.
+const LONGEST_WITHOUT: Duration = Duration::from_secs(5);
+/// Events that wait for a line of their own; where more do, they are counted.
+const MOST: usize = 4;
+
+/// What is to be told, and when the last line was.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    waiting: VecDeque<String>,
+    last: Option<MonotonicTime>,
+    last_state: Option<MonotonicTime>,
+}
+
+/// The next line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Something happened.
+    Event(String),
+    /// It is time to say how the loop goes.
+    State,
+}
+
+impl Lines {
+    /// Something to be told, once there is a line for it.
+    pub(super) fn add(&mut self, event: String) {
+        self.waiting.push_back(event);
+    }
+
+    /// The line that is due, if one is; whether a new second of the loop has begun is for the caller to know.
+    pub(super) fn due(&mut self, now: MonotonicTime, new_second: bool) -> Option<Line> {
+        let since = |last: MonotonicTime| Duration::from_nanos(now.since(last).max(0) as u64);
+        if self.last.is_some_and(|it| since(it) < EVERY) {
+            return None;
+        }
+        let is_starved = since(*self.last_state.get_or_insert(now)) >= LONGEST_WITHOUT;
+        let line = match self.waiting.is_empty() || (is_starved && new_second) {
+            false => self.next_event().map(Line::Event),
+            true => new_second.then_some(Line::State),
+        };
+        if line.is_some() {
+            self.last = Some(now);
+        }
+        if line == Some(Line::State) {
+            self.last_state = Some(now);
+        }
+        line
+    }
+
+    /// What was not told yet, as the last lines.
+    pub(super) fn rest(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.next_event()).collect()
+    }
+
+    fn next_event(&mut self) -> Option<String> {
+        if self.waiting.len() <= MOST {
+            return self.waiting.pop_front();
+        }
+        let more = self.waiting.len();
+        self.waiting.clear();
+        Some(format!("{more} more events; --verbose tells each"))
+    }
+}
+
+/// As many parts as fit, the first ones first.
+pub(super) fn fitting(parts: &[String], width: usize) -> String {
+    let mut line = String::new();
+    for part in parts {
+        let comma = if line.is_empty() { "" } else { ", " };
+        if !line.is_empty() && columns(&line) + comma.len() + columns(part) > width {
+            break;
+        }
+        line.push_str(comma);
+        line.push_str(part);
+    }
+    cut_off(&line, width)
+}
+
+/// The text, cut off where there is no more room, which three dots say.
+pub(super) fn cut_off(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    format!("{}...", kept.trim_end())
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> MonotonicTime {
+        MonotonicTime::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn at_most_one_line_a_second_is_due_and_events_come_first() {
+        let mut lines = Lines::default();
+        lines.add("one".to_owned());
+        lines.add("two".to_owned());
+        let event = |it: &str| Some(Line::Event(it.to_owned()));
+        assert_eq!(lines.due(at(1_000), true), event("one"));
+        assert_eq!(lines.due(at(1_999), true), None);
+        assert_eq!(lines.due(at(2_000), true), event("two"));
+        assert_eq!(lines.due(at(3_000), false), None);
+        assert_eq!(lines.due(at(3_100), true), Some(Line::State));
+        let mut lines_of_100_s = 0;
+        for ms in (4_000..104_000).step_by(100) {
+            lines.add("again".to_owned());
+            lines_of_100_s += u32::from(lines.due(at(ms), ms % 1_000 == 0).is_some());
+        }
+        assert!(lines_of_100_s <= 101, "{lines_of_100_s}");
+    }
+
+    #[test]
+    fn many_events_are_counted_and_the_loop_s_state_is_told_all_the_same() {
+        let mut lines = Lines::default();
+        let mut told = Vec::new();
+        for second in 0..12 {
+            (0..9).for_each(|it| lines.add(format!("event {it}")));
+            told.extend(lines.due(at(second * 1_000), true));
+        }
+        let counted = Line::Event("9 more events; --verbose tells each".to_owned());
+        assert_eq!((told.len(), &told[0]), (12, &counted));
+        assert!(told.iter().filter(|it| **it == Line::State).count() >= 2);
+        assert!(lines.rest().is_empty(), "all were counted");
+    }
+
+    #[test]
+    fn a_line_fits_the_width_and_its_first_part_counts_most() {
+        let parts = [
+            "12 s: 59 devices in OP",
+            "3 frames lost",
+            "wake-up p99.9 12 us",
+        ];
+        let parts = parts.map(str::to_owned);
+        assert_eq!(fitting(&parts, 100), parts.join(", "));
+        assert_eq!(fitting(&parts, 40), "12 s: 59 devices in OP, 3 frames lost");
+        assert_eq!(fitting(&parts, 12), "12 s: 59...");
+        assert_eq!(cut_off("Gelenk für links", 10), "Gelenk...");
+    }
+}

@@ -1,0 +1,242 @@
+//! Notices of one fault, grouped: a cut cable is one incident with the devices behind it.
+//!
+//! Assumption: notices come in their order. Guarantee: each belongs to exactly one incident, but for two
+//! kinds: counts of frames, which statistics have, and errors at ports whose incident was just told. Not for
+//! a real-time path: it allocates.
+//!
+//! ```
+//! use kadenz_ethercat::control::notice::{Event, Incidents, Notices, Who};
+//! use kadenz_rt::clock::MonotonicTime;
+//!
+//! let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
+//! let who = |device: usize| Some(Who { device, name: format!("joint {device}"), station: 0 });
+//! let notices = Notices::new();
+//! let mut subscription = notices.subscribe(16);
+//! notices.publish(at(0), who(8), Event::Lost);
+//! notices.publish(at(0), who(9), Event::Lost);
+//! notices.publish(at(3), who(7), Event::LinkDown { port: 1 });
+//!
+//! let mut incidents = Incidents::default();
+//! while let Some(notice) = subscription.try_next() {
+//!     incidents.add(notice);
+//! }
+//! let told = incidents.settled(at(1_000));
+//! assert_eq!(told.len(), 1);
+//! assert_eq!(
+//!     told[0].to_string(),
+//!     "lost: 8 (joint 8) to 9 (joint 9), link down at port 1 of 7 (joint 7)"
+//! );
+//! ```
+
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::{Event, Notice, Who};
+use crate::wire::{AlStatus, State};
+
+/// Notices that follow each other so closely may be of one fault.
+const TOGETHER_NS: u64 = 250_000_000;
+/// An incident ends so long after it began, whatever follows.
+const LONGEST_NS: u64 = 2_000_000_000;
+/// Errors at the ports of a device are of the fault that it had so shortly before.
+const AFTERMATH_NS: u64 = 3_000_000_000;
+
+/// One fault, or the return from one, with the devices that it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// When its first notice was seen, by the segment's port, ns.
+    pub at_ns: u64,
+    last_ns: u64,
+    kind: Kind,
+    devices: BTreeMap<usize, Who>,
+    /// Devices that are in other states now.
+    states: BTreeMap<usize, Passage>,
+    /// Ports whose link changed with it.
+    ports: Vec<(Who, u8)>,
+    /// Codes of the emergencies that those sent who came back.
+    emergencies: BTreeSet<u16>,
+}
+
+/// What the notices of an incident have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// Devices went, or links, or (`wire`) whatever comes back.
+    Gone { wire: bool },
+    /// They came back; `powered` where none had lost its power.
+    Returned { wire: bool, powered: bool },
+    /// They changed their states.
+    States,
+    /// They all tell the same.
+    Same(Event),
+}
+
+/// From which AL status to which a device went, and the last code that was not 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Passage {
+    from: u16,
+    worst: u16,
+    to: u16,
+    code: u16,
+}
+
+/// Groups notices to incidents.
+#[derive(Debug, Default)]
+pub struct Incidents {
+    open: Vec<Incident>,
+    /// Devices at which a link or they themselves went or came, and when last.
+    touched: BTreeMap<usize, u64>,
+}
+
+impl Incidents {
+    /// Adds the next notice.
+    pub fn add(&mut self, notice: Notice) {
+        if self.is_told_elsewhere(&notice) {
+            return;
+        }
+        let mut open = self.open.iter_mut().rev();
+        let incident = match open.find(|it| it.takes(&notice)) {
+            Some(incident) => incident,
+            None => {
+                self.open.push(Incident::begun_by(&notice));
+                let last = self.open.len() - 1;
+                &mut self.open[last]
+            }
+        };
+        if let (Some(who), true) = (&notice.device, incident.is_of_presence()) {
+            self.touched.insert(who.device, notice.at_ns);
+        }
+        incident.take(notice);
+    }
+
+    /// Those to which nothing more is expected to belong, oldest first.
+    pub fn settled(&mut self, now: MonotonicTime) -> Vec<Incident> {
+        let now = now.as_ns();
+        self.open.extract_if(.., |it| it.is_settled(now)).collect()
+    }
+
+    /// All that there are, oldest first, as when nothing more comes.
+    pub fn rest(&mut self) -> Vec<Incident> {
+        std::mem::take(&mut self.open)
+    }
+
+    fn is_told_elsewhere(&self, notice: &Notice) -> bool {
+        match (&notice.event, &notice.device) {
+            (Event::Frames { .. } | Event::WorkingCounter { .. }, _) => true,
+            (Event::PortErrors { .. }, Some(who)) => {
+                let touched = self.touched.get(&who.device);
+                touched.is_some_and(|at| notice.at_ns.saturating_sub(*at) < AFTERMATH_NS)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Incident {
+    fn begun_by(notice: &Notice) -> Self {
+        let kind = match &notice.event {
+            Event::Lost | Event::LinkDown { .. } | Event::WireLost => Kind::Gone { wire: false },
+            Event::Back { .. } | Event::LinkUp { .. } | Event::WireBack => Kind::Returned {
+                wire: false,
+                powered: true,
+            },
+            Event::State { .. } => Kind::States,
+            other => Kind::Same(other.clone()),
+        };
+        Self {
+            at_ns: notice.at_ns,
+            last_ns: notice.at_ns,
+            kind,
+            devices: BTreeMap::new(),
+            states: BTreeMap::new(),
+            ports: Vec::new(),
+            emergencies: BTreeSet::new(),
+        }
+    }
+
+    const fn is_of_presence(&self) -> bool {
+        matches!(self.kind, Kind::Gone { .. } | Kind::Returned { .. })
+    }
+
+    /// Whether a notice is of the same fault.
+    fn takes(&self, notice: &Notice) -> bool {
+        let since = |ns: u64| notice.at_ns.saturating_sub(ns);
+        let returns = matches!(self.kind, Kind::Returned { .. });
+        let device = notice.device.as_ref().map(|it| it.device);
+        let is_of_these = device.is_some_and(|it| self.devices.contains_key(&it));
+        let is_near = since(self.last_ns) < TOGETHER_NS || (returns && is_of_these);
+        if !is_near || since(self.at_ns) >= LONGEST_NS {
+            return false;
+        }
+        match (&self.kind, &notice.event) {
+            (Kind::Gone { .. }, Event::Lost | Event::LinkDown { .. } | Event::WireLost)
+            | (
+                Kind::Returned { .. },
+                Event::Back { .. } | Event::LinkUp { .. } | Event::WireBack,
+            )
+            | (Kind::States, Event::State { .. })
+            | (Kind::Same(Event::PortErrors { .. }), Event::PortErrors { .. }) => true,
+            (Kind::Returned { .. }, Event::State { .. } | Event::Emergency { .. }) => is_of_these,
+            (Kind::Same(this), other) => this == other && device.is_some(),
+            _ => false,
+        }
+    }
+
+    fn take(&mut self, notice: Notice) {
+        self.last_ns = notice.at_ns;
+        match (&mut self.kind, &notice.event) {
+            (Kind::Gone { wire }, Event::WireLost)
+            | (Kind::Returned { wire, .. }, Event::WireBack) => {
+                *wire = true;
+            }
+            (Kind::Returned { powered, .. }, Event::Back { powered: kept, .. }) => *powered &= kept,
+            _ => {}
+        }
+        let Some(who) = notice.device else { return };
+        match notice.event {
+            Event::LinkDown { port } | Event::LinkUp { port } => {
+                let known = self.ports.iter().any(|it| *it == (who.clone(), port));
+                if !known {
+                    self.ports.push((who, port));
+                }
+                return;
+            }
+            Event::Emergency { code, .. } if self.is_of_presence() => {
+                self.emergencies.insert(code);
+            }
+            Event::State { from, to, code } => {
+                let first = Passage {
+                    from,
+                    worst: to,
+                    to,
+                    code,
+                };
+                let passage = self.states.entry(who.device).or_insert(first);
+                passage.to = to;
+                if code != 0 {
+                    (passage.worst, passage.code) = (to, code);
+                }
+            }
+            _ => {}
+        }
+        self.devices.insert(who.device, who);
+    }
+
+    fn is_settled(&self, now_ns: u64) -> bool {
+        let quiet = now_ns.saturating_sub(self.last_ns) >= TOGETHER_NS;
+        let returns = matches!(self.kind, Kind::Returned { .. });
+        let old = now_ns.saturating_sub(self.at_ns) >= LONGEST_NS;
+        old || (quiet && (!returns || self.in_op() == self.devices.len()))
+    }
+
+    /// How many of those that came back are in OP again.
+    fn in_op(&self) -> usize {
+        let op = AlStatus::new(State::Op, false).0;
+        self.states.values().filter(|it| it.to == op).count()
+    }
+}
+
+#[cfg(test)]
+mod tests;
