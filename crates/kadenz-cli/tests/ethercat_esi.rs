@@ -29,9 +29,15 @@ impl Bench {
     }
 
     fn pdo(&self) -> Said {
+        self.say(&["pdo"])
+    }
+
+    /// What a command says of the segment by the files.
+    fn say(&self, arguments: &[&str]) -> Said {
         let path = |name: &str| self.folder.path().join(name);
         let (sim, vendors) = (path("one.toml"), path("vendors"));
-        words(&["pdo", "--sim", text(&sim), "--esi", text(&vendors)])
+        let by = ["--sim", text(&sim), "--esi", text(&vendors)];
+        words(&[arguments, &by].concat())
     }
 }
 
@@ -81,4 +87,41 @@ fn what_an_operation_mode_asks_for_and_nobody_does_is_said() {
     let part = "asks for more than is done: a shift by a part of the cycle, SYNC0 timed for inputs";
     assert!(said.err.contains(part), "{}", said.err);
     assert!(said.err.contains("\"DC\""), "{}", said.err);
+}
+
+#[test]
+fn a_scan_a_state_and_objects_go_by_a_vendors_file() {
+    let bench = Bench::new();
+    let renamed = GRIPPER.replace(">Target width<", ">Opening<");
+    bench.vendor("gripper.xml", renamed.as_bytes());
+    let json = bench.say(&["scan", "--json"]).json();
+    assert_described("ethercat", "scan", &json);
+    let (pdo, device) = (bench.say(&["pdo", "--json"]).json(), &json["devices"][0]);
+    assert!(device["esi"].is_string(), "{device}");
+    for (scanned, laid_out) in [("input_bytes", "inputs"), ("output_bytes", "outputs")] {
+        assert_eq!(device[scanned], pdo[laid_out], "{scanned}");
+    }
+    let plain = bench.folder.path().join("one.toml");
+    let plain = told("scan", &["scan", "--sim", text(&plain)]);
+    assert!(plain["devices"][0]["esi"].is_null(), "{plain}");
+    for state in ["PREOP", "SAFEOP", "OP"] {
+        let said = bench.say(&["state", state]);
+        assert_eq!(said.code, 0, "{state}: {}", said.err);
+        assert!(said.err.contains("1 of 1 devices"), "{}", said.err);
+        assert!(said.out.contains(state), "{}", said.out);
+    }
+    for what in ["list", "read"] {
+        let object: &[&str] = if what == "read" { &["0x1018:1"] } else { &[] };
+        let said = bench.say(&[&["sdo", what, "0"], object].concat());
+        assert_eq!(said.code, 0, "{what}: {}", said.err);
+        assert!(said.err.contains("1 of 1 devices"), "{}", said.err);
+    }
+    // A file that asks for what the device has not is heard by all of them.
+    let faulty = GRIPPER.replacen("<SubIndex>1<", "<SubIndex>300<", 1);
+    bench.vendor("other.xml", faulty.as_bytes());
+    for command in [&["state", "SAFEOP"][..], &["sdo", "list", "0"]] {
+        let said = bench.say(command);
+        assert_eq!(said.code, 2, "{command:?}: {}", said.err);
+        assert!(said.err.contains("leave it out"), "{}", said.err);
+    }
 }

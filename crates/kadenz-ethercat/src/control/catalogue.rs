@@ -35,6 +35,9 @@ pub struct Item {
     pub device_name: String,
     /// Which way it goes.
     pub way: Way,
+    /// The SyncManager that carries it.
+    #[serde(default)]
+    pub manager: u8,
     /// The PDO that it is in.
     pub pdo: u16,
     /// Its object.
@@ -49,6 +52,9 @@ pub struct Item {
     pub bits: u8,
     /// Its first bit, from the beginning of a post.
     pub bit: usize,
+    /// Its first bit in the segment's logical memory.
+    #[serde(default)]
+    pub logical_bit: u64,
     /// Whether an axis writes it, so that nobody else may.
     pub axis: bool,
 }
@@ -137,6 +143,7 @@ impl Item {
             device,
             device_name: name.to_owned(),
             way,
+            manager: it.manager,
             pdo: it.pdo,
             index: address.index,
             sub: address.sub,
@@ -144,6 +151,7 @@ impl Item {
             data_type: it.entry.data_type.map_or(0, |it| it.0),
             bits: it.entry.bits,
             bit: start + it.bit,
+            logical_bit: it.logical_bit,
             axis: moved && way == Way::Out && address.index != DIGITAL_OUTPUTS,
         })
     }

@@ -91,6 +91,33 @@ impl ProcessData {
 }
 
 impl SubDevice {
+    /// One of which nothing but its memory is known: no links, no FMMUs, no features. Allocates.
+    #[must_use]
+    pub fn of_memory(position: Position, station: Configured, sii: Vec<u8>) -> Self {
+        let image = Image::of(&sii).ok();
+        let fixed = image.map(|it| it.fixed());
+        Self {
+            position,
+            station,
+            alias: 0,
+            name: image
+                .and_then(|it| it.name())
+                .map(|it| it.to_string())
+                .unwrap_or_default(),
+            identity: fixed.map(|it| it.identity).unwrap_or_default(),
+            protocols: fixed.map(|it| it.protocols).unwrap_or_default(),
+            mailboxes: fixed.map(|it| it.mailboxes).unwrap_or_default(),
+            features: 0,
+            fmmus: 0,
+            sync_managers: 0,
+            links: DlStatus(0),
+            sii,
+            process_data: ProcessData::default(),
+            counter: Numbering::default(),
+            emergencies: Vec::new(),
+        }
+    }
+
     /// How it is asked.
     #[must_use]
     pub fn whose(&self) -> Whose {

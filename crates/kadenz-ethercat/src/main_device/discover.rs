@@ -1,6 +1,6 @@
 //! Who is on the segment: counts, addresses, and what each tells of itself.
 
-use super::device::{ProcessData, SubDevice};
+use super::device::SubDevice;
 use super::exchange::{ExchangeError, Registers, Whose};
 use super::mailbox::Numbering;
 use super::sii::{Sii, SiiError};
@@ -9,7 +9,7 @@ use crate::wire::register::{
     ALIAS_CONTROL, DC_ACTIVATION, DC_OFFSET, DC_SYSTEM_TIME, DL_STATUS, FMMU, LOOP_CONTROL,
     RX_ERRORS, STATION_ADDRESS, STATION_ALIAS, SYNC_MANAGER, TYPE, features,
 };
-use crate::wire::sii::{Image, category};
+use crate::wire::sii::category;
 use crate::wire::{Configured, DlStatus, Position};
 
 /// The first station address that is given; the others follow.
@@ -118,34 +118,41 @@ pub(super) fn describe(
     position: Position,
     station: Configured,
 ) -> Result<SubDevice, DiscoverError> {
-    let about: [u8; 10] = registers.get(whose, TYPE)?;
-    let sii = read_sii(registers, whose);
+    let sii = Sii::of(registers, whose).and_then(|mut it| read_sii(&mut it));
     let sii = sii.map_err(|source| DiscoverError::Sii {
         position: position.0,
         source,
     })?;
-    let image = Image::of(&sii).ok();
-    let fixed = image.map(|it| it.fixed());
+    let device = SubDevice::of_memory(position, station, sii);
+    Ok(with_registers(registers, whose, device)?)
+}
+
+/// What a SubDevice's controller tells of itself, besides its memory.
+pub(super) fn with_registers(
+    registers: &mut Registers<'_>,
+    whose: Whose,
+    device: SubDevice,
+) -> Result<SubDevice, ExchangeError> {
+    let about: [u8; 10] = registers.get(whose, TYPE)?;
     Ok(SubDevice {
-        position,
-        station,
         alias: registers.get_u16(whose, STATION_ALIAS)?,
-        name: image
-            .and_then(|it| it.name())
-            .map(|it| it.to_string())
-            .unwrap_or_default(),
-        identity: fixed.map(|it| it.identity).unwrap_or_default(),
-        protocols: fixed.map(|it| it.protocols).unwrap_or_default(),
-        mailboxes: fixed.map(|it| it.mailboxes).unwrap_or_default(),
         features: usable(registers, whose, u16::from_le_bytes([about[8], about[9]]))?,
         fmmus: about[4],
         sync_managers: about[5],
         links: DlStatus(registers.get_u16(whose, DL_STATUS)?),
-        sii,
-        process_data: ProcessData::default(),
-        counter: Numbering::default(),
-        emergencies: Vec::new(),
+        ..device
     })
+}
+
+/// A SubDevice's memory up to the end of its categories, and the application gets it back. Waits, allocates.
+///
+/// # Errors
+/// [`SiiError`] when it does not answer.
+pub fn memory(registers: &mut Registers<'_>, whose: Whose) -> Result<Vec<u8>, SiiError> {
+    let mut sii = Sii::borrow(registers, whose)?;
+    let bytes = read_sii(&mut sii)?;
+    sii.give_back()?;
+    Ok(bytes)
 }
 
 /// Features less those that are told and not there: the clock of a controller that saves its power answers
@@ -160,8 +167,7 @@ fn usable(registers: &mut Registers<'_>, whose: Whose, told: u16) -> Result<u16,
 }
 
 /// Reads the fixed part and then category by category, up to their end.
-fn read_sii(registers: &mut Registers<'_>, whose: Whose) -> Result<Vec<u8>, SiiError> {
-    let mut sii = Sii::of(registers, whose)?;
+fn read_sii(sii: &mut Sii<'_, '_>) -> Result<Vec<u8>, SiiError> {
     let mut bytes = vec![0; FIXED_WORDS as usize * 2];
     sii.read(0, &mut bytes)?;
     let mut word = FIXED_WORDS;

@@ -89,7 +89,27 @@ fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed
     if owner & 1 != 0 {
         registers.write(whose, SII_CONFIGURATION, &[1])?;
     }
-    let device = device?;
+    state_of(registers, whose, device?)
+}
+
+/// Looks at a SubDevice whose memory is known, as those of a loop that runs: reads registers alone. Waits.
+///
+/// # Errors
+/// [`ExchangeError`] when it does not answer.
+pub fn look_at_known(
+    registers: &mut Registers<'_>,
+    device: SubDevice,
+) -> Result<Surveyed, ExchangeError> {
+    let whose = device.whose();
+    let device = discover::with_registers(registers, whose, device)?;
+    state_of(registers, whose, device)
+}
+
+fn state_of<E: From<ExchangeError>>(
+    registers: &mut Registers<'_>,
+    whose: Whose,
+    device: SubDevice,
+) -> Result<Surveyed, E> {
     let status = states::read(registers, whose)?;
     let code = AlStatusCode(registers.get_u16(whose, AL_STATUS_CODE)?);
     let demand = match status.state() {

@@ -3,14 +3,13 @@
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::Whose;
 use kadenz_ethercat::main_device::sii::Sii;
-use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::sii::{checksum, word};
 use serde::Serialize;
 
 use super::device::{ToldDevice, Which, called, weigh, whose};
-use super::segment::{Segment, SegmentOptions};
+use super::segment::SegmentOrLoop;
+use super::way::Way;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
@@ -20,14 +19,15 @@ use crate::output::{self, Outcome};
 /// alias when it gets its power the next time; from then on `alias:N` means this device in every command.
 ///
 /// Refused without `--force`: an alias that another device of the segment has, and a memory whose checksum does not
-/// hold, since with one that holds the controller goes by words that may be damaged. Needs the wire to itself:
-/// refused where another MainDevice exchanges frames, and for a loop that runs.
+/// hold, since with one that holds the controller goes by words that may be damaged. Refused where another MainDevice
+/// exchanges frames; with `--loop` it goes beside the frames of the loop that runs, which goes on.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat alias 8 1008 --interface eth1          from its next power on
   kadenz ethercat alias 'left knee' 0x3F0 --sim 59       try it; nothing of it stays
-  kadenz ethercat alias 8 0 --interface eth1             none any more")]
+  kadenz ethercat alias 8 0 --interface eth1             none any more
+  kadenz ethercat alias 8 1008 --loop robot              of a loop that runs, and goes on")]
 pub(crate) struct Options {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     alias: u16,
 
     #[command(flatten)]
-    segment: SegmentOptions,
+    place: SegmentOrLoop,
 
     /// Write it whatever speaks against it
     #[arg(long)]
@@ -74,18 +74,18 @@ struct Told {
 const HEAD: usize = 16;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut segment = Segment::open(&options.segment)?;
-    segment.ensure_alone()?;
-    let met = segment.survey()?;
-    let place = options.device.one_among(&met)?;
-    let device = &met[place].device;
-    let objections = objections(&met, place, options.alias);
+    let mut way = Way::open(&options.place)?;
+    way.ensure_alone()?;
+    let all = way.all()?;
+    let place = options.device.one_of(&all)?;
+    let device = &all[place];
+    let objections = objections(&all, place, options.alias);
     weigh(device, &objections, options.force)?;
-    let done = write(&mut segment, device, options.alias).with_context(|| whose(device))?;
+    let done = write(&mut way, device, options.alias).with_context(|| whose(device))?;
     if options.json {
         output::json(&Told {
             version: 1,
-            segment: segment.name,
+            segment: way.name(),
             device: ToldDevice::of(device),
             before: done.before,
             alias: options.alias,
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             overridden: objections,
         })?;
     } else {
-        output::say(&words(device, options.alias, &done));
+        output::say(&(words(device, options.alias, &done) + way.when_it_counts()));
     }
     Ok(Outcome::Kept)
 }
@@ -103,23 +103,18 @@ fn alias_of(device: &SubDevice) -> u16 {
     device.image().map_or(0, |it| it.fixed().alias)
 }
 
-fn objections(met: &[Surveyed], place: usize, alias: u16) -> Vec<String> {
+fn objections(all: &[SubDevice], place: usize, alias: u16) -> Vec<String> {
     let mut objections = Vec::new();
-    let others = met.iter().enumerate().filter(|(at, _)| *at != place);
-    let mut same =
-        others.filter(|(_, it)| it.device.alias == alias || alias_of(&it.device) == alias);
+    let others = all.iter().enumerate().filter(|(at, _)| *at != place);
+    let mut same = others.filter(|(_, it)| it.alias == alias || alias_of(it) == alias);
     if let Some((_, other)) = same.next().filter(|_| alias != 0) {
         objections.push(format!(
             "device {} ({}) has the alias {alias} already, and both would answer to it",
-            other.device.position.0,
-            called(&other.device)
+            other.position.0,
+            called(other)
         ));
     }
-    if !met[place]
-        .device
-        .image()
-        .is_some_and(|it| it.checksum_holds())
-    {
+    if !all[place].image().is_some_and(|it| it.checksum_holds()) {
         objections.push(
             "the checksum of its memory's first words does not hold, so what they say is not used now; `kadenz \
              ethercat sii read --hex` shows them"
@@ -135,11 +130,10 @@ struct Done {
 }
 
 /// Writes alias and checksum, where they are otherwise, and reads them again.
-fn write(segment: &mut Segment, device: &SubDevice, alias: u16) -> anyhow::Result<Done> {
+fn write(way: &mut Way, device: &SubDevice, alias: u16) -> anyhow::Result<Done> {
     // Ctrl-C waits: between the two words the memory holds a checksum that is wrong.
     let _stop = interrupt::quietly_stop_on_interrupt()?;
-    let whose = Whose::At(device.position);
-    segment.ask(|registers| {
+    way.ask(device, |registers, whose| {
         let mut sii = Sii::borrow(registers, whose)?;
         let mut head = [0; HEAD];
         sii.read(0, &mut head)?;

@@ -1,8 +1,11 @@
 //! Devices of a loop that runs, by its desk.
 
 use anyhow::Context as _;
-use kadenz_ethercat::control::desk::{self, Answer, Client, ClientError, Question};
+use kadenz_ethercat::control::desk::{self, Answer, Client, ClientError, LoopExchange, Question};
 use kadenz_ethercat::control::steward::DeviceStatus;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::wire::{Configured, Position};
 
 use super::device::{Known, ToldDevice, Which};
 
@@ -43,6 +46,39 @@ impl Desk {
         let devices = self.devices()?;
         let place = which.one_among_known(&known(&devices))?;
         devices.into_iter().nth(place).context("no such device")
+    }
+
+    /// A device as its memory told of it when the loop began.
+    pub(super) fn known_device(&mut self, device: &DeviceStatus) -> anyhow::Result<SubDevice> {
+        let question = Question::Sii {
+            device: device.device,
+        };
+        let answer = self.client.ask(&question).with_context(|| whose(device))?;
+        let Answer::Bytes(memory) = answer else {
+            return Err(nonsense(&self.name));
+        };
+        let (position, station) = (Position(number(device)), Configured(device.station));
+        Ok(SubDevice {
+            alias: device.alias,
+            ..SubDevice::of_memory(position, station, memory)
+        })
+    }
+
+    /// All of them.
+    pub(super) fn known_devices(&mut self) -> anyhow::Result<Vec<SubDevice>> {
+        let devices = self.devices()?;
+        devices.iter().map(|it| self.known_device(it)).collect()
+    }
+
+    /// Asks the registers of one of them.
+    pub(super) fn ask<R>(
+        &mut self,
+        device: &SubDevice,
+        work: impl FnOnce(&mut Registers<'_>) -> R,
+    ) -> R {
+        let number = usize::from(device.position.0);
+        let mut exchange = LoopExchange::new(&mut self.client, number, device.station);
+        work(&mut Registers::by(&mut exchange))
     }
 
     /// As people call it, where else an interface is named.

@@ -98,6 +98,12 @@ impl Which {
         self.one_among_known(&known(met))
     }
 
+    /// The one of these that is meant.
+    pub(super) fn one_of(&self, devices: &[SubDevice]) -> anyhow::Result<usize> {
+        let known: Vec<_> = devices.iter().map(Known::of).collect();
+        self.one_among_known(&known)
+    }
+
     /// As [`among`](Self::among).
     pub(super) fn among_known(&self, known: &[Known]) -> anyhow::Result<Vec<usize>> {
         let count = known.len();

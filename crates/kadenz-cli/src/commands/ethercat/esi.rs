@@ -12,6 +12,7 @@ use kadenz_ethercat::main_device::exchange::Registers;
 use kadenz_ethercat::main_device::from_esi::{self, Choice, Described, Descriptions, Matched};
 
 use super::device::{Known, Which, whose};
+use super::segment::{Segment, SegmentOrLoop};
 use crate::output;
 
 /// What vendors say of their devices.
@@ -36,6 +37,41 @@ pub(crate) struct EsiOption {
         help_heading = "Segment"
     )]
     pdos: Vec<ChosenPdos>,
+}
+
+/// Where devices are, and what their vendors say of them.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DevicesOptions {
+    #[command(flatten)]
+    pub(super) place: SegmentOrLoop,
+
+    #[command(flatten)]
+    pub(super) esi: EsiOption,
+}
+
+impl DevicesOptions {
+    /// The loop, if one is meant.
+    #[cfg(target_os = "linux")]
+    pub(super) fn desk(&self) -> anyhow::Result<Option<super::asked::Desk>> {
+        let desk = self.place.desk()?;
+        anyhow::ensure!(
+            desk.is_none() || self.esi.path.is_none(),
+            "--esi: a loop that runs goes by the files that it began with (`kadenz ethercat run --esi`); leave it out \
+             with --loop"
+        );
+        Ok(desk)
+    }
+
+    /// There is none on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn ensure_none(&self) -> anyhow::Result<()> {
+        self.place.ensure_none()
+    }
+
+    /// The segment, where no loop is meant.
+    pub(super) fn open(&self) -> anyhow::Result<Segment> {
+        Segment::open(&self.place.segment)
+    }
 }
 
 /// In which of its operation modes a device is.
@@ -135,6 +171,18 @@ impl EsiOption {
             }
             Ok(())
         })
+    }
+
+    /// Which devices are described, and what was chosen for them; says so. Each must have a station address of its own.
+    pub(super) fn matched(
+        &self,
+        descriptions: &Descriptions,
+        devices: &[&SubDevice],
+    ) -> anyhow::Result<Matched> {
+        let mut matched = descriptions.matching(devices.iter().copied());
+        self.choose(devices, &mut matched)?;
+        self.tell(devices.iter().copied(), &matched);
+        Ok(matched)
     }
 
     /// Lets devices carry the PDOs that were chosen.

@@ -26,6 +26,7 @@ mod state;
 #[cfg(target_os = "linux")]
 mod stats;
 mod value;
+mod way;
 
 use clap::Subcommand;
 

@@ -25,8 +25,16 @@ const LATEST: Duration = Duration::from_millis(20);
 /// Cycles before OP is asked for: a device wants to have seen its outputs.
 const BEFORE_OP: u32 = 5;
 
-/// Brings a device to PREOP, whatever state it is in; whether that changed anything.
-pub(super) fn to_pre_op(registers: &mut Registers<'_>, met: &mut Surveyed) -> anyhow::Result<bool> {
+/// Brings a device to PREOP, whatever state it is in, with the mailboxes that its ESI file says where it has one and is
+/// in INIT; whether that changed anything.
+pub(super) fn to_pre_op(
+    registers: &mut Registers<'_>,
+    met: &mut Surveyed,
+    matched: &Matched,
+) -> anyhow::Result<bool> {
+    if met.status.state() == Some(State::Init) {
+        matched.prepare(&mut met.device);
+    }
     let device = &met.device;
     let to = |it: Result<(), ConfigureError>| it.with_context(|| whose(device));
     match met.status.state() {
@@ -53,7 +61,7 @@ pub(super) fn to_safe_op(
     matched: &Matched,
 ) -> anyhow::Result<Cycle> {
     for place in chosen {
-        to_pre_op(registers, &mut met[*place])?;
+        to_pre_op(registers, &mut met[*place], matched)?;
         let device = &mut met[*place].device;
         learn(registers, device, matched).with_context(|| whose(device))?;
     }

@@ -1,5 +1,8 @@
 //! `kadenz ethercat pdo`.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::main_device::exchange::Registers;
@@ -9,14 +12,15 @@ use kadenz_ethercat::main_device::mapping::{self, MappedManager};
 use kadenz_ethercat::main_device::placed;
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::State;
+use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::Direction;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::device::{ToldDevice, Which, called, whose};
-use super::esi::EsiOption;
+use super::device::{ToldDevice, Which, whose};
+use super::esi::DevicesOptions;
 use super::operate;
-use super::segment::{Segment, SegmentOptions};
+use super::segment::Segment;
 use super::value::{ValueType, bits_at};
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
@@ -30,7 +34,8 @@ use crate::output::{self, Outcome};
 /// to be set up as it says.
 ///
 /// With `--watch N` all are brought to OP, and N cycles of 1 ms are exchanged, with outputs of 0; a line
-/// for each entry of each cycle.
+/// for each entry of each cycle. With `--loop` it is told as the loop lays them out, without gaps; `kadenz ethercat
+/// inputs --watch` shows their values.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,20 +44,19 @@ Examples:
   kadenz ethercat pdo --sim 59 --device 3 --watch 10              ten cycles of an IMU's values
   kadenz ethercat pdo --interface eth1 --esi vendors/             as the vendors' ESI files say
   kadenz ethercat pdo --interface eth1 --esi vendors/ --pdos 8=0x1601,0x1A00      other PDOs of theirs
-  kadenz ethercat pdo --sim 59 --watch 1 --json | jq .cycles")]
+  kadenz ethercat pdo --sim 59 --watch 1 --json | jq .cycles
+  kadenz ethercat pdo --loop robot --device 3                     of a loop that runs, and goes on")]
 pub(crate) struct Options {
     #[command(flatten)]
-    segment: SegmentOptions,
-
-    #[command(flatten)]
-    esi: EsiOption,
+    devices: DevicesOptions,
 
     /// Whose: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     device: Which,
 
     /// Bring all to OP and show the values of so many cycles
-    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "CYCLES", conflicts_with = "running",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     watch: Option<u32>,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
@@ -111,8 +115,14 @@ struct ToldCycle {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let descriptions = options.esi.read()?;
-    let mut segment = Segment::open(&options.segment)?;
+    #[cfg(target_os = "linux")]
+    if let Some(desk) = options.devices.desk()? {
+        return running::run(options, desk);
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.devices.ensure_none()?;
+    let descriptions = options.devices.esi.read()?;
+    let mut segment = options.devices.open()?;
     let mut met = segment.survey()?;
     let chosen = options.device.among(&met)?;
     if options.watch.is_some() || !descriptions.is_empty() || met.iter().any(is_asleep) {
@@ -120,9 +130,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     met = segment.adopt()?;
     let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
-    let mut matched = descriptions.matching(devices.iter().copied());
-    options.esi.choose(&devices, &mut matched)?;
-    options.esi.tell(met.iter().map(|it| &it.device), &matched);
+    let matched = options.devices.esi.matched(&descriptions, &devices)?;
     let mapped = segment.ask(|registers| -> anyhow::Result<Vec<Vec<MappedManager>>> {
         let mut mapped = Vec::with_capacity(met.len());
         for met in &mut met {
@@ -145,7 +153,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         cycles: Vec::new(),
     };
     if !options.json {
-        output::say(&rows(&entries, &met, &layout));
+        output::say(&format!("{}, {}", rows(&told), frames(&layout)));
     }
     if let Some(cycles) = options.watch {
         watch(
@@ -173,11 +181,8 @@ fn ask(
     matched: &Matched,
 ) -> anyhow::Result<Vec<MappedManager>> {
     let is_described = matched.of(&met.device).is_some();
-    if is_asleep(met) {
-        matched.prepare(&mut met.device);
-    }
     if is_asleep(met) || is_described {
-        operate::to_pre_op(registers, met)?;
+        operate::to_pre_op(registers, met, matched)?;
     }
     let mut managers = operate::learn(registers, &mut met.device, matched)
         .and_then(|()| mapping::read(registers, &mut met.device))
@@ -203,41 +208,47 @@ fn placed(place: usize, managers: &[MappedManager], share: &Share) -> Vec<Placed
     .collect()
 }
 
-fn rows(entries: &[Placed], met: &[Surveyed], layout: &Layout) -> String {
+/// Where everything is, and how many bytes that takes.
+fn rows(told: &Told) -> String {
     let mut before = None;
-    let rows = entries.iter().map(|it| {
-        let device = &met[it.place].device;
-        let first = before.replace(it.place) != Some(it.place);
-        let name = if first { called(device) } else { String::new() };
+    let rows = told.entries.iter().map(|it| {
+        let position = it.device.position;
+        let first = before.replace(position) != Some(position);
+        let name = if first { it.device.called() } else { "" };
+        let address = it
+            .index
+            .zip(it.sub)
+            .map(|(index, sub)| Address::new(index, sub));
         vec![
-            device.position.0.to_string(),
-            name,
-            direction(it.direction).to_owned(),
-            format!("SM{}", it.manager),
+            position.to_string(),
+            name.to_owned(),
+            it.direction.to_owned(),
+            format!("SM{}", it.sync_manager),
             format!("0x{:04X}", it.pdo),
-            it.entry
-                .address
-                .map_or_else(|| "gap".to_owned(), |it| it.to_string()),
-            it.entry.name.clone(),
-            type_shown(it),
-            it.entry.bits.to_string(),
-            format!("0x{:08X}.{}", it.logical_bit / 8, it.logical_bit % 8),
-            format!("{}.{}", it.bit / 8, it.bit % 8),
+            address.map_or_else(|| "gap".to_owned(), |it| it.to_string()),
+            it.name.clone(),
+            it.r#type.clone().unwrap_or_else(|| "-".to_owned()),
+            it.bits.to_string(),
+            format!("0x{:08X}.{}", it.logical, it.logical_bit),
+            format!("{}.{}", it.byte, it.bit),
         ]
     });
     let head = [
         "pos", "device", "way", "SM", "PDO", "entry", "name", "type", "bits", "logical", "byte.bit",
     ];
     format!(
-        "{}\n\n{} bytes of outputs, {} bytes of inputs, {} in a cycle",
+        "{}\n\n{} bytes of outputs, {} bytes of inputs",
         table(&head, 8, rows.collect()),
-        layout.outputs,
-        layout.inputs,
-        match layout.frames.len() {
-            1 => "1 frame".to_owned(),
-            frames => format!("{frames} frames"),
-        }
+        told.outputs,
+        told.inputs
     )
+}
+
+fn frames(layout: &Layout) -> String {
+    match layout.frames.len() {
+        1 => "1 frame in a cycle".to_owned(),
+        frames => format!("{frames} frames in a cycle"),
+    }
 }
 
 const fn direction(direction: Direction) -> &'static str {
@@ -249,10 +260,6 @@ const fn direction(direction: Direction) -> &'static str {
 
 fn type_of(entry: &Placed) -> Option<ValueType> {
     entry.entry.data_type.and_then(ValueType::of)
-}
-
-fn type_shown(entry: &Placed) -> String {
-    type_of(entry).map_or_else(|| "-".to_owned(), |it| it.to_string())
 }
 
 impl ToldEntry {

@@ -1,13 +1,17 @@
 //! `kadenz ethercat scan`.
 
+#[cfg(target_os = "linux")]
+mod running;
+
 use clap::Args;
+use kadenz_ethercat::main_device::from_esi::{Described, Matched};
 use kadenz_ethercat::main_device::survey::Surveyed;
 use kadenz_ethercat::wire::sii::Protocols;
-use kadenz_ethercat::wire::{AlStatus, DlStatus, PortStatus, register};
+use kadenz_ethercat::wire::{AlStatus, Configured, DlStatus, PortStatus, State, register};
 use serde::Serialize;
 
 use super::device::called;
-use super::segment::{Segment, SegmentOptions};
+use super::esi::DevicesOptions;
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
 
@@ -16,16 +20,19 @@ use crate::output::{self, Outcome};
 /// Looks on only: no state and no address is changed, so a robot that another MainDevice moves goes on
 /// moving. Of the four ports of each device a number stands for a cable by which frames pass, `x` for one
 /// by which they do not, `-` for none. Bytes of process data are those that are configured from SAFEOP on,
-/// and before that those of the device's memory.
+/// and before that those of its ESI file (`--esi`) or of the device's memory. With `--loop` positions are those at
+/// which devices were when the loop began, and `gone` is who does not answer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat scan --interface eth1          who is there, in which state
   kadenz ethercat scan --sim 59                  the paper's humanoid, in this process
-  kadenz ethercat scan --sim robot.toml --json | jq '.devices[].name'")]
+  kadenz ethercat scan --sim robot.toml --json | jq '.devices[].name'
+  kadenz ethercat scan --interface eth1 --esi vendors/   named as the vendors' ESI files do
+  kadenz ethercat scan --loop robot              of a loop that runs, and goes on")]
 pub(crate) struct Options {
     #[command(flatten)]
-    segment: SegmentOptions,
+    devices: DevicesOptions,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
     #[arg(long, help_heading = "Output")]
@@ -58,31 +65,75 @@ struct ToldScanned {
     input_bytes: u16,
     protocols: Vec<&'static str>,
     clocks: bool,
+    esi: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut segment = Segment::open(&options.segment)?;
-    let met = segment.survey()?;
+    let (segment, mut met) = survey(options)?;
+    let matched = described(options, &mut met)?;
     if options.json {
         output::json(&Told {
             version: 1,
-            segment: segment.name,
-            devices: met.iter().map(ToldScanned::of).collect(),
+            segment,
+            devices: met.iter().map(|it| ToldScanned::of(it, &matched)).collect(),
         })?;
     } else {
-        output::say(&shown(&met));
+        output::say(&shown(&met, &matched));
     }
     Ok(Outcome::Kept)
 }
 
-fn shown(met: &[Surveyed]) -> String {
+/// Everybody, and as people call where they are.
+fn survey(options: &Options) -> anyhow::Result<(String, Vec<Surveyed>)> {
+    #[cfg(target_os = "linux")]
+    if let Some(mut desk) = options.devices.desk()? {
+        return Ok((desk.segment(), running::survey(&mut desk)?));
+    }
+    #[cfg(not(target_os = "linux"))]
+    options.devices.ensure_none()?;
+    let mut segment = options.devices.open()?;
+    let met = segment.survey()?;
+    Ok((segment.name, met))
+}
+
+/// Who is described by ESI files; what is not configured yet has the process data that its file says.
+fn described(options: &Options, met: &mut [Surveyed]) -> anyhow::Result<Matched> {
+    let descriptions = options.devices.esi.read()?;
+    if descriptions.is_empty() {
+        return Ok(Matched::default());
+    }
+    // Nobody need have an address of its own yet.
+    let mut devices: Vec<_> = met.iter().map(|it| it.device.clone()).collect();
+    for device in &mut devices {
+        device.station = Configured(device.position.0);
+    }
+    let all: Vec<_> = devices.iter().collect();
+    let matched = options.devices.esi.matched(&descriptions, &all)?;
+    for (met, device) in met.iter_mut().zip(&devices) {
+        let is_configured = matches!(met.status.state(), Some(State::SafeOp | State::Op));
+        if let Some(described) = matched.of(device).filter(|_| !is_configured) {
+            met.demand = described.process_data().demand();
+        }
+    }
+    Ok(matched)
+}
+
+/// What a file says of a device that may have no address of its own.
+fn file_of<'m>(met: &Surveyed, matched: &'m Matched) -> Option<&'m Described> {
+    let mut device = met.device.clone();
+    device.station = Configured(device.position.0);
+    matched.of(&device)
+}
+
+fn shown(met: &[Surveyed], matched: &Matched) -> String {
     let rows = met.iter().map(|it| {
         let device = &it.device;
+        let file = file_of(it, matched).map(|it| it.name().to_owned());
         let identity = device.identity;
         vec![
             device.position.0.to_string(),
             device.name.clone(),
-            called(device),
+            file.unwrap_or_else(|| called(device)),
             format!(
                 "0x{:08x}:0x{:08x}:0x{:08x}",
                 identity.vendor, identity.product, identity.revision
@@ -114,8 +165,11 @@ fn shown(met: &[Surveyed]) -> String {
     )
 }
 
-/// `SAFEOP+ERROR (0x001B, sync manager watchdog)`.
+/// `SAFEOP+ERROR (0x001B, sync manager watchdog)`; `gone` where a loop's device does not answer.
 pub(super) fn state_shown(met: &Surveyed) -> String {
+    if met.status == AlStatus(0) {
+        return "gone".to_owned();
+    }
     let state = state_name(met.status);
     match met.status.error() {
         true => format!("{state}+ERROR ({})", met.code),
@@ -139,7 +193,7 @@ fn ports_shown(links: DlStatus) -> String {
 }
 
 impl ToldScanned {
-    fn of(met: &Surveyed) -> Self {
+    fn of(met: &Surveyed, matched: &Matched) -> Self {
         let device = &met.device;
         let port = |port: u8| match device.links.port(port) {
             PortStatus::Open => "open",
@@ -164,6 +218,7 @@ impl ToldScanned {
             input_bytes: met.demand.inputs,
             protocols: protocols(device.protocols),
             clocks: device.features & register::features::DC != 0,
+            esi: file_of(met, matched).map(|it| it.name().to_owned()),
         }
     }
 }

@@ -12,9 +12,10 @@ use kadenz_ethercat::wire::{AlStatusCode, State};
 use serde::Serialize;
 
 use super::device::{ToldDevice, Which, called};
+use super::esi::DevicesOptions;
 use super::operate;
 use super::scan::state_shown;
-use super::segment::{Segment, SegmentOrLoop};
+use super::segment::Segment;
 use crate::commands::interrupt;
 use crate::commands::msg::table::table;
 use crate::options::Span;
@@ -36,6 +37,7 @@ Examples:
   kadenz ethercat state --interface eth1 PREOP             all of them
   kadenz ethercat state --sim 59 --device 8 SAFEOP         one, by its position
   kadenz ethercat state --sim 59 --device 'left knee' OP --duration 5s
+  kadenz ethercat state SAFEOP --interface eth1 --esi vendors/   configured as the vendors' ESI files say
   kadenz ethercat state PREOP --loop robot --device 8      of a loop that runs, and goes on")]
 pub(crate) struct Options {
     /// Where to bring them
@@ -43,7 +45,7 @@ pub(crate) struct Options {
     state: Option<Wanted>,
 
     #[command(flatten)]
-    place: SegmentOrLoop,
+    devices: DevicesOptions,
 
     /// Which: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
@@ -100,12 +102,13 @@ struct ToldState {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.place.desk()? {
+    if let Some(desk) = options.devices.desk()? {
         return running::run(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.place.ensure_none()?;
-    let mut segment = Segment::open(&options.place.segment)?;
+    options.devices.ensure_none()?;
+    let descriptions = options.devices.esi.read()?;
+    let mut segment = options.devices.open()?;
     let (refused, met, chosen) = match options.state {
         None => {
             let met = segment.survey()?;
@@ -116,7 +119,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             segment.ensure_alone()?;
             let mut met = segment.adopt()?;
             let chosen = options.device.among(&met)?;
-            let refused = bring(&mut segment, &mut met, &chosen, wanted, options.duration).err();
+            let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
+            let matched = options.devices.esi.matched(&descriptions, &devices)?;
+            let how = (wanted, &matched, options.duration);
+            let refused = bring(&mut segment, &mut met, &chosen, how).err();
             look_again(&mut segment, &mut met, &chosen)?;
             (refused, met, chosen)
         }
@@ -159,8 +165,7 @@ fn bring(
     segment: &mut Segment,
     met: &mut [Surveyed],
     chosen: &[usize],
-    wanted: Wanted,
-    duration: Option<Span>,
+    (wanted, matched, duration): (Wanted, &Matched, Option<Span>),
 ) -> anyhow::Result<()> {
     match wanted {
         Wanted::Init => segment.ask(|registers| {
@@ -172,17 +177,15 @@ fn bring(
         }),
         Wanted::PreOp => segment.ask(|registers| {
             for place in chosen {
-                operate::to_pre_op(registers, &mut met[*place])?;
+                operate::to_pre_op(registers, &mut met[*place], matched)?;
             }
             Ok(())
         }),
         Wanted::SafeOp => {
-            segment.ask(|registers| {
-                operate::to_safe_op(registers, met, chosen, &Matched::default())
-            })?;
+            segment.ask(|registers| operate::to_safe_op(registers, met, chosen, matched))?;
             Ok(())
         }
-        Wanted::Op => keep_in_op(segment, met, chosen, duration),
+        Wanted::Op => keep_in_op(segment, met, chosen, (matched, duration)),
     }
 }
 
@@ -190,10 +193,10 @@ fn keep_in_op(
     segment: &mut Segment,
     met: &mut [Surveyed],
     chosen: &[usize],
-    duration: Option<Span>,
+    (matched, duration): (&Matched, Option<Span>),
 ) -> anyhow::Result<()> {
-    let mut cycle = segment
-        .ask(|registers| operate::to_safe_op(registers, met, chosen, &Matched::default()))?;
+    let mut cycle =
+        segment.ask(|registers| operate::to_safe_op(registers, met, chosen, matched))?;
     let devices: Vec<_> = chosen.iter().map(|place| &met[*place].device).collect();
     operate::to_op(segment, &mut cycle, &devices)?;
     let Some(duration) = duration else {

@@ -33,6 +33,7 @@
 
 mod axes;
 mod client;
+mod exchange;
 mod inside;
 mod lines;
 mod objects;
@@ -45,6 +46,7 @@ mod shown;
 mod tests;
 
 pub use client::{Client, ClientError, Heard, Hearing};
+pub use exchange::LoopExchange;
 pub use place::{MEMORY, PlaceError, memory_name, running};
 pub use question::{Answer, Layout, Question, Reply};
 pub use seats::MOST_CLIENTS;

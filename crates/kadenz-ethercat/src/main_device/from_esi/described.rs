@@ -354,6 +354,15 @@ impl Described {
         }
     }
 
+    /// Name and type of an entry that some PDO of the file maps.
+    #[must_use]
+    pub fn entry(&self, address: Address) -> Option<(&str, DataType)> {
+        let mut all = self.pdos.iter().flat_map(|it| &it.entries);
+        let found =
+            all.find(|it| it.index != 0 && (it.index, it.sub) == (address.index, address.sub))?;
+        Some((&found.name, found.data_type))
+    }
+
     fn mapped(&self) -> Vec<MappedManager> {
         let pdo = |place: &usize| {
             let pdo = &self.pdos[*place];

@@ -224,6 +224,7 @@ mod tests {
             device: 0,
             device_name: String::new(),
             way: Way::In,
+            manager: 3,
             pdo: 0x1A00,
             index,
             sub,
@@ -231,6 +232,7 @@ mod tests {
             data_type: 0,
             bits: 16,
             bit: 0,
+            logical_bit: 0,
             axis: false,
         }
     }

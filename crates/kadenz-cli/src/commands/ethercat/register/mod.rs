@@ -1,7 +1,6 @@
 //! `kadenz ethercat register`.
 
 mod read;
-mod way;
 mod what;
 mod write;
 

@@ -4,11 +4,11 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::way::{Way, whose};
 use super::what::RegisterAddress;
 use crate::commands::ethercat::device::{ToldDevice, Which};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
+use crate::commands::ethercat::way::{Way, whose};
 use crate::commands::msg::table::table;
 use crate::options::complete;
 use crate::output::{self, Outcome};

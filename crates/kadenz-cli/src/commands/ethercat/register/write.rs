@@ -5,11 +5,11 @@ use kadenz_ethercat::wire::register::{RAM, Writing, writing};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::way::{Way, whose};
 use super::what::RegisterAddress;
 use crate::commands::ethercat::device::{ToldDevice, Which};
 use crate::commands::ethercat::segment::SegmentOrLoop;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
+use crate::commands::ethercat::way::{Way, whose};
 use crate::options::complete;
 use crate::output::{self, Outcome};
 

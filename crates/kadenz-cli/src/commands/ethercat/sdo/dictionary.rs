@@ -6,6 +6,7 @@ mod running;
 use clap::Args;
 use kadenz_ethercat::main_device::dictionary::{self, DictionaryError, Entry, Object};
 use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::from_esi::Described as DescribedDevice;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::main_device::sdo;
 use kadenz_ethercat::wire::coe::{Access, Address, DataType, ListType, ObjectCode};
@@ -15,7 +16,7 @@ use serde_json::Value;
 use super::address::ObjectAddress;
 use super::mailbox::{Asked, with_mailbox};
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::SegmentOrLoop;
+use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::value::ValueType;
 use crate::commands::msg::table::table;
 use crate::output::{self, Outcome};
@@ -26,6 +27,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz ethercat sdo list 8 --interface eth1
   kadenz ethercat sdo list 'left knee' --sim 59 --json | jq '.objects[].name'
+  kadenz ethercat sdo list 8 --interface eth1 --esi vendors/    set up as its vendor's ESI file says
   kadenz ethercat sdo list 8 --loop robot                       of a loop that runs, and goes on")]
 pub(crate) struct List {
     /// Which device: a position from 0, a name, or alias:N
@@ -33,7 +35,7 @@ pub(crate) struct List {
     device: Which,
 
     #[command(flatten)]
-    place: SegmentOrLoop,
+    devices: DevicesOptions,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
     #[arg(long, help_heading = "Output")]
@@ -57,7 +59,7 @@ pub(crate) struct Information {
     object: ObjectAddress,
 
     #[command(flatten)]
-    place: SegmentOrLoop,
+    devices: DevicesOptions,
 
     /// Print it as JSON on standard output (schema: docs/schema/ethercat.schema.json)
     #[arg(long, help_heading = "Output")]
@@ -103,31 +105,31 @@ struct Described {
 
 pub(super) fn list(options: &List) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.place.desk()? {
+    if let Some(desk) = options.devices.desk()? {
         return running::list(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.place.ensure_none()?;
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
+    options.devices.ensure_none()?;
+    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, _: Option<&DescribedDevice>| {
         let indices = dictionary::list(registers, mail, ListType::ALL)?;
         let described = indices
             .into_iter()
             .map(|index| describe(registers, mail, index, None));
         described.collect::<anyhow::Result<Vec<_>>>()
     };
-    let (asked, objects) = with_mailbox(&options.place.segment, &options.device, work)?;
+    let (asked, objects) = with_mailbox(&options.devices, &options.device, work)?;
     tell(asked, &objects, options.json)
 }
 
 pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.place.desk()? {
+    if let Some(desk) = options.devices.desk()? {
         return running::info(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.place.ensure_none()?;
+    options.devices.ensure_none()?;
     let ObjectAddress { index, sub } = options.object;
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
+    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, _: Option<&DescribedDevice>| {
         let described = describe(registers, mail, index, sub)?;
         let entry = Address::new(index, sub.unwrap_or(0));
         anyhow::ensure!(
@@ -136,7 +138,7 @@ pub(super) fn info(options: &Information) -> anyhow::Result<Outcome> {
         );
         Ok(vec![described])
     };
-    let (asked, objects) = with_mailbox(&options.place.segment, &options.device, work)?;
+    let (asked, objects) = with_mailbox(&options.devices, &options.device, work)?;
     tell(asked, &objects, options.json)
 }
 

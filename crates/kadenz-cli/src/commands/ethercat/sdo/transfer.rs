@@ -6,6 +6,7 @@ mod running;
 use clap::Args;
 use kadenz_ethercat::main_device::dictionary::{self, DictionaryError};
 use kadenz_ethercat::main_device::exchange::Registers;
+use kadenz_ethercat::main_device::from_esi::Described;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::main_device::sdo;
 use kadenz_ethercat::wire::coe::Address;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use super::address::ObjectAddress;
 use super::mailbox::{Asked, with_mailbox};
 use crate::commands::ethercat::device::{ToldDevice, Which};
-use crate::commands::ethercat::segment::SegmentOrLoop;
+use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::options::complete;
 use crate::output::{self, Outcome};
@@ -28,6 +29,7 @@ Examples:
   kadenz ethercat sdo read 'left knee' 0x1018:1 --sim 59        by name; the vendor
   kadenz ethercat sdo read 8 0x1018:1 --complete --type bytes --sim 59
   kadenz ethercat sdo read 8 0x6064 --sim 59 --json | jq .value
+  kadenz ethercat sdo read 8 0x6041 --interface eth1 --esi vendors/   set up as its vendor's ESI file says
   kadenz ethercat sdo read 8 0x6064 --loop robot                of a loop that runs, and goes on")]
 pub(crate) struct Read {
     /// Which device: a position from 0, a name, or alias:N
@@ -74,7 +76,7 @@ pub(crate) struct Write {
 #[derive(Debug, Args)]
 struct How {
     #[command(flatten)]
-    place: SegmentOrLoop,
+    devices: DevicesOptions,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
     #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
@@ -111,14 +113,14 @@ struct Transferred {
 
 pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.how.place.desk()? {
+    if let Some(desk) = options.how.devices.desk()? {
         return running::read(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.how.place.ensure_none()?;
+    options.how.devices.ensure_none()?;
     let entry = options.object.entry();
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
-        let (name, known) = described(registers, mail, entry)?;
+    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, esi: Option<&Described>| {
+        let (name, known) = described(registers, mail, esi, entry)?;
         let whole = options.how.complete.then_some(ValueType::Bytes);
         let bytes = sdo::read(registers, mail, entry, options.how.complete)?;
         Ok(Transferred {
@@ -132,23 +134,23 @@ pub(super) fn read(options: &Read) -> anyhow::Result<Outcome> {
             bytes,
         })
     };
-    let (asked, done) = with_mailbox(&options.how.place.segment, &options.device, work)?;
+    let (asked, done) = with_mailbox(&options.how.devices, &options.device, work)?;
     tell(asked, entry, &done, options.how.json)
 }
 
 pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
     #[cfg(target_os = "linux")]
-    if let Some(desk) = options.how.place.desk()? {
+    if let Some(desk) = options.how.devices.desk()? {
         return running::write(options, desk);
     }
     #[cfg(not(target_os = "linux"))]
-    options.how.place.ensure_none()?;
+    options.how.devices.ensure_none()?;
     let entry = options.object.entry();
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
     // What cannot be a value is refused before anything is asked.
     let early = options.how.r#type.map(encode).transpose()?;
-    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>| {
-        let (name, known) = described(registers, mail, entry)?;
+    let work = |registers: &mut Registers<'_>, mail: &mut Mail<'_>, esi: Option<&Described>| {
+        let (name, known) = described(registers, mail, esi, entry)?;
         let Some(r#type) = options.how.r#type.or(known) else {
             anyhow::bail!("{entry}: the device tells no type; say which: --type u32");
         };
@@ -160,20 +162,28 @@ pub(super) fn write(options: &Write) -> anyhow::Result<Outcome> {
             bytes,
         })
     };
-    let (asked, done) = with_mailbox(&options.how.place.segment, &options.device, work)?;
+    let (asked, done) = with_mailbox(&options.how.devices, &options.device, work)?;
     tell(asked, entry, &done, options.how.json)
 }
 
-/// Name and type as the object dictionary tells them; a device need not have one.
+/// Name and type as the object dictionary tells them; a device need not have one. Then what its ESI file says of the
+/// entries of its PDOs.
 fn described(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
+    esi: Option<&Described>,
     entry: Address,
 ) -> anyhow::Result<(Option<String>, Option<ValueType>)> {
     match dictionary::entry(registers, mail, entry) {
         Ok(told) => Ok((Some(told.name), ValueType::of(told.data_type))),
         Err(DictionaryError::Mail(error)) => Err(error.into()),
-        Err(_) => Ok((None, None)),
+        Err(_) => {
+            let told = esi.and_then(|it| it.entry(entry));
+            Ok((
+                told.map(|it| it.0.to_owned()),
+                told.and_then(|it| ValueType::of(it.1)),
+            ))
+        }
     }
 }
 

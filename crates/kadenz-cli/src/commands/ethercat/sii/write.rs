@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::Whose;
 use kadenz_ethercat::main_device::sii::{Difference, Sii};
 use kadenz_ethercat::wire::sii::word;
 use serde::Serialize;
 
 use crate::commands::ethercat::device::{ToldDevice, Which, weigh, whose};
-use crate::commands::ethercat::segment::{Segment, SegmentOptions};
+use crate::commands::ethercat::segment::SegmentOrLoop;
+use crate::commands::ethercat::way::Way;
 use crate::commands::interrupt;
 use crate::options::Steps;
 use crate::output::{self, Outcome};
@@ -33,15 +33,16 @@ const LONGEST: u64 = 512 * 1024;
 /// revision, serial number), or that says otherwise how the controller is wired.
 ///
 /// Ctrl-C ends it behind a word (of 0x00 to 0x07, once begun, behind the last), and says what the memory is then;
-/// the same command goes on where it ended. Save what is there first, by `sii read --out`. Needs the wire to itself:
-/// refused where another MainDevice exchanges frames, and for a loop that runs.
+/// the same command goes on where it ended. Save what is there first, by `sii read --out`. Refused where another
+/// MainDevice exchanges frames; with `--loop` it goes beside the frames of the loop that runs, which goes on.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat sii read 8 --interface eth1 --out before.bin
   kadenz ethercat sii write 8 new.bin --interface eth1
   kadenz ethercat sii write 8 before.bin --interface eth1 --force     back again, whatever was written
-  kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing of it stays")]
+  kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing of it stays
+  kadenz ethercat sii write 8 new.bin --loop robot                    of a loop that runs, and goes on")]
 pub(crate) struct Write {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -52,7 +53,7 @@ pub(crate) struct Write {
     file: PathBuf,
 
     #[command(flatten)]
-    segment: SegmentOptions,
+    place: SegmentOrLoop,
 
     /// Write it whatever speaks against it
     #[arg(long)]
@@ -77,16 +78,17 @@ struct Told {
 
 pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
     let image = image(&options.file)?;
-    let mut segment = Segment::open(&options.segment)?;
-    segment.ensure_alone()?;
-    let mut met = segment.survey()?;
-    let device = met.swap_remove(options.device.one_among(&met)?).device;
+    let mut way = Way::open(&options.place)?;
+    way.ensure_alone()?;
+    let mut all = way.all()?;
+    let mut device = all.swap_remove(options.device.one_of(&all)?);
+    device.sii = way.memory(&device).with_context(|| whose(&device))?;
     let objections = checks::objections(&image, &device);
     weigh(&device, &objections, options.force)?;
-    let done = write(&mut segment, &device, &image).with_context(|| whose(&device))?;
+    let done = write(&mut way, &device, &image).with_context(|| whose(&device))?;
     let told = Told {
         version: 1,
-        segment: segment.name,
+        segment: way.name(),
         device: ToldDevice::of(&device),
         bytes: image.len(),
         words: done.words,
@@ -97,7 +99,7 @@ pub(super) fn run(options: &Write) -> anyhow::Result<Outcome> {
     if options.json {
         output::json(&told)?;
     } else {
-        output::say(&words(&told, &whose(&device)));
+        output::say(&(words(&told, &whose(&device)) + way.when_it_counts()));
     }
     Ok(match told.left {
         0 => Outcome::Kept,
@@ -136,10 +138,9 @@ struct Done {
 }
 
 /// Writes what is otherwise, and holds the memory against the image then.
-fn write(segment: &mut Segment, device: &SubDevice, image: &[u8]) -> anyhow::Result<Done> {
+fn write(way: &mut Way, device: &SubDevice, image: &[u8]) -> anyhow::Result<Done> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    let whose = Whose::At(device.position);
-    segment.ask(|registers| {
+    way.ask(device, |registers, whose| {
         let mut sii = Sii::borrow(registers, whose)?;
         let differences = sii.differences(image)?;
         let steps = Steps::new("writing words of the memory", differences.len());

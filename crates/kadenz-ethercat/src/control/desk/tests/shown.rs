@@ -7,6 +7,7 @@ fn entry(way: Way, index: u16, bits: u8, bit: usize) -> Item {
         device: 2,
         device_name: "hand".to_owned(),
         way,
+        manager: 3,
         pdo: 0x1A00,
         index,
         sub: 1,
@@ -14,6 +15,7 @@ fn entry(way: Way, index: u16, bits: u8, bit: usize) -> Item {
         data_type: 0,
         bits,
         bit,
+        logical_bit: 0,
         axis: index == 0x607A,
     }
 }

@@ -1,6 +1,8 @@
-//! The way to registers: over the wire, or by a loop that runs.
+//! The way to devices: over the wire, or by a loop that runs.
 
-use kadenz_ethercat::main_device::exchange::Whose;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::discover;
+use kadenz_ethercat::main_device::exchange::{Registers, Whose};
 use kadenz_ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use kadenz_ethercat::wire::sync_manager::Mode;
 use kadenz_ethercat::wire::{Position, SyncManager};
@@ -68,6 +70,46 @@ impl Way {
             }
             #[cfg(target_os = "linux")]
             Self::Loop(desk) => Ok(ToldDevice::asked(&desk.device(which)?)),
+        }
+    }
+
+    /// Everybody with what its memory says: over the wire as it is now, of a loop as it was when that began.
+    pub(super) fn all(&mut self) -> anyhow::Result<Vec<SubDevice>> {
+        match self {
+            Self::Wire(segment) => Ok(segment.survey()?.into_iter().map(|it| it.device).collect()),
+            #[cfg(target_os = "linux")]
+            Self::Loop(desk) => desk.known_devices(),
+        }
+    }
+
+    /// Asks a device's registers.
+    pub(super) fn ask<R>(
+        &mut self,
+        device: &SubDevice,
+        work: impl FnOnce(&mut Registers<'_>, Whose) -> R,
+    ) -> R {
+        match self {
+            Self::Wire(segment) => {
+                segment.ask(|registers| work(registers, Whose::At(device.position)))
+            }
+            #[cfg(target_os = "linux")]
+            Self::Loop(desk) => desk.ask(device, |registers| work(registers, device.whose())),
+        }
+    }
+
+    /// A device's memory as it is now.
+    pub(super) fn memory(&mut self, device: &SubDevice) -> anyhow::Result<Vec<u8>> {
+        Ok(self.ask(device, discover::memory)?)
+    }
+
+    /// What counts only when a loop that runs is begun anew, for behind what was written.
+    pub(super) const fn when_it_counts(&self) -> &'static str {
+        match self {
+            Self::Wire(_) => "",
+            #[cfg(target_os = "linux")]
+            Self::Loop(_) => {
+                "; this loop knows the device by what it was when it began, so begin it anew then"
+            }
         }
     }
 
