@@ -1,4 +1,4 @@
-//! Chores of the house: `cargo xtask test | tidy | bench | docs | fuzz`.
+//! Chores of the house: `cargo xtask test | tidy | bench | docs | fuzz | attack`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
@@ -11,6 +11,7 @@
     reason = "in a program `pub` marks what a module offers to the others"
 )]
 
+mod attack;
 mod bench;
 mod cargo;
 mod docs;
@@ -38,6 +39,7 @@ Chores:
   bench  Take one of the figures in docs/benchmarks.md
   docs   Build rustdoc, man pages, completions and the command reference; check links
   fuzz   List the fuzz targets, or run them
+  attack Attack the program with hostile files, datagrams and connections
 
 `cargo xtask <CHORE> --help` says more.
 ";
@@ -67,6 +69,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         "bench" => bench::main(&repository, options),
         "docs" => docs::main(&repository, options),
         "fuzz" => fuzz::main(&repository, options),
+        "attack" => attack::main(&repository, options),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(true)

@@ -1,0 +1,155 @@
+//! A command of the program under limits that the kernel holds: what exceeds them dies, and is a finding.
+
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+/// How much of its standard error is kept.
+const KEPT: usize = 4096;
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// What a command may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Private writable memory, RLIMIT_DATA.
+    pub memory_bytes: u64,
+    /// CPU time, RLIMIT_CPU.
+    pub cpu_s: u32,
+    /// Each file that it writes, and its standard output, RLIMIT_FSIZE.
+    pub output_bytes: u64,
+    /// Wall time, after which it hangs.
+    pub wall: Duration,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// None where it had to be killed because it hung.
+    pub status: Option<ExitStatus>,
+    /// The first of what it wrote to standard error.
+    pub stderr: String,
+    pub wall: Duration,
+}
+
+impl Ended {
+    /// What is wrong with this end, or nothing: a command ends by itself, with 0, 1 or 2.
+    pub fn fault(&self) -> Option<String> {
+        let Some(status) = self.status else {
+            return Some(format!("hung for {:?}", self.wall));
+        };
+        let what = match (status.code(), status.signal()) {
+            (Some(0..=2), _) if self.stderr.contains("panicked at") => "panicked".to_owned(),
+            (Some(0..=2), _) => return None,
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("killed by {}", named(signal)),
+            (None, None) => "ended strangely".to_owned(),
+        };
+        Some(format!(
+            "{what} after {:?}: {}",
+            self.wall,
+            self.stderr.trim()
+        ))
+    }
+}
+
+fn named(signal: i32) -> String {
+    match signal {
+        6 => "SIGABRT: a panic, or memory above the limit".to_owned(),
+        11 => "SIGSEGV".to_owned(),
+        9 | 24 => "SIGXCPU: CPU time above the limit".to_owned(),
+        25 => "SIGXFSZ: output above the limit".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
+
+/// Runs a command to its end or to its limits; its two streams go into files in `folder`.
+///
+/// # Errors
+/// Where it cannot be started or its files cannot be made.
+pub fn run(command: &[String], limits: Limits, folder: &Path) -> Result<Ended> {
+    let streams = ["stdout", "stderr"].map(|name| folder.join(name));
+    let make = |path: &Path| File::create(path).with_context(|| format!("{}", path.display()));
+    let start = Instant::now();
+    let mut child = limited(command, limits)
+        .stdin(Stdio::null())
+        .stdout(make(&streams[0])?)
+        .stderr(make(&streams[1])?)
+        .spawn()
+        .context("cannot start sh")?;
+    let status = wait(&mut child, start + limits.wall)?;
+    let said = fs::read(&streams[1]).unwrap_or_default();
+    Ok(Ended {
+        status,
+        stderr: String::from_utf8_lossy(&said[..said.len().min(KEPT)]).into_owned(),
+        wall: start.elapsed(),
+    })
+}
+
+/// The shell sets the limits and becomes the command.
+fn limited(command: &[String], limits: Limits) -> Command {
+    let script = format!(
+        "ulimit -c 0; ulimit -d {}; ulimit -t {}; ulimit -f {}; exec \"$@\"",
+        limits.memory_bytes.div_ceil(1024),
+        limits.cpu_s,
+        limits.output_bytes.div_ceil(512),
+    );
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, "sh"]).args(command);
+    shell
+}
+
+fn wait(child: &mut Child, until: Instant) -> Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait().context("cannot wait for a command")? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > until {
+            child.kill().context("cannot kill a command that hangs")?;
+            child.wait().context("cannot wait for a killed command")?;
+            return Ok(None);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(script: &str) -> Ended {
+        let limits = Limits {
+            memory_bytes: 64 << 20,
+            cpu_s: 1,
+            output_bytes: 1 << 20,
+            wall: Duration::from_secs(20),
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let command = ["sh", "-c", script].map(str::to_owned);
+        run(&command, limits, folder.path()).expect("sh starts")
+    }
+
+    #[test]
+    fn a_decent_end_is_no_fault() {
+        for script in ["exit 0", "exit 1", "echo no such file >&2; exit 2"] {
+            assert_eq!(ended(script).fault(), None, "{script}");
+        }
+    }
+
+    #[test]
+    fn every_limit_is_held_and_named() {
+        for (script, word) in [
+            ("exit 101", "exit code 101"),
+            ("echo thread main panicked at x >&2; exit 2", "panicked"),
+            ("while :; do :; done", "SIGXCPU"),
+            ("exec cat /dev/zero", "SIGXFSZ"),
+            ("exec sleep 60", "hung"),
+        ] {
+            let fault = ended(script).fault().unwrap_or_default();
+            assert!(fault.contains(word), "{script}: {fault}");
+        }
+    }
+}

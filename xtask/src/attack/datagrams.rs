@@ -1,0 +1,188 @@
+//! Hostile datagrams to every listener: what one costs, and whether a flood keeps it from ending.
+
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::Request;
+use super::mutate::mutated;
+use super::random::Random;
+use super::report::Report;
+use super::running::Running;
+
+const MAX_DATAGRAM: usize = 65_507;
+/// So few that one that is dear is seen.
+const BATCH: u64 = 10;
+/// In which a listener deals with a batch that costs what it may.
+const PAUSE: Duration = Duration::from_millis(12);
+/// The goal is 1 ms a datagram; what exceeds it so far is a fault of its own kind.
+const MAX_CPU: Duration = Duration::from_millis(100);
+
+/// What listens: its name, its command, where it is reached, and what it usually gets.
+struct Listener {
+    name: &'static str,
+    command: &'static str,
+    address: ([u8; 4], u16),
+    seeds: &'static [&'static [u8]],
+}
+
+macro_rules! golden {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../conformance/", $name)).as_slice()
+    };
+}
+
+const DEVICE: &[&[u8]] = &[
+    golden!("udp/batch.bin"),
+    golden!("udp/batch-kept.bin"),
+    golden!("udp/discover.bin"),
+    golden!("udp/present.bin"),
+    golden!("udp/probe-full.bin"),
+    golden!("udp/probe-smallest.bin"),
+    golden!("udp/reply-full.bin"),
+];
+
+const LCM: &[&[u8]] = &[
+    golden!("lcm-wire/empty.datagrams"),
+    golden!("lcm-wire/long-65500.datagrams"),
+    golden!("lcm-wire/longest-channel.datagrams"),
+    golden!("lcm-wire/small.datagrams"),
+];
+
+const LISTENERS: &[Listener] = &[
+    Listener {
+        name: "udp echo",
+        command: "udp echo --bind 127.0.0.1:16177",
+        address: ([127, 0, 0, 1], 16177),
+        seeds: DEVICE,
+    },
+    Listener {
+        name: "udp log",
+        command: "udp log --bind 127.0.0.1:16178 --out {out}/run",
+        address: ([127, 0, 0, 1], 16178),
+        seeds: DEVICE,
+    },
+    Listener {
+        name: "udpm",
+        command: "msg echo .* --raw --url udpm://239.255.76.67:16179?ttl=0&iface=lo",
+        address: ([239, 255, 76, 67], 16179),
+        seeds: LCM,
+    },
+];
+
+/// Sends `count` datagrams to each listener, then a flood while it is told to end.
+pub fn attack(request: &Request<'_>) -> Result<Report> {
+    let mut report = Report::new("datagrams");
+    for listener in LISTENERS {
+        one(request, listener, &mut report).with_context(|| listener.name.to_owned())?;
+    }
+    Ok(report)
+}
+
+fn one(request: &Request<'_>, listener: &Listener, report: &mut Report) -> Result<()> {
+    let folder = request.folder.join(listener.name.replace(' ', "-"));
+    let command = listener.command.replace("{out}", &folder.to_string_lossy());
+    let reproduce = format!("kadenz {command}");
+    let mut running = Running::start(request, &command, &folder)?;
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    socket.connect(SocketAddr::from(listener.address))?;
+    running.when_ready(|| {
+        let listening = std::fs::read_to_string("/proc/net/udp").unwrap_or_default();
+        let port = format!(":{:04X} ", listener.address.1);
+        listening
+            .lines()
+            .any(|line| line[..line.len().min(24)].contains(&port))
+            .then_some(())
+    })?;
+    let dearest = dearest(request, listener, &socket, &running, report);
+    report.figure(
+        &format!(
+            "{}, CPU a datagram, dearest of batches of {BATCH}",
+            listener.name
+        ),
+        format!("{dearest:.1?}"),
+    );
+    if dearest > MAX_CPU {
+        report.finding(format!("a datagram costs {dearest:?}"), reproduce.clone());
+    }
+    if !running.runs() {
+        report.finding("it ended by itself".to_owned(), reproduce.clone());
+        return Ok(());
+    }
+    match interrupted_in_a_flood(listener, &socket, &mut running)? {
+        Some(took) => report.figure(
+            &format!("{}, stop in a flood", listener.name),
+            format!("{took:.0?}"),
+        ),
+        None => report.finding("Ctrl-C is not heard in a flood".to_owned(), reproduce),
+    }
+    Ok(())
+}
+
+/// CPU time of a datagram, in the batch that cost most.
+fn dearest(
+    request: &Request<'_>,
+    listener: &Listener,
+    socket: &UdpSocket,
+    running: &Running,
+    report: &mut Report,
+) -> Duration {
+    let mut random = Random::of(request.seed, 0);
+    let mut dearest = Duration::ZERO;
+    for _ in 0..request.count.unwrap_or(3000) / BATCH {
+        if request.expired() {
+            break;
+        }
+        let before = running.cpu();
+        for _ in 0..BATCH {
+            // A socket may say that nobody listened to an earlier one; that is looked at elsewhere.
+            let _ = socket.send(&datagram(listener, &mut random));
+            report.tried += 1;
+        }
+        std::thread::sleep(PAUSE);
+        let spent = running.cpu().saturating_sub(before);
+        dearest = dearest.max(spent / u32::try_from(BATCH).unwrap_or(1));
+    }
+    dearest
+}
+
+fn datagram(listener: &Listener, random: &mut Random) -> Vec<u8> {
+    let seed = random.one_of(listener.seeds);
+    let seed = &seed[..seed.len().min(MAX_DATAGRAM)];
+    let mut bytes = match random.below(8) {
+        0 => seed.to_vec(),
+        1 => (0..random.below(MAX_DATAGRAM))
+            .map(|_| random.next().to_le_bytes()[0])
+            .collect(),
+        _ => mutated(seed, random),
+    };
+    bytes.truncate(MAX_DATAGRAM);
+    bytes
+}
+
+fn interrupted_in_a_flood(
+    listener: &Listener,
+    socket: &UdpSocket,
+    running: &mut Running,
+) -> Result<Option<Duration>> {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut random = Random::of(99, 0);
+            let datagrams: Vec<_> = (0..64).map(|_| datagram(listener, &mut random)).collect();
+            // The running command ends within its bound, and so does this.
+            for datagram in datagrams.iter().cycle() {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let _ = socket.send(datagram);
+            }
+        });
+        std::thread::sleep(Duration::from_millis(500));
+        let took = running.interrupt();
+        over.store(true, Ordering::Relaxed);
+        took
+    })
+}

@@ -1,0 +1,203 @@
+//! `cargo xtask attack`: hostile files, datagrams, connections, neighbours and disks against the program.
+//!
+//! Each attack holds the program to what SECURITY.md promises. A finding names the command that repeats it.
+
+mod child;
+mod connections;
+mod datagrams;
+mod inputs;
+mod mutate;
+mod random;
+mod recorders;
+mod report;
+mod running;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+use crate::repository::Repository;
+use report::Report;
+
+const HELP: &str = "\
+Attack the program, and say what it did not withstand.
+
+Usage: cargo xtask attack [NAME...] [--count N] [--duration S] [--seed N] [--program PATH]
+
+  inputs     damaged files, to every command that reads one
+  datagrams  hostile datagrams to every listener, and Ctrl-C in a flood of them
+  server     idle and hostile connections to `kadenz msg server` beside an honest one
+  control    held connections to the control socket of an EtherCAT loop beside `ethercat stop`
+  kill       recorders killed at any time
+  disk       recorders whose disk is full or broken from any write on (needs strace)
+
+  --count N       cases of each attack [default: what CI affords]
+  --duration S    end each attack after so many seconds
+  --seed N        another seed gives other cases [default: 1]
+  --program PATH  the program to attack [default: the release build, made now]
+
+Exit code: 0 nothing found, 1 something found, 2 the attack could not be made.
+";
+
+/// An attack: what it does, by its name.
+type Attack = fn(&Request<'_>) -> Result<Report>;
+
+const ATTACKS: &[(&str, Attack)] = &[
+    ("inputs", inputs::attack),
+    ("datagrams", datagrams::attack),
+    ("server", connections::server),
+    ("control", connections::control),
+    ("kill", recorders::kill),
+    ("disk", recorders::disk),
+];
+
+/// What an attack is asked for.
+pub struct Request<'a> {
+    repository: &'a Repository,
+    /// The program under attack.
+    program: PathBuf,
+    /// Where cases are laid out; those of findings stay.
+    folder: PathBuf,
+    count: Option<u64>,
+    seed: u64,
+    /// How many commands run side by side.
+    parallel: usize,
+    until: Option<Instant>,
+}
+
+impl Request<'_> {
+    /// Whether the time given is over.
+    fn expired(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() > until)
+    }
+}
+
+/// Attacks; true if nothing was found.
+pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+    let options = read(options)?;
+    if options.help {
+        print!("{HELP}");
+        return Ok(true);
+    }
+    let program = match &options.program {
+        Some(path) => path
+            .canonicalize()
+            .with_context(|| format!("no program {}", path.display()))?,
+        None => release_program(repository)?,
+    };
+    let folder = repository.target().join("attack");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    let mut clean = 0;
+    let chosen: Vec<_> = options.chosen().collect();
+    for (_, attack) in &chosen {
+        let report = attack(&Request {
+            repository,
+            program: program.clone(),
+            folder: folder.clone(),
+            count: options.count,
+            seed: options.seed,
+            parallel: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            until: options.duration.map(|it| Instant::now() + it),
+        })?;
+        println!("{}", report.text());
+        clean += usize::from(report.clean());
+    }
+    println!("{clean} passed, {} failed", chosen.len() - clean);
+    Ok(clean == chosen.len())
+}
+
+fn release_program(repository: &Repository) -> Result<PathBuf> {
+    let mut command = repository.command("cargo");
+    if !process::run(command.args(["build", "--release", "-p", "kadenz-cli"]))? {
+        bail!("the program does not build; cargo's messages above say why");
+    }
+    Ok(repository.target().join("release/kadenz"))
+}
+
+#[derive(Debug, Default)]
+struct Options {
+    help: bool,
+    names: Vec<String>,
+    count: Option<u64>,
+    duration: Option<Duration>,
+    seed: u64,
+    program: Option<PathBuf>,
+}
+
+impl Options {
+    /// The attacks named, or all.
+    fn chosen(&self) -> impl Iterator<Item = &'static (&'static str, Attack)> {
+        ATTACKS
+            .iter()
+            .filter(|(name, _)| self.names.is_empty() || self.names.iter().any(|it| it == name))
+    }
+}
+
+fn read(words: &[String]) -> Result<Options> {
+    let mut options = Options {
+        seed: 1,
+        ..Options::default()
+    };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || {
+            words
+                .next()
+                .with_context(|| format!("{word} needs a value"))
+        };
+        let number = |text: &String| {
+            let digits = text.replace('_', "");
+            digits
+                .parse::<u64>()
+                .with_context(|| format!("{word} needs a number, not {text:?}"))
+        };
+        match word.as_str() {
+            "--help" | "-h" => options.help = true,
+            "--count" => options.count = Some(number(value()?)?),
+            "--duration" => options.duration = Some(Duration::from_secs(number(value()?)?)),
+            "--seed" => options.seed = number(value()?)?,
+            "--program" => options.program = Some(PathBuf::from(value()?)),
+            name if ATTACKS.iter().any(|(known, _)| *known == name) => {
+                options.names.push(name.to_owned());
+            }
+            other => bail!(
+                "attack knows no {other:?}; `cargo xtask attack --help` lists attacks and options"
+            ),
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_line(line: &str) -> Result<Options> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        read(&words)
+    }
+
+    #[test]
+    fn options_are_understood_and_strangers_refused() {
+        let options =
+            read_line("inputs --count 1_000 --seed 7 --duration 60").expect("known options");
+        assert_eq!((options.count, options.seed), (Some(1000), 7));
+        assert_eq!(options.chosen().count(), 1);
+        assert_eq!(read_line("").expect("all").chosen().count(), ATTACKS.len());
+        for wrong in ["outputs", "--count", "--count many", "--fast"] {
+            assert!(read_line(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn help_names_every_attack() {
+        for (name, _) in ATTACKS {
+            assert!(HELP.contains(&format!("\n  {name} ")), "{name}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Recorders that are killed at any time, or whose disk refuses any write: what they wrote stays readable.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::Request;
+use super::child::{self, Limits};
+use super::random::Random;
+use super::report::Report;
+use super::running::Running;
+
+/// How often the recorders flush here.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// What a busy machine may add before a loss counts as one.
+const MARGIN: Duration = Duration::from_secs(2);
+const LIMITS: Limits = Limits {
+    memory_bytes: 1 << 30,
+    cpu_s: 10,
+    output_bytes: 64 << 20,
+    wall: Duration::from_secs(60),
+};
+
+/// A command that records into `{out}`, and how what it left is read.
+struct Recorder {
+    name: &'static str,
+    command: &'static str,
+    /// What must read what is left.
+    reader: &'static str,
+    /// When its last value was recorded, in seconds since 1970.
+    end: fn(&Path, &str) -> Option<f64>,
+}
+
+const RECORDERS: [Recorder; 2] = [
+    Recorder {
+        name: "run",
+        command: "hiccup --interval 100ms --duration 1min --out {out}",
+        reader: "show {out}",
+        end: end_of_run,
+    },
+    Recorder {
+        name: "log",
+        command: "log record --url udpm://239.255.76.67:16180?ttl=0&iface=lo --flush-interval 100ms --out {out}/it.mcap",
+        reader: "log info {out}/it.mcap --json",
+        end: end_of_log,
+    },
+];
+
+const PUBLISHER: &str = "msg pub BEAT --hex 0123456789abcdef --rate 1kHz --url udpm://239.255.76.67:16180?ttl=0&iface=lo";
+
+/// Kills each recorder at `count` points of its life.
+pub fn kill(request: &Request<'_>) -> Result<Report> {
+    let mut report = Report::new("kill");
+    let folder = request.folder.join("kill");
+    let _publisher = Running::start(request, PUBLISHER, &folder.join("publisher"))?;
+    for recorder in &RECORDERS {
+        let mut losses = Vec::new();
+        for number in 0..request.count.unwrap_or(30) {
+            if request.expired() {
+                break;
+            }
+            let folder = folder.join(format!("{}-{number}", recorder.name));
+            let point = Random::of(request.seed, number).below(1500);
+            losses.extend(killed(
+                request,
+                recorder,
+                &folder,
+                Duration::from_millis(point as u64),
+                &mut report,
+            )?);
+        }
+        losses.sort_by(f64::total_cmp);
+        if let Some(most) = losses.last() {
+            let median = losses[losses.len() / 2];
+            let what = format!(
+                "{}, lost of what was recorded until the kill, {INTERVAL:?} an interval",
+                recorder.name
+            );
+            report.figure(
+                &what,
+                format!(
+                    "median {median:.3} s, most {most:.3} s, {} kills",
+                    losses.len()
+                ),
+            );
+        }
+    }
+    Ok(report)
+}
+
+/// One kill; seconds lost, where anything had been recorded.
+fn killed(
+    request: &Request<'_>,
+    recorder: &Recorder,
+    folder: &Path,
+    point: Duration,
+    report: &mut Report,
+) -> Result<Option<f64>> {
+    let out = folder.join("out");
+    fs::create_dir_all(folder)?;
+    if recorder.name == "log" {
+        fs::create_dir_all(&out)?;
+    }
+    let fill = |command: &str| command.replace("{out}", &out.to_string_lossy());
+    let mut running = Running::start(request, &fill(recorder.command), folder)?;
+    std::thread::sleep(point);
+    running.kill()?;
+    let until = now()?;
+    report.tried += 1;
+    let command = words(request, &fill(recorder.reader));
+    let reproduce = command.join(" ");
+    let ended = child::run(&command, LIMITS, folder)?;
+    if let Some(fault) = ended.fault() {
+        report.finding(format!("killed after {point:?}: {fault}"), reproduce);
+        return Ok(None);
+    }
+    let said = fs::read_to_string(folder.join("stdout")).unwrap_or_default();
+    let lost = (recorder.end)(&out, &said).map(|end| (until - end).max(0.0));
+    if let Some(lost) = lost.filter(|lost| *lost > (INTERVAL + MARGIN).as_secs_f64()) {
+        report.finding(
+            format!("killed after {point:?}: {lost:.3} s are lost"),
+            reproduce,
+        );
+    } else {
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    Ok(lost)
+}
+
+fn words(request: &Request<'_>, line: &str) -> Vec<String> {
+    let program = request.program.to_string_lossy().into_owned();
+    std::iter::once(program)
+        .chain(line.split(' ').map(str::to_owned))
+        .collect()
+}
+
+/// Wall time, which is what the recorders stamp, in seconds since 1970.
+fn now() -> Result<f64> {
+    let text = crate::process::output(Command::new("date").arg("+%s.%N"))?;
+    let seconds = text.trim().parse();
+    seconds.with_context(|| format!("`date +%s.%N` printed {text:?}"))
+}
+
+/// The end of the last interval of the first interval log.
+fn end_of_run(out: &Path, _: &str) -> Option<f64> {
+    let entries = fs::read_dir(out).ok()?.flatten().map(|it| it.path());
+    let logs = entries.filter(|path| path.extension().is_some_and(|it| it == "hlog"));
+    logs.filter_map(|path| end_of_interval_log(&fs::read_to_string(path).ok()?))
+        .max_by(f64::total_cmp)
+}
+
+fn end_of_interval_log(text: &str) -> Option<f64> {
+    let start = text
+        .lines()
+        .find_map(|line| line.strip_prefix("#[StartTime: "))?;
+    let start: f64 = start.split(' ').next()?.parse().ok()?;
+    let last = text
+        .lines()
+        .rfind(|line| line.starts_with(|first: char| first.is_ascii_digit()))?;
+    let mut fields = last.split(',').map(|it| it.parse::<f64>().ok());
+    Some(start + fields.next()?? + fields.next()??)
+}
+
+/// The time of the last message.
+fn end_of_log(_: &Path, said: &str) -> Option<f64> {
+    let info: Value = serde_json::from_str(said).ok()?;
+    let end = info.pointer("/logs/0/last_ns")?;
+    Some(end.as_f64()? / 1e9)
+}
+
+/// Lets each write of a short run fail, one after the other, with a full and with a broken disk.
+pub fn disk(request: &Request<'_>) -> Result<Report> {
+    let mut report = Report::new("disk");
+    let mut traced = Command::new("strace");
+    if !crate::process::succeeds(traced.arg("--version")) {
+        anyhow::bail!("no strace, which lets writes fail; apt-get install strace");
+    }
+    let folder = request.folder.join("disk");
+    let _publisher = Running::start(request, PUBLISHER, &folder.join("publisher"))?;
+    for recorder in &RECORDERS {
+        for error in ["ENOSPC", "EIO"] {
+            for index in 1..=request.count.unwrap_or(12) {
+                refused(request, recorder, error, index, &folder, &mut report)?;
+            }
+        }
+    }
+    Ok(report)
+}
+
+/// Calls that write to a disk.
+const WRITES: &str = "write,writev,pwrite64,fsync,fdatasync,ftruncate,rename,renameat2";
+
+fn refused(
+    request: &Request<'_>,
+    recorder: &Recorder,
+    error: &str,
+    index: u64,
+    folder: &Path,
+    report: &mut Report,
+) -> Result<()> {
+    let folder = folder.join(format!("{}-{error}-{index}", recorder.name));
+    let out: PathBuf = folder.join("out");
+    fs::create_dir_all(if recorder.name == "log" {
+        &out
+    } else {
+        &folder
+    })?;
+    let fill = |command: &str| command.replace("{out}", &out.to_string_lossy());
+    let inject = format!(
+        "strace -f -qq -o /dev/null -e trace={WRITES} -e inject={WRITES}:error={error}:when={index}+"
+    );
+    let short = fill(recorder.command).replace(" --duration 1min", "");
+    let traced = inject.split(' ').map(str::to_owned);
+    let command: Vec<String> = traced
+        .chain(words(request, &short))
+        .chain(["--duration".into(), "300ms".into()])
+        .collect();
+    report.tried += 1;
+    let recorded = child::run(&command, LIMITS, &folder)?;
+    let reader = words(request, &fill(recorder.reader));
+    let read = child::run(&reader, LIMITS, &folder)?;
+    match recorded.fault().or_else(|| read.fault()) {
+        Some(fault) => report.finding(
+            format!("{error} from write {index} on: {fault}"),
+            command.join(" "),
+        ),
+        None => fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_interval_log_is_that_of_its_last_whole_line() {
+        let text = "#[StartTime: 100.500 (seconds since epoch), x]\n0.100,0.100,1,HIST\nTag=early,0.2,0.1,1,H\n0.250,0.125,2,HIS";
+        assert_eq!(end_of_interval_log(text), Some(100.875));
+        assert_eq!(end_of_interval_log("nothing"), None);
+    }
+}

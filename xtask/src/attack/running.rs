@@ -1,0 +1,139 @@
+//! A long-running command of the program under attack: what it uses, and how soon it ends when told.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::Request;
+
+/// How long a command may take to be ready, or to end: longer is a hang.
+const MAX_WAIT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+/// A command that runs until it is told to end. It is killed when this is dropped.
+pub struct Running {
+    child: Child,
+    stderr: PathBuf,
+}
+
+impl Running {
+    /// Starts `kadenz WORDS`, its streams in files in `folder`, and sockets of its own below it.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start(request: &Request<'_>, words: &str, folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let stderr = folder.join("running.stderr");
+        let child = program(request, words, folder)
+            .stdout(File::create(folder.join("running.stdout"))?)
+            .stderr(File::create(&stderr)?)
+            .spawn()
+            .with_context(|| format!("cannot start {}", request.program.display()))?;
+        Ok(Self { child, stderr })
+    }
+
+    /// Waits until `ready` gives something.
+    ///
+    /// # Errors
+    /// Where the command ends before, or is not ready in time.
+    pub fn when_ready<T>(&mut self, mut ready: impl FnMut() -> Option<T>) -> Result<T> {
+        let until = Instant::now() + MAX_WAIT;
+        loop {
+            if let Some(it) = ready() {
+                return Ok(it);
+            }
+            let ended = self.child.try_wait().context("cannot wait for a command")?;
+            if ended.is_some() || Instant::now() > until {
+                let said = fs::read_to_string(&self.stderr).unwrap_or_default();
+                bail!("the command under attack was not ready ({ended:?}): {said}");
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// CPU time of its threads so far.
+    pub fn cpu(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        let of = |task: fs::DirEntry| {
+            let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+            text.split(' ')
+                .next()
+                .and_then(|it| it.parse().ok())
+                .unwrap_or(0)
+        };
+        Duration::from_nanos(tasks.into_iter().flatten().flatten().map(of).sum())
+    }
+
+    /// The most memory that it held at once, in MiB.
+    pub fn most_memory_mib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|it| it.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kib.unwrap_or(0) / 1024
+    }
+
+    /// Sends SIGINT, as Ctrl-C does, and gives how long it took to end; none where it does not.
+    ///
+    /// # Errors
+    /// Where it cannot be signalled or waited for.
+    pub fn interrupt(&mut self) -> Result<Option<Duration>> {
+        let start = Instant::now();
+        signal("INT", self.child.id())?;
+        while start.elapsed() < MAX_WAIT {
+            if self
+                .child
+                .try_wait()
+                .context("cannot wait for a command")?
+                .is_some()
+            {
+                return Ok(Some(start.elapsed()));
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        Ok(None)
+    }
+
+    /// Kills it, as the kernel does when memory runs out.
+    ///
+    /// # Errors
+    /// Where it cannot be waited for.
+    pub fn kill(&mut self) -> Result<()> {
+        let _ = self.child.kill();
+        self.child
+            .wait()
+            .context("cannot wait for a killed command")?;
+        Ok(())
+    }
+
+    /// Whether it runs still.
+    pub fn runs(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}
+
+/// `kadenz WORDS`, with nothing to read, and the sockets of its user below `folder`.
+pub fn program(request: &Request<'_>, words: &str, folder: &Path) -> Command {
+    let mut command = Command::new(&request.program);
+    command.args(words.split(' ')).stdin(Stdio::null());
+    command.env("XDG_RUNTIME_DIR", folder);
+    command
+}
+
+fn signal(name: &str, process: u32) -> Result<()> {
+    let mut kill = Command::new("sh");
+    let status = kill
+        .args(["-c", &format!("kill -{name} {process}")])
+        .status();
+    status.context("cannot start sh to send a signal")?;
+    Ok(())
+}
