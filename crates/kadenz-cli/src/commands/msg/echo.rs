@@ -89,7 +89,6 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if !options.raw {
         known = options.types.read_and_ask(&ears.bus)?;
     }
-    let mut asked = Vec::new();
     let url = options.bus.url();
     let mut left = options.count;
     let mut hinted = false;
@@ -102,7 +101,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         if known.is_about_types(raw.channel) {
             continue;
         }
-        known.ask_and_wait(raw.fingerprint(), &mut asked);
+        known.ask_and_wait(raw.fingerprint());
         let said = options.say(&raw, &known);
         if options.field.is_some()
             && let Said::Undecoded(Some(hint)) = &said

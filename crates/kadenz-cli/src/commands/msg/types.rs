@@ -16,6 +16,7 @@ use kadenz::msg::message::Fingerprint;
 use kadenz::msg::provider::Discovery;
 use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TELL, TypeFinder};
 use kadenz::msg::types::{Types, Value};
+use kadenz_rt::clock::{self, MonotonicTime};
 
 /// Where the descriptions are.
 #[derive(Clone, Debug, Args)]
@@ -35,12 +36,51 @@ pub(super) struct Known {
     types: Types,
     told: BTreeMap<Fingerprint, Arc<FoundType>>,
     finder: Option<TypeFinder>,
+    /// What was waited for before.
+    awaited: Vec<Fingerprint>,
+    budget: WaitBudget,
 }
 
 /// Types that are taken from the bus.
 const MOST_TOLD: usize = 1000;
 /// How long an answer is waited for where a message must not pass undecoded.
-const PATIENCE: Duration = Duration::from_millis(500);
+const MAX_WAIT: Duration = Duration::from_millis(500);
+/// The part of all time that may be spent so: messages wait meanwhile, and types that nobody describes
+/// must not hold up those of others.
+const WAIT_SHARE: u32 = 20;
+
+/// How long answers may be waited for: [`MAX_WAIT`] at once, and a [`WAIT_SHARE`]th of the time in the long run.
+#[derive(Debug)]
+struct WaitBudget {
+    left: Duration,
+    counted_at: MonotonicTime,
+}
+
+impl Default for WaitBudget {
+    fn default() -> Self {
+        Self::full(clock::now())
+    }
+}
+
+impl WaitBudget {
+    fn full(now: MonotonicTime) -> Self {
+        Self {
+            left: MAX_WAIT,
+            counted_at: now,
+        }
+    }
+
+    fn left(&mut self, now: MonotonicTime) -> Duration {
+        let earned = now.remaining(self.counted_at) / WAIT_SHARE;
+        self.left = (self.left + earned).min(MAX_WAIT);
+        self.counted_at = now;
+        self.left
+    }
+
+    fn spend(&mut self, waited: Duration) {
+        self.left = self.left.saturating_sub(waited);
+    }
+}
 
 impl TypesOption {
     pub(super) fn read(&self) -> anyhow::Result<Known> {
@@ -80,14 +120,13 @@ impl TypesOption {
     /// each fingerprint.
     pub(in crate::commands) fn describe(&self, bus: &Bus) -> anyhow::Result<Describe> {
         let mut known = self.read_and_ask(bus)?;
-        let mut asked = Vec::new();
         let files = Dictionary::new(std::mem::take(&mut known.types));
         Ok(Box::new(move |channel, fingerprint| {
             let described = files.describe(channel.as_str(), fingerprint);
-            if described.schema.is_some() {
+            if described.schema.is_some() || known.is_about_types(*channel) {
                 return described;
             }
-            known.ask_and_wait(fingerprint, &mut asked);
+            known.ask_and_wait(fingerprint);
             let told = fingerprint.and_then(|it| known.told.get(&it));
             let told = told.map(|it| Dictionary::new(it.types.clone()));
             told.map_or(described, |it| it.describe(channel.as_str(), fingerprint))
@@ -125,25 +164,23 @@ impl Known {
         }
     }
 
-    /// Asks for a type that is not known yet, and waits a moment for the answer. `seen` is what was
-    /// waited for before.
-    pub(super) fn ask_and_wait(
-        &mut self,
-        fingerprint: Option<Fingerprint>,
-        seen: &mut Vec<Fingerprint>,
-    ) {
+    /// Asks for a type that is not known yet, and waits a moment for the answer, the first time.
+    pub(super) fn ask_and_wait(&mut self, fingerprint: Option<Fingerprint>) {
         let Some(unknown) = fingerprint.filter(|it| !self.knows(*it)) else {
             return;
         };
-        if seen.contains(&unknown) || seen.len() >= MOST_TOLD {
+        if self.awaited.contains(&unknown) || self.awaited.len() >= MOST_TOLD {
             self.ask(fingerprint);
             return;
         }
-        seen.push(unknown);
+        self.awaited.push(unknown);
+        let start = clock::now();
+        let wait = self.budget.left(start);
         let finder = self.finder.as_mut();
-        if let Some(Ok(Some(found))) = finder.map(|finder| finder.find(unknown, PATIENCE)) {
+        if let Some(Ok(Some(found))) = finder.map(|finder| finder.find(unknown, wait)) {
             self.learn(found);
         }
+        self.budget.spend(clock::now().remaining(start));
     }
 
     /// Whether a message may be a question of this program's own or an answer to it, which nobody wants
@@ -195,5 +232,28 @@ impl Known {
             );
         }
         self.types.decode(payload).map_err(|it| it.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_that_nobody_describes_delay_messages_for_half_a_second_and_then_a_twentieth_of_the_time()
+     {
+        let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
+        let mut budget = WaitBudget::full(at(0));
+        let mut waited = Duration::ZERO;
+        for ms in (0..10_000).step_by(10) {
+            let wait = budget.left(at(ms));
+            budget.spend(wait);
+            waited += wait;
+        }
+        assert!(waited >= MAX_WAIT);
+        assert!(
+            waited <= MAX_WAIT + Duration::from_secs(10) / WAIT_SHARE,
+            "{waited:?}"
+        );
     }
 }
