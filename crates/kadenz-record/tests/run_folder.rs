@@ -7,9 +7,9 @@ use std::sync::Barrier;
 
 use common::{INTERVAL, assert_contiguous, intervals, numbered, run, sequences, spec};
 use kadenz_record::run::folder::{
-    AddSeriesError, CreateRunError, OpenRunError, OpenSeriesError, RunReader, RunWriter,
+    AddSeriesError, CreateRunError, MAX_SERIES, OpenRunError, OpenSeriesError, RunReader, RunWriter,
 };
-use kadenz_record::run::model::{EndedBy, TuningMeasure, Warning};
+use kadenz_record::run::model::{EndedBy, FORMAT_VERSION, Run, Series, TuningMeasure, Warning};
 
 #[test]
 fn a_run_comes_back_as_it_was_measured() {
@@ -260,11 +260,68 @@ fn a_run_json_cannot_point_outside_its_folder() {
     let json = std::fs::read_to_string(&path).expect("reads");
     for outside in ["../wakeup.hlog", "/etc/passwd", "a/wakeup.hlog", "..", "."] {
         std::fs::write(&path, json.replace("wakeup.hlog", outside)).expect("writes");
-        let reader = RunReader::open(folder.path()).expect("opens");
-        let error = reader.hlog("wakeup").expect_err("outside");
+        let error = RunReader::open(folder.path()).expect_err("outside");
         assert!(
-            matches!(error, OpenSeriesError::Outside { .. }),
+            matches!(error, OpenRunError::Malformed { .. }),
             "{outside}: {error}"
         );
     }
+    std::fs::write(&path, json.replace("\"wakeup\"", "\"../x\"")).expect("writes");
+    let error = RunReader::open(folder.path()).expect_err("outside");
+    assert!(matches!(error, OpenRunError::Malformed { .. }), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_a_run_is_not_read_through_a_link_out_of_its_folder() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let dir = parent.path().join("run");
+    let mut writer = RunWriter::create(&dir, run()).expect("creates");
+    writer.series(spec("wakeup", true)).expect("a series");
+    let running = writer.start(INTERVAL).expect("starts");
+    running.finish(EndedBy::Finished).expect("finishes");
+    for file in ["wakeup.hlog", "wakeup.samples.arrow"] {
+        let outside = parent.path().join(file);
+        std::fs::rename(dir.join(file), &outside).expect("moves");
+        std::os::unix::fs::symlink(outside, dir.join(file)).expect("a link");
+    }
+    let reader = RunReader::open(&dir).expect("opens");
+    let log = reader.hlog("wakeup").expect_err("a link out").to_string();
+    assert!(log.contains("leads out of the run folder"), "{log}");
+    let samples = reader.samples("wakeup").expect_err("a link out");
+    assert!(samples.to_string().contains("leads out"), "{samples}");
+}
+
+#[test]
+fn a_run_of_too_many_series_is_neither_written_nor_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.json");
+    let series = |n: usize| Series {
+        name: format!("s{n}"),
+        ..Series::default()
+    };
+    let written = |count: usize| Run {
+        version: FORMAT_VERSION,
+        complete: true,
+        series: (0..count).map(series).collect(),
+        ..run()
+    };
+    let write = |count| {
+        let json = serde_json::to_vec(&written(count)).expect("JSON");
+        std::fs::write(&path, json).expect("writes");
+    };
+    write(MAX_SERIES);
+    assert!(RunReader::open(folder.path()).is_ok());
+    write(MAX_SERIES + 1);
+    let error = RunReader::open(folder.path()).expect_err("too many");
+    assert!(matches!(error, OpenRunError::TooLarge { .. }), "{error}");
+    std::fs::write(&path, vec![b' '; 9 << 20]).expect("writes");
+    let error = RunReader::open(folder.path()).expect_err("too large");
+    assert!(error.to_string().contains("8 MiB"), "{error}");
+
+    let new = folder.path().join("new");
+    let mut writer = RunWriter::create(&new, run()).expect("creates");
+    writer.run_mut().series = written(MAX_SERIES).series;
+    let error = writer.series(spec("one-more", false)).expect_err("no more");
+    assert!(matches!(error, AddSeriesError::TooMany { .. }), "{error}");
 }

@@ -44,10 +44,15 @@ impl SignedHistogram {
 
     /// Records `value` once; beyond an hour in either direction it is recorded as that hour.
     pub fn record(&mut self, value: i64) {
+        self.record_n(value, 1);
+    }
+
+    /// Records `value` as if it had come `n` times.
+    pub fn record_n(&mut self, value: i64, n: u64) {
         if value < 0 {
-            self.early.record(value.unsigned_abs());
+            self.early.record_n(value.unsigned_abs(), n);
         } else {
-            self.late.record(value.unsigned_abs());
+            self.late.record_n(value.unsigned_abs(), n);
         }
     }
 

@@ -74,7 +74,9 @@ impl Disk for LocalDisk {
 }
 
 fn write_whole(path: &Path, content: &[u8], durable: bool) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    // A file that a killed process left, or a link to somewhere else.
+    let _ = std::fs::remove_file(path);
+    let mut file = File::create_new(path)?;
     file.write_all(content)?;
     if durable { file.sync_all() } else { Ok(()) }
 }

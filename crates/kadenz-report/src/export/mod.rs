@@ -248,7 +248,9 @@ fn write_file(
         .to_owned();
     name.push(".new");
     let new = out.with_file_name(name);
-    let file = File::create(&new).map_err(io)?;
+    // A file that a killed export left, or a link to somewhere else.
+    let _ = fs::remove_file(&new);
+    let file = File::create_new(&new).map_err(io)?;
     let staged = NewFile {
         new,
         out: out.to_owned(),

@@ -12,7 +12,9 @@ pub fn distribution(histogram: &SignedHistogram) -> Vec<SignedBucket> {
         high_ns: b.high,
         count: b.count,
     };
-    histogram.buckets().map(bucket).collect()
+    let mut buckets: Vec<SignedBucket> = histogram.buckets().map(bucket).collect();
+    buckets.shrink_to_fit();
+    buckets
 }
 
 /// How many values ascending `buckets` hold.

@@ -10,7 +10,6 @@ mod together;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Run, Series, Warning};
 
 use crate::modes::SeriesModes;
@@ -68,9 +67,8 @@ pub struct SeriesSummary {
     pub max_in_stddevs: Option<f64>,
     /// The percentiles that the sample can carry, ascending.
     pub percentiles: Vec<Percentile>,
-    /// All values, early ones apart.
-    pub histogram: SignedHistogram,
-    /// How often each value was recorded, ascending; recorded buckets only.
+    /// How often each value was recorded, ascending; recorded buckets only. The histogram itself is not
+    /// kept: half a megabyte a series, most of it zeros.
     pub distribution: Vec<SignedBucket>,
     /// One point an interval of the log, in order of time.
     pub intervals: Vec<IntervalPoint>,
@@ -117,14 +115,16 @@ impl Summary {
             !(many && flows.iter().any(|flow| of(&flow.device)))
         })
     }
-
-    /// The same as a list.
-    pub(crate) fn shown_by_themselves(&self) -> Vec<SeriesSummary> {
-        self.by_themselves().cloned().collect()
-    }
 }
 
 impl SeriesSummary {
+    /// How many values are above `limit_ns` and can be told apart from it.
+    #[must_use]
+    pub fn count_above(&self, limit_ns: i64) -> u64 {
+        let above = self.distribution.iter().filter(|it| it.low_ns > limit_ns);
+        above.fold(0, |sum, bucket| sum.saturating_add(bucket.count))
+    }
+
     /// The value of a percentile of the ladder; absent when the sample cannot carry it.
     #[must_use]
     pub fn percentile(&self, percent: Percent) -> Option<i64> {

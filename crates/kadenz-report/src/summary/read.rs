@@ -14,6 +14,10 @@ use crate::import::{self, DetectError, ImportError};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
 use crate::verdict::{Block, Verdict};
 
+/// Most buckets of all series of a run together, 192 MiB. A thousand series with eight thousand different
+/// values each are fewer.
+const MAX_BUCKETS: usize = 8 << 20;
+
 /// Why a run could not be summarised.
 #[derive(Debug, Error)]
 pub enum SummariseError {
@@ -27,6 +31,16 @@ pub enum SummariseError {
         folder: PathBuf,
         /// What is wrong.
         source: OpenSeriesError,
+    },
+    /// Its series take more memory than any measurement needs.
+    #[error(
+        "run {}: its series hold more than {MAX_BUCKETS} different values together, the most that is \
+         read; check where the run comes from",
+        folder.display()
+    )]
+    TooManyValues {
+        /// The run folder.
+        folder: PathBuf,
     },
     /// There is neither a folder nor a file of this name.
     #[error(
@@ -157,6 +171,7 @@ impl Summary {
             .series
             .iter()
             .any(|it| it.deadline_ns.is_some());
+        let mut buckets = 0;
         for series in &reader.run().series {
             let judged = series.deadline_ns.is_some() || !any_stated;
             let mut reading = Reading {
@@ -173,6 +188,12 @@ impl Summary {
                     folder: reader.dir().to_owned(),
                     source,
                 })?;
+            buckets += of_series.distribution.len();
+            if buckets > MAX_BUCKETS {
+                return Err(SummariseError::TooManyValues {
+                    folder: summary.folder,
+                });
+            }
             summary.series.push(of_series);
             summary.warnings.append(&mut reading.warnings);
         }
@@ -416,7 +437,6 @@ impl SeriesSummary {
             samples: None,
             modes: None,
             series,
-            histogram,
             distribution,
             intervals,
         }

@@ -1,12 +1,13 @@
 //! Parts of one measurement, taken together.
 
+use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Counts, Series};
 
 use super::SeriesSummary;
 
 impl SeriesSummary {
-    /// Series that were taken in turns, as one: their values in one histogram, exact extremes and
-    /// counts. Its name, kind, interval and deadline are the first one's; it has no intervals and no
+    /// Series that were taken in turns, as one: their values in one histogram of the standard layout, exact
+    /// extremes and counts. Its name, kind, interval and deadline are the first one's; it has no intervals and no
     /// samples. Nothing of nothing.
     ///
     /// ```
@@ -29,10 +30,11 @@ impl SeriesSummary {
     pub fn together<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let first = parts.next()?;
-        let mut histogram = first.histogram.clone();
+        let mut histogram = SignedHistogram::new();
+        first.add_to(&mut histogram);
         let mut counts = first.exact_counts();
         for part in parts {
-            histogram.add(&part.histogram);
+            part.add_to(&mut histogram);
             counts = sum(counts, part.exact_counts());
         }
         let series = Series {
@@ -40,6 +42,15 @@ impl SeriesSummary {
             ..first.series.clone()
         };
         Some(Self::new(series, histogram, Vec::new(), 0))
+    }
+
+    /// Adds all values by the rule of [`Histogram::add`](kadenz_record::histogram::Histogram::add).
+    fn add_to(&self, sum: &mut SignedHistogram) {
+        for bucket in &self.distribution {
+            let early = bucket.high_ns < 0;
+            let nearest_to_zero = if early { bucket.high_ns } else { bucket.low_ns };
+            sum.record_n(nearest_to_zero, bucket.count);
+        }
     }
 
     /// The counts with the extremes that this summary gives.

@@ -197,25 +197,12 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
     const WHOLE: [&str; 7] = [
         "response", "rtt", "one-way", "measured", "hiccup", "lateness", "floor",
     ];
-    let of = |run| -> Vec<(&Summary, &SeriesSummary)> {
-        let run: &Summary = run;
-        let shown = run
-            .shown_by_themselves()
-            .into_iter()
-            .map(|it| it.series.name);
-        let names: Vec<String> = shown.collect();
-        let series = run
-            .series
-            .iter()
-            .filter(|it| names.contains(&it.series.name));
-        series.map(|series| (run, series)).collect()
-    };
     let mut all: Vec<_> = runs
         .iter()
         .filter(|run| Matrix::of(run).is_none())
-        .flat_map(of)
+        .flat_map(|run| run.by_themselves().map(move |series| (run, series)))
+        .filter(|(_, series)| series.count > 0)
         .collect();
-    all.retain(|(_, series)| series.count > 0);
     all.sort_by_key(|(_, series)| {
         let name = series.series.name.rsplit('.').next().unwrap_or_default();
         let whole = WHOLE.iter().position(|it| *it == name);

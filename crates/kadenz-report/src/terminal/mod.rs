@@ -107,7 +107,7 @@ pub fn summary(summary: &Summary, style: Style) -> String {
         if summary.series.is_empty() {
             parts.push("This run holds no series.".to_owned());
         } else {
-            parts.push(sheet(&summary.shown_by_themselves(), style));
+            parts.push(sheet(&summary.by_themselves().collect::<Vec<_>>(), style));
         }
     }
     parts.extend(modes::modes(summary));
@@ -118,7 +118,7 @@ pub fn summary(summary: &Summary, style: Style) -> String {
 
 /// The series of a matrix that are none of its cells.
 fn beside(matrix: &Matrix, summary: &Summary, style: Style) -> Option<String> {
-    let others: Vec<_> = matrix.others(summary).cloned().collect();
+    let others: Vec<_> = matrix.others(summary).collect();
     (!others.is_empty()).then(|| sheet(&others, style))
 }
 

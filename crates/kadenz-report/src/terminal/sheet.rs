@@ -1,5 +1,7 @@
 //! The table of series: a row a figure, a column a series, as many tables as the width asks for.
 
+use std::borrow::Borrow;
+
 use comfy_table::{Cell, CellAlignment};
 
 use super::text::wrap;
@@ -17,8 +19,9 @@ const MARGIN: usize = 3;
 /// What a table says of each series: count, extremes, mean, deviation, percentiles, deadline and,
 /// where there are raw samples, jitter and the places of the highest and lowest.
 #[must_use]
-pub fn sheet(series: &[SeriesSummary], style: Style) -> String {
-    let columns: Vec<Column> = series.iter().map(Column::new).collect();
+pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> String {
+    let series: Vec<&SeriesSummary> = series.iter().map(Borrow::borrow).collect();
+    let columns: Vec<Column> = series.iter().map(|it| Column::new(it)).collect();
     let labels = labels(&columns);
     let label_width = labels.iter().map(|label| width(label)).max().unwrap_or(0) + MARGIN + 1;
     let mut tables = Vec::new();

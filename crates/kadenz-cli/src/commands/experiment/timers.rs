@@ -236,7 +236,7 @@ impl<'a> Shown<'a> {
     }
 
     fn above_deadline(&self) -> String {
-        numbers::thousands(self.series.histogram.count_above(DEADLINE_NS))
+        numbers::thousands(self.series.count_above(DEADLINE_NS))
     }
 }
 

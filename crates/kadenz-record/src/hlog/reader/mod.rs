@@ -118,14 +118,9 @@ pub struct IntervalLog<R> {
 pub type LogOfRun = IntervalLog<BufReader<Take<File>>>;
 
 impl LogOfRun {
-    /// The same as [`IntervalLog::open`] for the first so many bytes.
-    pub(crate) fn open_first(path: &Path, bytes: u64) -> Result<Self, OpenLogError> {
-        let file = File::open(path).map_err(|source| OpenLogError {
-            path: path.to_owned(),
-            source,
-        })?;
-        let file = file.take(bytes);
-        Ok(Self::from_reader(BufReader::with_capacity(1 << 16, file)))
+    /// Reads the first so many bytes of a log.
+    pub(crate) fn of_first(file: File, bytes: u64) -> Self {
+        Self::from_reader(BufReader::with_capacity(1 << 16, file.take(bytes)))
     }
 }
 

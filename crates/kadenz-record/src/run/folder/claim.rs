@@ -4,8 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::{AddSeriesError, CreateRunError};
+use super::inside::MAX_SERIES;
 use super::manifest::RUN_JSON;
 use crate::run::disk::Disk;
+use crate::run::model::{Run, Series};
 
 /// Longest name of a series: its files need room for their endings.
 const MAX_NAME: usize = 100;
@@ -47,18 +49,37 @@ pub(super) fn claim(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CreateRunErr
 
 /// Whether a series may bear this name: it becomes a file name on every system.
 pub(super) fn check_name(name: &str) -> Result<(), AddSeriesError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let good = !name.is_empty()
-        && name.len() <= MAX_NAME
-        && !name.starts_with(['.', '-'])
-        && name.chars().all(plain);
-    if good {
+    if is_plain(name, MAX_NAME) {
         Ok(())
     } else {
         Err(AddSeriesError::BadName {
             name: name.to_owned(),
         })
     }
+}
+
+/// Whether a series of this name may be added to a run.
+pub(super) fn check_new(run: &Run, name: &str) -> Result<(), AddSeriesError> {
+    check_name(name)?;
+    if run.series.len() >= MAX_SERIES {
+        return Err(AddSeriesError::TooMany { limit: MAX_SERIES });
+    }
+    let taken = |it: &Series| it.name.eq_ignore_ascii_case(name);
+    if run.series.iter().any(taken) {
+        return Err(AddSeriesError::Duplicate {
+            name: name.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether a name of up to `longest` bytes names a file in the same folder on every system.
+pub(super) fn is_plain(name: &str, longest: usize) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    !name.is_empty()
+        && name.len() <= longest
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(plain)
 }
 
 #[cfg(test)]

@@ -68,6 +68,14 @@ pub enum AddSeriesError {
         /// The name.
         name: String,
     },
+    /// A run of more series would not be read again.
+    #[error(
+        "the run has {limit} series already, the most of a run; measure fewer, or in several runs"
+    )]
+    TooMany {
+        /// The most.
+        limit: usize,
+    },
     /// One of its files could not be created.
     #[error("cannot create {}: {source}; check the room and permissions there", path.display())]
     Create {
@@ -183,6 +191,16 @@ pub enum OpenRunError {
         /// What is wrong and where.
         cause: String,
     },
+    /// The run is larger than any that is written.
+    #[error("{} has {has}, more than the {limit} of the largest run: it is not read; check that it is the right file", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// What it has.
+        has: String,
+        /// What it may have.
+        limit: String,
+    },
     /// The run was written by a newer program.
     #[error("{} has format version {version}, which is newer than this program; update it", path.display())]
     Newer {
@@ -211,12 +229,6 @@ pub enum OpenSeriesError {
         name: String,
         /// What is missing.
         what: &'static str,
-    },
-    /// `run.json` names a file outside the run folder.
-    #[error("run.json names the file {file:?}, which is not inside the run folder; it is not read")]
-    Outside {
-        /// The name.
-        file: String,
     },
     /// The interval log could not be opened.
     #[error(transparent)]

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::claim;
-use super::error::{AddPartError, AddSeriesError, CreateRunError, OpenRunError};
+use super::error::{AddPartError, CreateRunError, OpenRunError};
+use super::inside;
 use super::manifest::{self, RUN_JSON};
 use super::reader::{self, RunReader};
 use crate::histogram::Histogram;
@@ -93,7 +94,6 @@ impl GrowingRun {
     /// [`OpenRunError`] if there is no run, or it cannot be read or written.
     pub fn reopen(dir: &Path) -> Result<Self, OpenRunError> {
         let (_, mut run) = reader::as_written(dir)?;
-        check_names(dir, &run)?;
         if !cut_back(dir, &run)? {
             // What was counted is not what the logs hold, or nobody said.
             run = RunReader::open(dir)?.run().clone();
@@ -211,18 +211,18 @@ impl GrowingRun {
         let place = if let Some(place) = known {
             place
         } else {
-            check_new(run, name)?;
+            claim::check_new(run, name)?;
             let start_s = self.start.as_microsecond() as f64 / 1e6;
             let comment = format!("Series: {name}");
             let header = header(start_s, &[&comment, "Unit: ns"]);
             // A log that `run.json` does not name is of a part that was not taken over.
-            let mut file = File::create(&path).map_err(failed)?;
+            let mut file = create_anew(&path).map_err(failed)?;
             file.write_all(header.as_bytes()).map_err(failed)?;
             run.series.push(grown_like(name, like));
             run.series.len() - 1
         };
         let series = &mut run.series[place];
-        let bytes = append_whole(&path, lines.text.as_bytes()).map_err(failed)?;
+        let bytes = append_whole(&self.dir, name, lines.text.as_bytes()).map_err(failed)?;
         series.files.hlog_bytes = Some(bytes);
         add_counts(&mut series.counts, &like.counts);
         let end_ns = (lines.end_s * 1e9) as u64;
@@ -282,32 +282,17 @@ fn add_counts(sum: &mut Counts, part: &Counts) {
     (sum.min_ns, sum.max_ns) = (lowest, sum.max_ns.max(part.max_ns));
 }
 
-/// Whether a series of this name may be made.
-fn check_new(run: &Run, name: &str) -> Result<(), AddSeriesError> {
-    claim::check_name(name)?;
-    let name_is_taken = |it: &Series| it.name.eq_ignore_ascii_case(name);
-    if run.series.iter().any(name_is_taken) {
-        return Err(AddSeriesError::Duplicate {
-            name: name.to_owned(),
-        });
+/// Creates a file in place of one that may be there. What was there may be a link to somewhere else.
+fn create_anew(path: &Path) -> io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(path),
     }
-    Ok(())
 }
 
-/// Whether every series has a name that this run would have given it: its log is going to be written.
-fn check_names(dir: &Path, run: &Run) -> Result<(), OpenRunError> {
-    for series in &run.series {
-        claim::check_name(&series.name).map_err(|error| OpenRunError::Malformed {
-            path: dir.join(RUN_JSON),
-            cause: error.to_string(),
-        })?;
-    }
-    Ok(())
-}
-
-/// Appends bytes, or cuts away what was written of them; how long the file is then.
-fn append_whole(path: &Path, bytes: &[u8]) -> io::Result<u64> {
-    let mut file = OpenOptions::new().write(true).open(path)?;
+/// Appends bytes to the log of a series, or cuts away what was written of them; how long it is then.
+fn append_whole(dir: &Path, series: &str, bytes: &[u8]) -> io::Result<u64> {
+    let mut file = inside::open_with(OpenOptions::new().write(true), dir, &log_name(series))?;
     let good = file.seek(SeekFrom::End(0))?;
     if let Err(error) = file.write_all(bytes) {
         // If this fails as well, reopening cuts the line away.
@@ -322,15 +307,18 @@ fn append_whole(path: &Path, bytes: &[u8]) -> io::Result<u64> {
 fn cut_back(dir: &Path, run: &Run) -> Result<bool, OpenRunError> {
     let mut all = true;
     for series in &run.series {
-        let path = dir.join(log_name(&series.name));
-        let cut = cut_log(&path, series.files.hlog_bytes);
-        all &= cut.map_err(|source| OpenRunError::Unreadable { path, source })?;
+        let name = log_name(&series.name);
+        let cut = cut_log(dir, &name, series.files.hlog_bytes);
+        all &= cut.map_err(|source| OpenRunError::Unreadable {
+            path: dir.join(name),
+            source,
+        })?;
     }
     Ok(all)
 }
 
-fn cut_log(path: &Path, counts: Option<u64>) -> io::Result<bool> {
-    let file = OpenOptions::new().read(true).write(true).open(path)?;
+fn cut_log(dir: &Path, name: &str, counts: Option<u64>) -> io::Result<bool> {
+    let file = inside::open_with(OpenOptions::new().read(true).write(true), dir, name)?;
     let length = file.metadata()?.len();
     match counts.filter(|counts| *counts <= length) {
         Some(counts) => file.set_len(counts).map(|()| true),

@@ -1,16 +1,17 @@
 //! `run.json`: written at one stroke, read with bounds.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use super::error::OpenRunError;
+use super::inside;
 use crate::run::disk::Disk;
 use crate::run::model::{FORMAT_VERSION, Run};
 
 pub(super) const RUN_JSON: &str = "run.json";
-/// A `run.json` is some KiB; what is larger is something else.
-const MAX_RUN_JSON: u64 = 64 << 20;
+/// Most bytes of a `run.json`: one of [`MAX_SERIES`](super::MAX_SERIES) series, with the tuning of each, is
+/// smaller. Read, it takes up to about twenty times its bytes of memory.
+const MAX_RUN_JSON: u64 = 8 << 20;
 
 /// Replaces `run.json`.
 pub(super) fn write(disk: &dyn Disk, path: &Path, run: &Run, durable: bool) -> io::Result<()> {
@@ -19,22 +20,25 @@ pub(super) fn write(disk: &dyn Disk, path: &Path, run: &Run, durable: bool) -> i
     disk.replace(path, &json, durable)
 }
 
-/// Reads `run.json`.
-pub(super) fn read(path: &Path) -> Result<Run, OpenRunError> {
+/// Reads the `run.json` of a folder. What it names can be trusted to stay inside the folder.
+pub(super) fn read(dir: &Path) -> Result<Run, OpenRunError> {
+    let path = dir.join(RUN_JSON);
     let unreadable = |source| OpenRunError::Unreadable {
-        path: path.to_owned(),
+        path: path.clone(),
         source,
     };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
+    let file = inside::open(dir, RUN_JSON).map_err(unreadable)?;
     file.take(MAX_RUN_JSON + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
-    parse(&bytes, path)
+    let run = parse(&bytes, &path)?;
+    inside::check(&run, &path)?;
+    Ok(run)
 }
 
 /// Understands the bytes of a `run.json`.
-pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
+fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
     if bytes.is_empty() {
         return Err(OpenRunError::NeverBegan {
             path: path.to_owned(),
@@ -45,10 +49,11 @@ pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
         cause,
     };
     if bytes.len() as u64 > MAX_RUN_JSON {
-        return Err(malformed(format!(
-            "it is larger than {} MiB",
-            MAX_RUN_JSON >> 20
-        )));
+        return Err(OpenRunError::TooLarge {
+            path: path.to_owned(),
+            has: "more bytes".to_owned(),
+            limit: format!("{} MiB", MAX_RUN_JSON >> 20),
+        });
     }
     let version = serde_json::from_slice::<Version>(bytes).map_err(|e| malformed(e.to_string()))?;
     if version.version > FORMAT_VERSION {

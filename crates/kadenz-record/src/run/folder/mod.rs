@@ -52,6 +52,7 @@ mod claim;
 mod clock_step;
 mod error;
 mod growing;
+mod inside;
 mod interval_file;
 mod journal;
 mod manifest;
@@ -73,6 +74,7 @@ pub use self::error::{
     StartRunError,
 };
 pub use self::growing::GrowingRun;
+pub use self::inside::MAX_SERIES;
 pub use self::progress::{Progress, SeriesProgress};
 pub use self::reader::RunReader;
 pub use self::running::RunningRun;

@@ -39,11 +39,7 @@ impl Prepared {
         spec: SeriesSpec,
     ) -> Result<(SeriesRecorder, Self), AddSeriesError> {
         let SeriesSpec { mut series, raw } = spec;
-        claim::check_name(&series.name)?;
-        let taken = |other: &Series| other.name.eq_ignore_ascii_case(&series.name);
-        if run.series.iter().any(taken) {
-            return Err(AddSeriesError::Duplicate { name: series.name });
-        }
+        claim::check_new(run, &series.name)?;
         series.files = SeriesFiles {
             hlog: Some(format!("{}.hlog", series.name)),
             samples: raw.then(|| format!("{}.samples.arrow", series.name)),

@@ -1,15 +1,17 @@
 //! Opens a run folder.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::{OpenRunError, OpenSeriesError};
+use super::inside;
 use super::manifest::{self, RUN_JSON};
 use super::recount::recount;
-use crate::hlog::reader::LogOfRun;
+use crate::hlog::reader::{LogOfRun, OpenLogError};
 use crate::run::model::{Counts, Run, Series, Warning};
-use crate::samples::reader::SamplesFile;
+use crate::samples::reader::{OpenSamplesError, SamplesFile};
 
 /// A run folder, opened for reading.
 #[derive(Debug)]
@@ -21,12 +23,17 @@ pub struct RunReader {
 impl RunReader {
     /// Opens a run folder; the path of its `run.json` will do as well.
     ///
+    /// The folder may come from anyone. Names of series and files that could lead out of it, or that two
+    /// series share, are refused here, so that a series' name can become a file name. Only regular files are
+    /// opened, and symbolic links only where they stay inside. A run has at most
+    /// [`MAX_SERIES`](super::MAX_SERIES) series and a `run.json` of 8 MiB.
+    ///
     /// A run that was killed, or is still being measured, opens too: its counts are taken from its
     /// files, and a warning says so. Extremes and misses are then exact if all samples were kept,
     /// else to the resolution of the histogram (0.1 %).
     ///
     /// # Errors
-    /// [`OpenRunError`] if there is no run, or `run.json` cannot be read.
+    /// [`OpenRunError`] if there is no run, or `run.json` cannot be read or is refused.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenRunError> {
         let (dir, run) = as_written(path.as_ref())?;
         let mut reader = Self { dir, run };
@@ -61,9 +68,11 @@ impl RunReader {
     /// [`OpenSeriesError`] if there is no such series or the file cannot be read.
     pub fn hlog(&self, series: &str) -> Result<LogOfRun, OpenSeriesError> {
         let series = self.series(series)?;
-        let path = self.path(series, series.files.hlog.as_deref(), "interval log")?;
+        let file = named(series, series.files.hlog.as_deref(), "interval log")?;
+        let opened = self.file(file);
+        let log = opened.map_err(|(path, source)| OpenLogError { path, source })?;
         let counts = series.files.hlog_bytes.unwrap_or(u64::MAX);
-        Ok(LogOfRun::open_first(&path, counts)?)
+        Ok(LogOfRun::of_first(log, counts))
     }
 
     /// The samples of a series.
@@ -73,8 +82,10 @@ impl RunReader {
     /// cannot be read.
     pub fn samples(&self, series: &str) -> Result<SamplesFile, OpenSeriesError> {
         let series = self.series(series)?;
-        let path = self.path(series, series.files.samples.as_deref(), "raw samples")?;
-        Ok(SamplesFile::open(path)?)
+        let file = named(series, series.files.samples.as_deref(), "raw samples")?;
+        let opened = self.file(file);
+        let samples = opened.map_err(|(path, source)| OpenSamplesError::Open { path, source })?;
+        Ok(SamplesFile::from_reader(samples)?)
     }
 
     fn series(&self, name: &str) -> Result<&Series, OpenSeriesError> {
@@ -91,26 +102,9 @@ impl RunReader {
             })
     }
 
-    /// The path of a file of a series, which must be a plain name inside the folder.
-    fn path(
-        &self,
-        series: &Series,
-        file: Option<&str>,
-        what: &'static str,
-    ) -> Result<PathBuf, OpenSeriesError> {
-        let file = file.ok_or_else(|| OpenSeriesError::NotKept {
-            name: series.name.clone(),
-            what,
-        })?;
-        let plain = Path::new(file).file_name().is_some_and(|name| name == file)
-            && !file.contains(['/', '\\', ':']);
-        if plain {
-            Ok(self.dir.join(file))
-        } else {
-            Err(OpenSeriesError::Outside {
-                file: file.to_owned(),
-            })
-        }
+    /// Opens a file that `run.json` names, or says which could not be opened.
+    fn file(&self, name: &str) -> Result<File, (PathBuf, io::Error)> {
+        inside::open(&self.dir, name).map_err(|source| (self.dir.join(name), source))
     }
 
     /// Fills in what a run that was not ended lacks.
@@ -150,6 +144,18 @@ impl RunReader {
     }
 }
 
+/// The name of a file of a series, if it has one.
+fn named<'a>(
+    series: &Series,
+    file: Option<&'a str>,
+    what: &'static str,
+) -> Result<&'a str, OpenSeriesError> {
+    file.ok_or_else(|| OpenSeriesError::NotKept {
+        name: series.name.clone(),
+        what,
+    })
+}
+
 /// The folder of a run, and what its `run.json` says.
 pub(super) fn as_written(path: &Path) -> Result<(PathBuf, Run), OpenRunError> {
     let named = path.file_name().is_some_and(|name| name == RUN_JSON) && path.is_file();
@@ -158,7 +164,7 @@ pub(super) fn as_written(path: &Path) -> Result<(PathBuf, Run), OpenRunError> {
     } else {
         path
     };
-    let run = manifest::read(&dir.join(RUN_JSON)).map_err(|error| match error {
+    let run = manifest::read(dir).map_err(|error| match error {
         OpenRunError::Unreadable { source, .. }
             if matches!(
                 source.kind(),
