@@ -1,12 +1,26 @@
-//! A batch from anywhere: what is read of it can be packed again, into the same bytes.
+//! A batch from anywhere: what is read of it can be packed again, into the same bytes; and no answer to
+//! anything is longer than its question.
 #![no_main]
 
 use kadenz_udp::controller::{Arrival, TrackWord};
-use kadenz_udp::record::{Batch, Batcher, Ledger, kept};
-use kadenz_udp::wire::{HEADER_BYTES, MAX_PAYLOAD_BYTES, Packet};
+use kadenz_udp::record::{Batch, Batcher, Heard, Introduction, Ledger, ServerReply, server_reply};
+use kadenz_udp::wire::{HEADER_BYTES, MAX_PAYLOAD_BYTES, Packet, RunId, Stamp};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
+    let replies =
+        [ServerReply::Kept, ServerReply::Cookie(Stamp(1)), ServerReply::Welcome, ServerReply::Refused];
+    for reply in replies {
+        let mut answer = bytes.to_vec();
+        if let Some(length) = server_reply(&mut answer, reply, None) {
+            assert!(length <= bytes.len());
+            assert!(Packet::open(&answer[..length], None).is_ok());
+        }
+    }
+    let mut introduction = Introduction::new(RunId(7), None);
+    if introduction.heard(bytes) != Heard::Nothing {
+        assert!(Packet::parse(introduction.hello()).is_ok());
+    }
     let Ok(packet) = Packet::parse(bytes) else {
         return;
     };
@@ -23,11 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(&again[HEADER_BYTES..], packet.body());
 
     let mut ledger = Ledger::over([TrackWord::default(); 2], batch.run());
-    if let Arrival::First { .. } = ledger.arrived(&batch) {
-        assert_eq!(ledger.arrived(&batch), Arrival::Duplicate);
+    if let Arrival::First { .. } = ledger.arrived(&batch, 1000) {
+        assert_eq!(ledger.arrived(&batch, 1000), Arrival::Duplicate);
     }
-    let mut receipt = bytes.to_vec();
-    let length = kept(&mut receipt, None).expect("it is a batch");
-    assert!(length <= bytes.len());
-    assert!(Packet::open(&receipt[..length], None).is_ok());
 });

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use kadenz_udp::device::{Answer, Echo, Policy};
-use kadenz_udp::record::{self, Batch, Batcher, Measurement, Outcome, Position};
+use kadenz_udp::record::{
+    self, Batch, Batcher, Heard, Introduction, Measurement, Outcome, Position, ServerReply,
+};
 use kadenz_udp::wire::{
     DeviceStamps, Discover, Kind, Name, Packet, Probe, RunId, Sequence, Stamp, Token,
 };
@@ -41,7 +43,7 @@ fn both_forms_of_each_file_say_the_same() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 8);
+    assert_eq!(seen, 13);
 }
 
 #[test]
@@ -166,8 +168,33 @@ fn a_batch_and_its_receipt() {
     assert_eq!(batch.position(), Position::Last);
     assert_eq!(batch.measurements().collect::<Vec<_>>(), measurements());
 
-    let length = record::kept(&mut bytes, Some(&token)).unwrap();
+    let length = record::server_reply(&mut bytes, ServerReply::Kept, Some(&token)).unwrap();
     assert_eq!(bytes[..length], golden("batch-kept"));
+}
+
+#[test]
+fn a_controller_is_introduced() {
+    let token = token();
+    let mut introduction = Introduction::new(RUN, Some(token.clone()));
+    assert_eq!(introduction.hello(), golden("hello-first"));
+    let cookie = Stamp(0x0123_4567_89ab_cdef);
+    let replies = [
+        (
+            "hello-first",
+            ServerReply::Cookie(cookie),
+            "cookie",
+            Heard::AskedAgain,
+        ),
+        ("hello", ServerReply::Welcome, "welcome", Heard::Welcome),
+        ("hello", ServerReply::Refused, "refused", Heard::Refused),
+    ];
+    for (question, reply, answer, heard) in replies {
+        let mut bytes = golden(question);
+        let length = record::server_reply(&mut bytes, reply, Some(&token)).unwrap();
+        assert_eq!(bytes[..length], golden(answer), "{answer}");
+        assert_eq!(introduction.heard(&golden(answer)), heard, "{answer}");
+        assert_eq!(introduction.hello(), golden("hello"), "{answer}");
+    }
 }
 
 #[test]
@@ -180,6 +207,11 @@ fn each_is_of_its_kind() {
         ("present", Kind::Present),
         ("batch", Kind::Batch),
         ("batch-kept", Kind::BatchKept),
+        ("hello-first", Kind::Hello),
+        ("hello", Kind::Hello),
+        ("cookie", Kind::Cookie),
+        ("welcome", Kind::Welcome),
+        ("refused", Kind::Refused),
     ];
     for (name, kind) in kinds {
         let bytes = golden(name);

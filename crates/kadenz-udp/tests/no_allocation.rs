@@ -11,7 +11,9 @@ use kadenz_udp::controller::{
     TrackWord, Tracker,
 };
 use kadenz_udp::device::{Answer, Echo, PerSecond, Policy};
-use kadenz_udp::record::{self, Batch, Batcher, Ledger, Measurement, Outcome, Position};
+use kadenz_udp::record::{
+    self, Batch, Batcher, Ledger, Measurement, Outcome, Position, ServerReply,
+};
 use kadenz_udp::wire::{self, Name, Packet, Probe, RunId, Sequence, Stamp, Token};
 
 const RUN: RunId = RunId(7);
@@ -157,8 +159,8 @@ impl Logger {
         datagram.copy_from_slice(sent);
         let packet = Packet::open(datagram, Some(&self.token)).unwrap();
         let batch = Batch::read(&packet).unwrap();
-        self.ledger.arrived(&batch);
+        self.ledger.arrived(&batch, 100);
         assert!(batch.measurements().count() > 1);
-        record::kept(datagram, Some(&self.token)).unwrap();
+        record::server_reply(datagram, ServerReply::Kept, Some(&self.token)).unwrap();
     }
 }

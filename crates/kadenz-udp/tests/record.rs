@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kadenz_udp::controller::DeviceKey;
 use kadenz_udp::record::{
-    self, Batch, Batcher, DEFAULT_BATCH_BYTES, Full, Measurement, Outcome, Position,
+    self, Batch, Batcher, Cookies, DEFAULT_BATCH_BYTES, Full, Heard, Introduction, Measurement,
+    Outcome, Position, ServerReply,
 };
 use kadenz_udp::wire::{
     DeviceStamps, Kind, Malformed, Packet, RunId, Sequence, Stamp, Token, Unfit,
@@ -139,18 +140,85 @@ fn only_a_batch_has_a_receipt_and_it_is_not_longer() {
     let mut batcher = Batcher::over([0; 200], RunId(7), Some(token.clone())).unwrap();
     let tagged = batcher.finish(Stamp(5), Position::Last).to_vec();
     let mut receipt = tagged.clone();
-    let length = record::kept(&mut receipt, Some(&token)).unwrap();
+    let length = record::server_reply(&mut receipt, ServerReply::Kept, Some(&token)).unwrap();
     let packet = Packet::open(&receipt[..length], Some(&token)).unwrap();
     assert_eq!(
         (packet.kind(), packet.run(), packet.stamp()),
         (Kind::BatchKept, RunId(7), Stamp(5))
     );
     assert_eq!(
-        record::kept(&mut receipt[..length], Some(&token)),
+        record::server_reply(&mut receipt[..length], ServerReply::Kept, Some(&token)),
         None,
         "no receipt of a receipt"
     );
-    assert_eq!(record::kept(&mut tagged.clone(), None), Some(18));
+    assert_eq!(
+        record::server_reply(&mut tagged.clone(), ServerReply::Kept, None),
+        Some(18)
+    );
+}
+
+#[test]
+fn a_cookie_is_of_one_address_and_one_run() {
+    let cookies = Cookies::new(&[7; 32]);
+    let of = |address: &str, run| {
+        let address: std::net::SocketAddr = address.parse().unwrap();
+        cookies.of(address.into(), RunId(run))
+    };
+    let own = of("10.0.0.1:4000", 1);
+    assert_eq!(of("10.0.0.1:4000", 1), own);
+    assert_eq!(of("[::ffff:10.0.0.1]:4000", 1), own, "the same address");
+    let others = [
+        of("10.0.0.1:4001", 1),
+        of("10.0.0.2:4000", 1),
+        of("10.0.0.1:4000", 2),
+    ];
+    let scoped = [of("[fe80::1%2]:4000", 1), of("[fe80::1%3]:4000", 1)];
+    assert!(!others.contains(&own) && scoped[0] != scoped[1]);
+    let restarted = Cookies::new(&[8; 32]);
+    let address: std::net::SocketAddr = "10.0.0.1:4000".parse().unwrap();
+    assert_ne!(restarted.of(address.into(), RunId(1)), own);
+}
+
+#[test]
+fn no_answer_of_the_server_is_longer_than_its_question() {
+    let token = Token::new(b"arm of robot 3").unwrap();
+    for token in [None, Some(token)] {
+        let mut batcher = Batcher::over([0; 200], RunId(7), token.clone()).unwrap();
+        let batch = batcher.finish(Stamp(5), Position::Last).to_vec();
+        let hello = Introduction::new(RunId(7), token.clone()).hello().to_vec();
+        let replies = [
+            ServerReply::Kept,
+            ServerReply::Cookie(Stamp(1)),
+            ServerReply::Welcome,
+            ServerReply::Refused,
+        ];
+        for question in [batch, hello] {
+            for reply in replies {
+                let mut bytes = question.clone();
+                let Some(length) = record::server_reply(&mut bytes, reply, token.as_ref()) else {
+                    continue;
+                };
+                assert!(length <= question.len(), "{reply:?}");
+                let again = record::server_reply(&mut bytes[..length], reply, token.as_ref());
+                assert_eq!(again, None, "no answer to an answer");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_to_another_run_or_without_the_token_is_not_heard() {
+    let token = Token::new(b"arm of robot 3").unwrap();
+    let mut introduction = Introduction::new(RunId(7), Some(token.clone()));
+    let mut other = Introduction::new(RunId(8), Some(token.clone()));
+    let mut bytes = other.hello().to_vec();
+    record::server_reply(&mut bytes, ServerReply::Refused, Some(&token)).unwrap();
+    assert_eq!(introduction.heard(&bytes), Heard::Nothing);
+    let mut untagged = Introduction::new(RunId(7), None);
+    let mut bytes = untagged.hello().to_vec();
+    record::server_reply(&mut bytes, ServerReply::Refused, None).unwrap();
+    assert_eq!(introduction.heard(&bytes), Heard::Nothing);
+    assert_eq!(untagged.heard(&bytes), Heard::Refused);
 }
 
 proptest! {

@@ -170,7 +170,7 @@ proptest! {
         let mut seen = vec![false; fates.len()];
         for (_, at) in arrivals {
             let packet = Packet::parse(&datagrams[at]).unwrap();
-            let arrival = ledger.arrived(&Batch::read(&packet).unwrap());
+            let arrival = ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX);
             let new = matches!(arrival, Arrival::First { .. });
             prop_assert_eq!(new, !seen[at]);
             seen[at] = true;
@@ -254,7 +254,7 @@ fn a_forged_batch_from_far_ahead_ends_at_once_and_is_counted() {
         let mut bytes = batches(2).swap_remove(0);
         kadenz_udp::wire::patch(&mut bytes, Sequence(number), Stamp(0), None).unwrap();
         let packet = Packet::parse(&bytes).unwrap();
-        let arrival = ledger.arrived(&Batch::read(&packet).unwrap());
+        let arrival = ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX);
         assert_eq!(
             matches!(arrival, Arrival::First { .. }),
             expected,
@@ -271,7 +271,7 @@ fn batches_of_another_run_and_behind_the_end_are_not_ours() {
     let datagrams = batches(3);
     let read = |bytes: &[u8], ledger: &mut Ledger<_>| {
         let packet = Packet::parse(bytes).unwrap();
-        ledger.arrived(&Batch::read(&packet).unwrap())
+        ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX)
     };
     let mut other = Ledger::over([TrackWord::default(); 2], RunId(8));
     assert_eq!(read(&datagrams[0], &mut other), Arrival::NotOurs);
@@ -281,4 +281,70 @@ fn batches_of_another_run_and_behind_the_end_are_not_ours() {
     kadenz_udp::wire::patch(&mut behind, Sequence(3), Stamp(0), None).unwrap();
     assert_eq!(read(&behind, &mut ledger), Arrival::NotOurs);
     assert_eq!(ledger.finish().sent, 3);
+}
+
+#[test]
+fn a_gap_claims_no_more_than_its_bound() {
+    let mut tracker = Tracker::over([TrackWord::default(); 64], TIMEOUT_NS);
+    tracker.expect(Sequence(0)).unwrap();
+    tracker.expect_through(Sequence(101), 100);
+    assert_eq!(tracker.counts().sent, 102);
+    for far in 1..200 {
+        tracker.expect_through(Sequence(101 + (far << 20)), 100);
+    }
+    // Each was sent itself; of those between nobody knows.
+    assert_eq!(tracker.counts().sent, 102 + 199);
+    let last = Sequence(101 + (199 << 20));
+    assert_eq!(tracker.last_sent(), Some(last));
+    assert!(matches!(tracker.received(last, 0), Arrival::First { .. }));
+    assert_eq!(tracker.finish().lost, 102 + 198);
+}
+
+#[test]
+fn a_first_number_from_far_ahead_claims_nothing() {
+    for first in [101, u32::MAX] {
+        let mut tracker = Tracker::over([TrackWord::default(); 2], TIMEOUT_NS);
+        tracker.expect_through(Sequence(first), 100);
+        assert_eq!(tracker.finish().sent, 1);
+    }
+}
+
+#[test]
+fn a_last_batch_behind_another_does_not_end_the_run() {
+    let read = |bytes: &[u8], ledger: &mut Ledger<_>| {
+        let packet = Packet::parse(bytes).unwrap();
+        ledger.arrived(&Batch::read(&packet).unwrap(), u64::MAX)
+    };
+    let mut ledger = Ledger::over([TrackWord::default(); 2], RunId(7));
+    read(&batches(4)[2], &mut ledger);
+    assert_eq!(read(&batches(2)[1], &mut ledger), Arrival::NotOurs);
+    assert!(!ledger.knows_end());
+    read(&batches(4)[3], &mut ledger);
+    assert!(ledger.knows_end());
+}
+
+proptest! {
+    /// Word by word or number by number, hearsay counts the same.
+    #[test]
+    fn hearsay_counts_as_if_each_had_been_told(
+        steps in prop::collection::vec((1_u32..300, any::<bool>()), 1..60),
+    ) {
+        let mut at_once = Tracker::over([TrackWord::default(); 3], TIMEOUT_NS);
+        let mut each = Tracker::over([TrackWord::default(); 3], TIMEOUT_NS);
+        let mut last = 0;
+        at_once.expect(Sequence(0)).unwrap();
+        each.expect(Sequence(0)).unwrap();
+        for (step, answered) in steps {
+            for number in last + 1..=last + step {
+                each.expect(Sequence(number)).unwrap();
+            }
+            last += step;
+            at_once.expect_through(Sequence(last), u64::MAX);
+            if answered {
+                prop_assert_eq!(at_once.received(Sequence(last), 1), each.received(Sequence(last), 1));
+            }
+            prop_assert_eq!(at_once.counts(), each.counts());
+        }
+        prop_assert_eq!(at_once.finish(), each.finish());
+    }
 }

@@ -2,9 +2,7 @@
 
 use super::batcher::{HEAD_BYTES, Position};
 use super::measurement::{Eye, Measurement};
-use crate::wire::{
-    Flags, HEADER_BYTES, Header, Kind, Malformed, Packet, RunId, Sequence, Stamp, TAG_BYTES, Token,
-};
+use crate::wire::{Kind, Malformed, Packet, RunId, Sequence, Stamp};
 
 /// A batch of measurements, read from bytes that anyone may have sent: all of it is sound, or none
 /// is taken.
@@ -120,39 +118,6 @@ impl Iterator for Measurements<'_> {
 }
 
 impl ExactSizeIterator for Measurements<'_> {}
-
-/// Makes the answer to a batch in its own bytes, once it is kept: the [`Kind::BatchKept`] of the same
-/// number, without a body. How many bytes to send back; `None` if these are no batch.
-///
-/// ```
-/// use kadenz_udp::record::{self, Batcher, Position};
-/// use kadenz_udp::wire::{Kind, Packet, RunId, Stamp};
-///
-/// let mut batcher = Batcher::over([0; 1400], RunId(7), None)?;
-/// let mut datagram = batcher.finish(Stamp(0), Position::Last).to_vec();
-/// let length = record::kept(&mut datagram, None).ok_or("a batch")?;
-/// assert_eq!(Packet::parse(&datagram[..length])?.kind(), Kind::BatchKept);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn kept(batch: &mut [u8], token: Option<&Token>) -> Option<usize> {
-    let mut header = Header::read(batch).ok()?;
-    if header.kind != Kind::Batch {
-        return None;
-    }
-    // No longer than what came, because a tag is only added where one was.
-    header.flags = Flags {
-        token: header.flags.token && token.is_some(),
-        stamps: false,
-    };
-    header.kind = Kind::BatchKept;
-    let length = HEADER_BYTES + usize::from(header.flags.token) * TAG_BYTES;
-    let answer = batch.get_mut(..length)?;
-    header.write(answer);
-    if let Some(token) = token.filter(|_| header.flags.token) {
-        token.seal(answer);
-    }
-    Some(length)
-}
 
 // The head is read by hand above.
 const _: () = assert!(HEAD_BYTES == 4);

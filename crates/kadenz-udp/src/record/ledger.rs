@@ -10,7 +10,8 @@ use crate::wire::{RunId, Sequence};
 /// A sender numbers its batches from 0, so a gap is a loss. What was lost after the last one that came
 /// is known only once the batch that says it is the [last](Position::Last) has come.
 ///
-/// A batch without a token may be forged, and a forged number makes all up to it look lost.
+/// A batch may be forged, and a forged number makes all up to it look lost: who calls says how many that can
+/// be.
 ///
 /// ```
 /// use kadenz_udp::controller::TrackWord;
@@ -22,7 +23,7 @@ use crate::wire::{RunId, Sequence};
 /// for position in [Position::Within, Position::Within, Position::Last] {
 ///     let packet = Packet::parse(batcher.finish(Stamp(0), position))?;
 ///     if position == Position::Last {
-///         ledger.arrived(&Batch::read(&packet)?);
+///         ledger.arrived(&Batch::read(&packet)?, 100);
 ///     }
 /// }
 /// assert!(ledger.knows_end());
@@ -46,13 +47,20 @@ impl<M: Memory<TrackWord>> Ledger<M> {
         }
     }
 
-    /// Enters a batch that arrived; its measurements are new only if it is an [`Arrival::First`].
-    pub fn arrived(&mut self, batch: &Batch<'_>) -> Arrival {
-        if batch.run() != self.run || self.is_beyond_end(batch.sequence()) {
+    /// Enters a batch that arrived; its measurements are new only if it is an [`Arrival::First`]. Numbers that
+    /// were left out were sent too, unless there are more than `most`: then nothing is known of them.
+    ///
+    /// A last batch that comes before one that is already there is not believed.
+    pub fn arrived(&mut self, batch: &Batch<'_>, most: u64) -> Arrival {
+        let (number, position) = (batch.sequence(), batch.position());
+        let highest = self.tracker.last_sent();
+        let behind = highest.is_some_and(|highest| number.distance_from(highest) < 0);
+        let ends_too_early = position == Position::Last && behind;
+        if batch.run() != self.run || self.is_beyond_end(number) || ends_too_early {
             return Arrival::NotOurs;
         }
-        self.tracker.expect_through(batch.sequence());
-        if batch.position() == Position::Last {
+        self.tracker.expect_through(number, most);
+        if position == Position::Last {
             self.end = Some(batch.sequence());
         }
         self.tracker.received(batch.sequence(), 0)

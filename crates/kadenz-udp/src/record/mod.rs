@@ -2,7 +2,8 @@
 //!
 //! The one that measures must not wait for a disk, so it sends what it measured to one that may.
 //! Measurements travel in batches ([`Batcher`], [`Batch`]); the server sees by the numbers of the
-//! batches which of them were lost ([`Ledger`]).
+//! batches which of them were lost ([`Ledger`]). Before it takes any it is introduced ([`Introduction`],
+//! [`Cookies`]).
 //!
 //! The body of a [`Kind::Batch`](crate::wire::Kind), numbers big-endian:
 //!
@@ -22,10 +23,12 @@
 
 mod batch;
 mod batcher;
+mod handshake;
 mod ledger;
 mod measurement;
 
-pub use batch::{Batch, Measurements, kept};
+pub use batch::{Batch, Measurements};
 pub use batcher::{Batcher, DEFAULT_BATCH_BYTES, Full, Position};
+pub use handshake::{Cookies, Heard, Introduction, ServerReply, server_reply};
 pub use ledger::Ledger;
 pub use measurement::{Measurement, Outcome};

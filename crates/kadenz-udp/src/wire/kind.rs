@@ -18,17 +18,29 @@ pub enum Kind {
     Batch,
     /// Logging server to controller: that batch is kept.
     BatchKept,
+    /// Controller to logging server: I am going to send batches, or, with a cookie as its stamp: it is me.
+    Hello,
+    /// Logging server to controller: say hello with this stamp.
+    Cookie,
+    /// Logging server to controller: your batches are taken.
+    Welcome,
+    /// Logging server to controller: there is no room for you.
+    Refused,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::Probe,
         Self::Reply,
         Self::Discover,
         Self::Present,
         Self::Batch,
         Self::BatchKept,
+        Self::Hello,
+        Self::Cookie,
+        Self::Welcome,
+        Self::Refused,
     ];
 
     /// The first byte of a datagram of this kind.
@@ -41,6 +53,10 @@ impl Kind {
             Self::Present => 4,
             Self::Batch => 5,
             Self::BatchKept => 6,
+            Self::Hello => 7,
+            Self::Cookie => 8,
+            Self::Welcome => 9,
+            Self::Refused => 10,
         };
         VERSION | number
     }

@@ -46,11 +46,11 @@ pub(crate) struct Options {
     limit: Rate,
 
     /// The most controllers, a run of one each
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     most_controllers: u16,
 
     /// The most devices that get a series of their own
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u16).range(1..=2046))]
     most_devices: u16,
 
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! The logging server as an experiment: run folder in, completed run out.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 
@@ -8,6 +9,7 @@ use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::run::network::{LostHere, Network, RESPONSE, RTT};
 use kadenz_rt::net::port::{PortOptions, UdpPort};
 use kadenz_udp::device::{PerSecond, RateLimit};
+use kadenz_udp::record::Cookies;
 use kadenz_udp::wire::Token;
 
 use super::registrar;
@@ -131,6 +133,7 @@ fn server(
         until_ended: plan.until_ended,
         desk: Desk {
             token: plan.token.clone(),
+            cookies: Cookies::new(&secret()),
             limit: plan.limit.map(RateLimit::new),
             streams: Streams::new(Bounds {
                 streams: plan.most_streams,
@@ -146,6 +149,16 @@ fn server(
     })
 }
 
+/// 32 bytes that nobody outside of the process knows: hashes by keys that the standard library draws from
+/// the system's random numbers.
+fn secret() -> [u8; 32] {
+    let mut secret = [0; 32];
+    for (number, part) in secret.chunks_mut(8).enumerate() {
+        part.copy_from_slice(&RandomState::new().hash_one(number).to_ne_bytes());
+    }
+    secret
+}
+
 fn warnings(streams: &Streams, counts: &Counts) -> Vec<Warning> {
     let told = [
         (
@@ -156,9 +169,15 @@ fn warnings(streams: &Streams, counts: &Counts) -> Vec<Warning> {
         ),
         (
             "crowded_out",
-            streams.crowded_out,
-            "batches came of more controllers than there is room for",
+            streams.refused,
+            "times a controller was refused, because there was no room for another one",
             "take more with --most-controllers",
+        ),
+        (
+            "strange",
+            streams.strange,
+            "batches were left out: who sent them was not welcomed before (docs/udp-protocol.md)",
+            "send them by this version of `kadenz udp send --log`, or with a handshake of your own",
         ),
         (
             "without_place",

@@ -1,17 +1,19 @@
 //! The receiving thread of the logging server.
 
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::Sample;
 use kadenz_rt::net::port::{Datagram, Inbox, UdpPort, Wait};
+use kadenz_udp::controller::DeviceKey;
 use kadenz_udp::device::RateLimit;
-use kadenz_udp::record::Batch;
-use kadenz_udp::wire::{Packet, Refused, Token};
+use kadenz_udp::record::{Batch, Cookies, ServerReply, server_reply};
+use kadenz_udp::wire::{Kind, Packet, Refused, Token};
 
 use super::registrar::{Granted, Request};
-use super::streams::{Streams, Taken};
+use super::streams::{Entered, Streams, Taken};
 use crate::crew::Station;
 
 /// Datagrams that one call takes.
@@ -32,7 +34,7 @@ pub(super) struct Counts {
     pub(super) measurements: u64,
     /// Datagrams of other programs, truncated or broken ones.
     pub(super) malformed: u64,
-    /// Batches of who does not know the token.
+    /// Datagrams of who does not know the token.
     pub(super) wrong_token: u64,
     /// Datagrams beyond the rate limit.
     pub(super) too_fast: u64,
@@ -52,6 +54,7 @@ pub(super) struct Server {
 /// What takes datagrams apart and records what they hold.
 pub(super) struct Desk {
     pub(super) token: Option<Token>,
+    pub(super) cookies: Cookies,
     pub(super) limit: Option<RateLimit>,
     pub(super) streams: Streams,
     pub(super) all: [SeriesRecorder; 2],
@@ -83,7 +86,15 @@ impl Server {
             self.desk.welcome();
             let now_ns = station.clock.now().since(station.origin);
             for datagram in self.inbox.datagrams() {
-                self.desk.take(&datagram, now_ns);
+                // A full inbox of the largest batches takes longer than somebody should wait who stops it.
+                if station.stop.requested() {
+                    break;
+                }
+                let from = datagram.from;
+                if let Some(answer) = self.desk.answer(datagram, now_ns) {
+                    // A controller takes a lost answer as it takes any other loss.
+                    let _ = self.port.send_to(answer, from);
+                }
             }
         }
         self.desk.wait_for_series(station);
@@ -96,25 +107,70 @@ impl Server {
 }
 
 impl Desk {
-    fn take(&mut self, datagram: &Datagram<'_>, now_ns: i64) {
-        if datagram.truncated() {
-            return self.counts.malformed += 1;
-        }
-        let packet = match Packet::open(datagram.bytes, self.token.as_ref()) {
-            Ok(packet) => packet,
-            Err(Refused::WrongToken) => return self.counts.wrong_token += 1,
-            Err(Refused::Malformed(_)) => return self.counts.malformed += 1,
+    /// Takes what a datagram holds, and makes the answer to it in its bytes: one at most, and never longer.
+    fn answer<'d>(&mut self, datagram: Datagram<'d>, now_ns: i64) -> Option<&'d [u8]> {
+        let (from, truncated) = (datagram.from, datagram.truncated());
+        let bytes = datagram.bytes;
+        let reply = if truncated {
+            self.counts.malformed += 1;
+            None
+        } else {
+            self.take(from, bytes, now_ns)
         };
-        let Ok(batch) = Batch::read(&packet) else {
-            return self.counts.malformed += 1;
+        let length = server_reply(bytes, reply?, self.token.as_ref())?;
+        bytes.get(..length)
+    }
+
+    fn take(&mut self, from: SocketAddr, bytes: &[u8], now_ns: i64) -> Option<ServerReply> {
+        let packet = match Packet::open(bytes, self.token.as_ref()) {
+            Ok(packet) => packet,
+            Err(Refused::WrongToken) => {
+                self.counts.wrong_token += 1;
+                return None;
+            }
+            Err(Refused::Malformed(_)) => {
+                self.counts.malformed += 1;
+                return None;
+            }
         };
         // After the token: who does not know it cannot use up the rate of those who do.
         let now = now_ns.cast_unsigned();
         if self.limit.as_mut().is_some_and(|limit| !limit.passes(now)) {
-            return self.counts.too_fast += 1;
+            self.counts.too_fast += 1;
+            return None;
         }
-        let Some(place) = self.streams.enter(datagram.from, &batch, now_ns) else {
-            return;
+        if packet.kind() == Kind::Hello {
+            return Some(self.introduce(from, &packet, now_ns));
+        }
+        let Ok(batch) = Batch::read(&packet) else {
+            self.counts.malformed += 1;
+            return None;
+        };
+        self.enter(from, &batch, now_ns)
+    }
+
+    /// Whoever says the right cookie receives at the address that it sends from.
+    fn introduce(&mut self, from: SocketAddr, hello: &Packet<'_>, now_ns: i64) -> ServerReply {
+        let cookie = self.cookies.of(DeviceKey::from(from), hello.run());
+        if hello.stamp() != cookie {
+            return ServerReply::Cookie(cookie);
+        }
+        match self.streams.welcome(from, hello.run(), now_ns) {
+            true => ServerReply::Welcome,
+            false => ServerReply::Refused,
+        }
+    }
+
+    fn enter(&mut self, from: SocketAddr, batch: &Batch<'_>, now_ns: i64) -> Option<ServerReply> {
+        let place = match self.streams.enter(from, batch, now_ns) {
+            Entered::New(place) => place,
+            // The answer to the first may have been lost.
+            Entered::Again => return Some(ServerReply::Kept),
+            Entered::Unfit => return None,
+            Entered::Strange => {
+                let cookie = self.cookies.of(DeviceKey::from(from), batch.run());
+                return Some(ServerReply::Cookie(cookie));
+            }
         };
         self.counts.batches += 1;
         for measured in batch.measurements() {
@@ -122,6 +178,7 @@ impl Desk {
                 self.record(&taken);
             }
         }
+        Some(ServerReply::Kept)
     }
 
     fn record(&mut self, taken: &Taken) {

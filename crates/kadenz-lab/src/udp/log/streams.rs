@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use kadenz_record::run::network::Flow;
 use kadenz_record::samples::Sample;
@@ -13,8 +14,14 @@ use kadenz_udp::wire::{RunId, Sequence};
 const LEDGER_WORDS: usize = 64;
 /// Packets to a device whose measurements may be out of order.
 const WINDOW_WORDS: usize = 64;
-/// Packets in a row of which nothing was heard, beyond which a number is not believed to be the next.
-const LONGEST_GAP: i32 = 1 << 20;
+/// Packets a second to one device, and batches a second of one stream, at most: since a stream was welcomed,
+/// and [`GRACE`] before, no more can have been sent. Gaps that claim more claim nothing.
+const MOST_PACKETS_PER_S: u64 = 100_000;
+const MOST_BATCHES_PER_S: u64 = 10_000;
+/// A stream may have measured for so long before it was welcomed.
+const GRACE: Duration = Duration::from_secs(1);
+/// Where there is no room for another stream, one that said nothing for so long makes room.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// A controller's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,19 +34,21 @@ struct StreamKey {
 #[derive(Debug)]
 struct Stream {
     ledger: Ledger<Vec<TrackWord>>,
-    number: usize,
+    welcomed_ns: i64,
+    heard_ns: i64,
     /// From the controller's clock to the server's: as of the first batch, so that the batch's way
     /// is in it.
-    offset_ns: i64,
+    offset_ns: Option<i64>,
 }
 
 /// A device of a stream.
 #[derive(Debug)]
 struct Seen {
     address: DeviceKey,
-    stream: usize,
+    stream: StreamKey,
+    /// The number of its stream among those that have devices.
+    number: usize,
     tracker: Tracker<Vec<TrackWord>>,
-    last: Option<Sequence>,
 }
 
 /// What a measurement gives.
@@ -67,10 +76,18 @@ pub(super) struct Bounds {
 pub(super) struct Streams {
     bounds: Bounds,
     streams: BTreeMap<StreamKey, Stream>,
-    places: BTreeMap<(usize, DeviceKey), usize>,
+    places: BTreeMap<(StreamKey, DeviceKey), usize>,
     devices: Vec<Seen>,
-    /// Batches of streams that found no place.
-    pub(super) crowded_out: u64,
+    /// Streams that have devices.
+    with_devices: usize,
+    /// Streams that have told their end.
+    ended: usize,
+    /// Batches that never came of streams that made room for others.
+    lost_of_evicted: u64,
+    /// How often a controller was refused.
+    pub(super) refused: u64,
+    /// Batches of streams that were not welcomed.
+    pub(super) strange: u64,
     /// Batches that had come before, or contradict what came.
     pub(super) repeated: u64,
 }
@@ -78,8 +95,23 @@ pub(super) struct Streams {
 /// Where a batch belongs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    stream: usize,
+    stream: StreamKey,
     offset_ns: i64,
+    /// How long its stream may have measured.
+    age: Duration,
+}
+
+/// What a batch is to the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Entered {
+    /// Its stream is not known: who sends it may be somebody else.
+    Strange,
+    /// It came before.
+    Again,
+    /// It contradicts what came, or is so late that nobody knows whether it came before.
+    Unfit,
+    /// Its measurements are new.
+    New(Place),
 }
 
 impl Streams {
@@ -89,37 +121,76 @@ impl Streams {
             streams: BTreeMap::new(),
             places: BTreeMap::new(),
             devices: Vec::with_capacity(bounds.devices),
-            crowded_out: 0,
+            with_devices: 0,
+            ended: 0,
+            lost_of_evicted: 0,
+            refused: 0,
+            strange: 0,
             repeated: 0,
         }
     }
 
-    /// Enters a batch that came at `now_ns` of the server's run; nothing if it holds nothing new.
-    pub(super) fn enter(
-        &mut self,
-        from: SocketAddr,
-        batch: &Batch<'_>,
-        now_ns: i64,
-    ) -> Option<Place> {
+    /// Welcomes a stream that has shown that it receives at its address; false where there is no room. One
+    /// that said nothing for a while makes room for it, first of all one that has ended.
+    pub(super) fn welcome(&mut self, from: SocketAddr, run: RunId, now_ns: i64) -> bool {
+        let key = StreamKey { from, run: run.0 };
+        if self.streams.contains_key(&key) {
+            return true;
+        }
+        if self.streams.len() >= self.bounds.streams && !self.evict(now_ns) {
+            self.refused += 1;
+            return false;
+        }
+        let stream = Stream {
+            ledger: Ledger::over(vec![TrackWord::default(); LEDGER_WORDS], run),
+            welcomed_ns: now_ns,
+            heard_ns: now_ns,
+            offset_ns: None,
+        };
+        self.streams.insert(key, stream);
+        true
+    }
+
+    /// Forgets the stream that needs its place least, if there is one.
+    fn evict(&mut self, now_ns: i64) -> bool {
+        let silent = self.streams.iter();
+        let silent = silent.filter(|(_, stream)| since(stream.heard_ns, now_ns) >= SILENCE);
+        let idlest = silent.min_by_key(|(_, it)| (!it.ledger.knows_end(), it.heard_ns));
+        let Some((&key, stream)) = idlest else {
+            return false;
+        };
+        self.lost_of_evicted += stream.ledger.clone().finish().lost;
+        self.streams.remove(&key);
+        true
+    }
+
+    /// Enters a batch that came at `now_ns` of the server's run.
+    pub(super) fn enter(&mut self, from: SocketAddr, batch: &Batch<'_>, now_ns: i64) -> Entered {
         let RunId(run) = batch.run();
         let key = StreamKey { from, run };
-        let number = self.streams.len();
-        if number >= self.bounds.streams && !self.streams.contains_key(&key) {
-            self.crowded_out += 1;
-            return None;
-        }
-        let stream = self.streams.entry(key).or_insert_with(|| Stream {
-            ledger: Ledger::over(vec![TrackWord::default(); LEDGER_WORDS], batch.run()),
-            number,
-            offset_ns: now_ns.saturating_sub(batch.stamp().0.cast_signed()),
-        });
-        let place = Place {
-            stream: stream.number,
-            offset_ns: stream.offset_ns,
+        let Some(stream) = self.streams.get_mut(&key) else {
+            self.strange += 1;
+            return Entered::Strange;
         };
-        let new = matches!(stream.ledger.arrived(batch), Arrival::First { .. });
-        self.repeated += u64::from(!new);
-        new.then_some(place)
+        stream.heard_ns = now_ns;
+        let age = since(stream.welcomed_ns, now_ns) + GRACE;
+        let most = most_in(age, MOST_BATCHES_PER_S).saturating_sub(stream.ledger.counts().sent);
+        let had_ended = stream.ledger.knows_end();
+        let arrival = stream.ledger.arrived(batch, most);
+        self.ended += usize::from(!had_ended && stream.ledger.knows_end());
+        if !matches!(arrival, Arrival::First { .. }) {
+            self.repeated += 1;
+            return match arrival {
+                Arrival::Duplicate => Entered::Again,
+                _ => Entered::Unfit,
+            };
+        }
+        let offset = now_ns.saturating_sub(batch.stamp().0.cast_signed());
+        Entered::New(Place {
+            stream: key,
+            offset_ns: *stream.offset_ns.get_or_insert(offset),
+            age,
+        })
     }
 
     /// Enters a measurement of a batch.
@@ -129,10 +200,8 @@ impl Streams {
         };
         let (device, new) = self.device(place.stream, measured.device);
         if let Some(seen) = device.and_then(|at| self.devices.get_mut(at)) {
-            seen.heard(
-                measured.sequence,
-                received_ns.saturating_sub(measured.sent_ns),
-            );
+            let round_trip_ns = received_ns.saturating_sub(measured.sent_ns);
+            seen.heard(measured.sequence, round_trip_ns, place.age);
         }
         let received_ns = received_ns.cast_signed();
         let since = |begin_ns: u64| Sample {
@@ -149,8 +218,9 @@ impl Streams {
         })
     }
 
-    /// The place of a device, which is made where it is new and there is room.
-    fn device(&mut self, stream: usize, address: DeviceKey) -> (Option<usize>, bool) {
+    /// The place of a device, which is made where it is new and there is room. A stream that was forgotten
+    /// and welcomed again finds its devices.
+    fn device(&mut self, stream: StreamKey, address: DeviceKey) -> (Option<usize>, bool) {
         if let Some(known) = self.places.get(&(stream, address)) {
             return (Some(*known), false);
         }
@@ -158,12 +228,15 @@ impl Streams {
         if place >= self.bounds.devices {
             return (None, false);
         }
+        let brother = self.devices.iter().find(|seen| seen.stream == stream);
+        let number = brother.map_or(self.with_devices, |seen| seen.number);
+        self.with_devices = self.with_devices.max(number + 1);
         self.places.insert((stream, address), place);
         self.devices.push(Seen {
             address,
             stream,
+            number,
             tracker: Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], u64::MAX),
-            last: None,
         });
         (Some(place), true)
     }
@@ -174,31 +247,21 @@ impl Streams {
             return String::new();
         };
         let address = super::super::discover::address_as_name(seen.address.into());
-        match seen.stream {
+        match seen.number {
             0 => address,
-            stream => format!("{address}_{}", stream + 1),
+            number => format!("{address}_{}", number + 1),
         }
     }
 
     /// How many streams have told their end.
     pub(super) fn ended(&self) -> usize {
-        let ended = self
-            .streams
-            .values()
-            .filter(|stream| stream.ledger.knows_end());
-        ended.count()
-    }
-
-    /// How many streams there are.
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.streams.len()
+        self.ended
     }
 
     /// Batches that never came.
     pub(super) fn lost_batches(&self) -> u64 {
         let lost = |stream: &Stream| stream.ledger.clone().finish().lost;
-        self.streams.values().map(lost).sum()
+        self.lost_of_evicted + self.streams.values().map(lost).sum::<u64>()
     }
 
     /// What became of the packets of each device, as far as it was told.
@@ -225,121 +288,28 @@ impl Streams {
 
 impl Seen {
     /// Numbers between the last and this one were sent as well; they are lost unless they follow.
-    fn heard(&mut self, sequence: Sequence, round_trip_ns: u64) {
-        let ahead = self.last.map_or(1, |last| sequence.distance_from(last));
-        if (1..=LONGEST_GAP).contains(&ahead) {
-            let mut next = self.last.map_or(sequence, Sequence::next);
-            while next != sequence {
-                let _ = self.tracker.expect(next);
-                next = next.next();
-            }
-            let _ = self.tracker.expect(sequence);
-            self.last = Some(sequence);
-        }
+    fn heard(&mut self, sequence: Sequence, round_trip_ns: u64, age: Duration) {
+        let sent = self.tracker.counts().sent;
+        let most = match sent {
+            0 => 0,
+            sent => most_in(age, MOST_PACKETS_PER_S).saturating_sub(sent),
+        };
+        self.tracker.expect_through(sequence, most);
         self.tracker.received(sequence, round_trip_ns);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
-
-    use kadenz_udp::record::{Batcher, Position};
-    use kadenz_udp::wire::{Packet, Stamp};
-
-    use super::*;
-
-    const FROM: &str = "10.0.0.1:4000";
-
-    fn measured(device: u8, sequence: u32) -> Measurement {
-        let sent_ns = u64::from(sequence) * 1_000_000;
-        Measurement {
-            device: SocketAddr::from(([10, 0, 0, device], 6176)).into(),
-            sequence: Sequence(sequence),
-            intended_ns: sent_ns - 4_000,
-            sent_ns,
-            outcome: Outcome::Answered {
-                received_ns: sent_ns + 200_000,
-                device: None,
-            },
-        }
-    }
-
-    /// Feeds one batch of these measurements; what was taken of it.
-    fn feed(
-        streams: &mut Streams,
-        batcher: &mut Batcher<Vec<u8>>,
-        all: &[Measurement],
-    ) -> Vec<Taken> {
-        for one in all {
-            batcher.push(one).unwrap();
-        }
-        let bytes = batcher.finish(Stamp(5_000_000), Position::Last).to_vec();
-        let packet = Packet::parse(&bytes).unwrap();
-        let batch = Batch::read(&packet).unwrap();
-        let Some(place) = streams.enter(FROM.parse().unwrap(), &batch, 7_000_000) else {
-            return Vec::new();
-        };
-        let taken = batch
-            .measurements()
-            .filter_map(|it| streams.take(place, &it));
-        taken.collect()
-    }
-
-    fn batcher(run: u32) -> Batcher<Vec<u8>> {
-        Batcher::over(vec![0; 1400], RunId(run), None).unwrap()
-    }
-
-    fn streams(streams: usize, devices: usize) -> Streams {
-        Streams::new(Bounds { streams, devices })
-    }
-
-    #[test]
-    fn values_are_the_sender_s_and_times_the_server_s() {
-        let mut streams = streams(4, 4);
-        let taken = feed(
-            &mut streams,
-            &mut batcher(1),
-            &[measured(5, 1), measured(5, 2)],
-        );
-        assert_eq!((taken[0].new, taken[1].new), (true, false));
-        assert_eq!(taken[0].rtt.value_ns, 200_000);
-        assert_eq!(taken[0].response.value_ns, 204_000);
-        // The server's clock was 2 ms ahead when the first batch came.
-        assert_eq!(taken[0].rtt.actual_ns, 1_200_000 + 2_000_000);
-        assert_eq!(streams.name(0), "10.0.0.5");
-    }
-
-    #[test]
-    fn what_was_not_heard_of_is_lost() {
-        let mut streams = streams(4, 4);
-        feed(
-            &mut streams,
-            &mut batcher(1),
-            &[measured(5, 1), measured(5, 4), measured(5, 2)],
-        );
-        let flow = &streams.flows()[0];
-        assert_eq!(
-            (flow.sent, flow.answered, flow.lost, flow.reordered),
-            (4, 3, 1, 1)
-        );
-    }
-
-    #[test]
-    fn nobody_can_take_more_than_there_is() {
-        let mut streams = streams(2, 3);
-        let all: Vec<Measurement> = (1..=9).map(|device| measured(device, 1)).collect();
-        let mut taken = 0;
-        for run in 0..50 {
-            taken += feed(&mut streams, &mut batcher(run), &all).len();
-        }
-        assert_eq!(
-            taken, 18,
-            "values of two streams, of devices with and without a place"
-        );
-        assert_eq!((streams.len(), streams.flows().len()), (2, 3));
-        assert_eq!(streams.crowded_out, 48);
-        feed(&mut streams, &mut batcher(0), &all);
-        assert_eq!(streams.repeated, 1, "a batch of this number came before");
-    }
+/// How much of a rate fits into a span.
+fn most_in(span: Duration, per_second: u64) -> u64 {
+    let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    millis.saturating_mul(per_second / 1000)
 }
+
+/// How long ago a time of the run was.
+fn since(earlier_ns: i64, now_ns: i64) -> Duration {
+    let passed = now_ns.saturating_sub(earlier_ns);
+    Duration::from_nanos(u64::try_from(passed).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use kadenz_udp::wire::RunId;
 
 use super::books::Books;
 use super::departures::{Announced, departures};
-use super::hand_on::HandOn;
+use super::hand_on::{HandOn, HandedOn};
 use super::one_way::{self, Clerk, Exchanges};
 use super::plan::{Clocks, Loop, ProbePlan, Receiving};
 use super::receiver::Receiver;
@@ -295,7 +295,8 @@ fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentErro
         ..PortOptions::default()
     })?;
     let hand_on = HandOn::new(port, id, plan.token.clone());
-    let hand_on = hand_on.map_err(|error| ExperimentError::Payload(error.to_string()))?;
+    let mut hand_on = hand_on.map_err(|error| ExperimentError::Payload(error.to_string()))?;
+    hand_on.introduce();
     Ok(Some(hand_on))
 }
 
@@ -333,17 +334,7 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
             "look for a device that writes into its answers",
         ));
     }
-    if receiver.not_handed_on() > 0 {
-        let text = format!(
-            "{} measurements could not be sent to the logging server",
-            receiver.not_handed_on()
-        );
-        warnings.push(of(
-            "not_handed_on",
-            text,
-            "see that `kadenz udp log` runs there; this run folder has them all the same",
-        ));
-    }
+    warnings.extend(receiver.handed_on().and_then(not_handed_on));
     if let Some(stack) = receiver.stack.as_ref().filter(|stack| stack.unsplit > 0) {
         let text = format!(
             "of {} answers nobody knows where the time went: their stamps were missing, or the wall \
@@ -357,6 +348,45 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
         ));
     }
     warnings
+}
+
+/// What the logging server has not, of what it was sent.
+fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
+    let HandedOn {
+        failed,
+        batches,
+        kept,
+        refused,
+    } = handed_on;
+    let lacks = batches.saturating_sub(kept);
+    let (text, remedy) = if refused > 0 {
+        let text = format!(
+            "the logging server refused this run, because it has as many controllers as it takes: it \
+             lacks {lacks} of {batches} batches of measurements"
+        );
+        (text, "start it with a larger --most-controllers")
+    } else if kept == 0 {
+        let text =
+            "the logging server never answered: it has no measurement of this run".to_owned();
+        let remedy =
+            "see that `kadenz udp log` of this version runs there, with the same --token-file";
+        (text, remedy)
+    } else if failed > 0 {
+        let text = format!("{failed} measurements could not be sent to the logging server");
+        (text, "see that `kadenz udp log` runs there all the time")
+    } else if lacks > 0 {
+        let text = format!(
+            "the logging server did not say that it kept {lacks} of {batches} batches of measurements"
+        );
+        (text, "see its own run for what it lacks")
+    } else {
+        return None;
+    };
+    Some(Warning {
+        id: "not_handed_on".to_owned(),
+        text,
+        remedy: Some(format!("{remedy}; this run folder has them all the same")),
+    })
 }
 
 /// The interfaces on the way, and what the first had lost before.

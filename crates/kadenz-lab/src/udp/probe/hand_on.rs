@@ -1,25 +1,52 @@
 //! Hands measurements on to a logging server.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use kadenz_rt::net::port::UdpPort;
+use kadenz_rt::clock;
+use kadenz_rt::net::port::{Inbox, UdpPort, Wait};
 use kadenz_udp::controller::DeviceKey;
-use kadenz_udp::record::{Batcher, DEFAULT_BATCH_BYTES, Measurement, Outcome, Position};
+use kadenz_udp::record::{
+    Batcher, DEFAULT_BATCH_BYTES, Heard, Introduction, Measurement, Outcome, Position,
+};
 use kadenz_udp::wire::{RunId, Sequence, Stamp, Token, Unfit};
 
 use super::books::Reply;
 
 /// A measurement waits this long at most for others to travel with.
 const FLUSH_AFTER_NS: i64 = 100_000_000;
+/// How often the server is asked before measuring begins, and told of the end, and how long it has each time.
+const TRIES: u32 = 5;
+const ANSWER_WITHIN: Duration = Duration::from_millis(100);
+/// Answers that one call takes: 18 bytes, and 16 of a tag.
+const SLOTS: usize = 16;
+const ANSWER_BYTES: usize = 34;
+
+/// What the logging server made of the measurements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HandedOn {
+    /// Measurements that could not be sent.
+    pub(super) failed: u64,
+    /// Batches sent.
+    pub(super) batches: u64,
+    /// Batches of which the server said that it kept them.
+    pub(super) kept: u64,
+    /// How often the server said that it has no room.
+    pub(super) refused: u64,
+}
 
 /// Packs measurements into batches and sends them, from the receiving thread: packing writes some
-/// fifty bytes, sending is one system call that never waits, and once in twenty measurements.
+/// fifty bytes, sending and looking for answers is a system call each that never waits, and once in twenty
+/// measurements.
 pub(super) struct HandOn {
     port: UdpPort,
+    inbox: Inbox,
+    introduction: Introduction,
     batcher: Batcher<Vec<u8>>,
     last_flush_ns: i64,
     waiting: u64,
-    failed: u64,
+    so_far: HandedOn,
+    welcome: bool,
 }
 
 impl HandOn {
@@ -30,11 +57,30 @@ impl HandOn {
     pub(super) fn new(port: UdpPort, run: RunId, token: Option<Token>) -> Result<Self, Unfit> {
         Ok(Self {
             port,
+            inbox: Inbox::new(SLOTS, ANSWER_BYTES),
+            introduction: Introduction::new(run, token.clone()),
             batcher: Batcher::over(vec![0; DEFAULT_BATCH_BYTES], run, token)?,
             last_flush_ns: 0,
             waiting: 0,
-            failed: 0,
+            so_far: HandedOn::default(),
+            welcome: false,
         })
+    }
+
+    /// Introduces this run to the server, before anything is measured: half a second at most, where nobody
+    /// answers.
+    pub(super) fn introduce(&mut self) {
+        for _ in 0..TRIES {
+            // A server that is not there yet may be there when a batch is sent.
+            let _ = self.port.send(self.introduction.hello());
+            let until = clock::now() + ANSWER_WITHIN;
+            while clock::now() < until && !self.welcome && self.so_far.refused == 0 {
+                self.hear(Wait::Until(until));
+            }
+            if self.welcome || self.so_far.refused > 0 {
+                return;
+            }
+        }
     }
 
     /// Takes a measurement.
@@ -50,7 +96,7 @@ impl HandOn {
             },
         };
         if self.batcher.push(&measurement).is_err() {
-            self.send(reply.received_ns, Position::Within);
+            self.send(reply.received_ns);
             // An empty batch has room.
             let _ = self.batcher.push(&measurement);
         }
@@ -60,27 +106,79 @@ impl HandOn {
     /// Sends what has waited long enough.
     pub(super) fn flush_if_due(&mut self, now_ns: i64) {
         if !self.batcher.is_empty() && now_ns - self.last_flush_ns >= FLUSH_AFTER_NS {
-            self.send(now_ns, Position::Within);
+            self.send(now_ns);
         }
     }
 
-    /// Sends the last batch, also an empty one: it says that it is the last.
+    /// Sends the last batch, also an empty one, which says that it is the last: again where its answer does
+    /// not come.
     pub(super) fn finish(&mut self, now_ns: i64) {
-        self.send(now_ns, Position::Last);
-    }
-
-    /// Measurements that could not be sent.
-    pub(super) fn failed(&self) -> u64 {
-        self.failed
-    }
-
-    fn send(&mut self, now_ns: i64, position: Position) {
         let stamp = Stamp(now_ns.cast_unsigned());
-        let sent = self.port.send(self.batcher.finish(stamp, position));
+        let number = self.batcher.sequence();
+        let last = self.batcher.finish(stamp, Position::Last).to_vec();
+        self.so_far.batches += 1;
+        let mut sent = false;
+        for _ in 0..TRIES {
+            sent |= self.port.send(&last).is_ok();
+            let until = clock::now() + ANSWER_WITHIN;
+            while clock::now() < until {
+                if self.hear(Wait::Until(until)) == Some(number) {
+                    return;
+                }
+            }
+            if !self.welcome {
+                break;
+            }
+        }
+        if !sent {
+            self.so_far.failed += self.waiting;
+        }
+    }
+
+    /// What became of the measurements so far.
+    pub(super) fn so_far(&self) -> HandedOn {
+        self.so_far
+    }
+
+    fn send(&mut self, now_ns: i64) {
+        let stamp = Stamp(now_ns.cast_unsigned());
+        let sent = self.port.send(self.batcher.finish(stamp, Position::Within));
+        self.so_far.batches += 1;
         if sent.is_err() {
-            self.failed += self.waiting;
+            self.so_far.failed += self.waiting;
         }
         self.waiting = 0;
         self.last_flush_ns = now_ns;
+        self.hear(Wait::Poll);
+    }
+
+    /// Takes what the server says; the number of the last batch that it kept, if it said so now.
+    fn hear(&mut self, wait: Wait) -> Option<Sequence> {
+        let mut kept = None;
+        let mut asked = false;
+        if self.port.receive_batch(&mut self.inbox, wait).is_err() {
+            // Nobody listens there. The next call may find somebody, and shall not come at once.
+            if let Wait::Until(until) = wait {
+                let left_ns = until.since(clock::now());
+                std::thread::sleep(Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)));
+            }
+            return None;
+        }
+        for datagram in self.inbox.datagrams() {
+            match self.introduction.heard(datagram.bytes) {
+                Heard::Nothing => {}
+                Heard::AskedAgain => (asked, self.welcome) = (true, false),
+                Heard::Welcome => self.welcome = true,
+                Heard::Refused => self.so_far.refused += 1,
+                Heard::Kept(number) => {
+                    self.so_far.kept += 1;
+                    kept = Some(number);
+                }
+            }
+        }
+        if asked {
+            let _ = self.port.send(self.introduction.hello());
+        }
+        kept
     }
 }

@@ -8,7 +8,7 @@ use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
 use super::books::Books;
 use super::density::{CameBy, Densities};
 use super::departures::{Announced, Departure};
-use super::hand_on::HandOn;
+use super::hand_on::{HandOn, HandedOn};
 use super::one_way::Exchanges;
 use super::plan::{Destination, ProbePlan, Receiving};
 use super::recorders::Recorders;
@@ -296,9 +296,9 @@ impl Receiver {
         self.port.dropped()
     }
 
-    /// Measurements that could not be handed on.
-    pub(super) fn not_handed_on(&self) -> u64 {
-        self.hand_on.as_ref().map_or(0, HandOn::failed)
+    /// What became of the measurements that were handed on, if any were.
+    pub(super) fn handed_on(&self) -> Option<HandedOn> {
+        self.hand_on.as_ref().map(HandOn::so_far)
     }
 
     fn is_done(&self, clock: &dyn Clock) -> bool {

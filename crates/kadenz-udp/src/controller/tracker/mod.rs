@@ -20,8 +20,9 @@ pub struct TrackWord {
 /// Within the window every count is exact, whatever is lost, doubled, reordered or late. A question
 /// that leaves the window unanswered is lost. Numbers may begin anywhere, wrap, and leave gaps.
 ///
-/// Real-time safe: [`received`](Self::received) looks at one bit, [`expect`](Self::expect) at one for each
-/// number since the last, and at no more than the window has.
+/// Real-time safe: [`received`](Self::received) looks at one bit, [`expect`](Self::expect) and
+/// [`expect_through`](Self::expect_through) at one word for each 64 numbers since the last, and at no more
+/// words than there are. A word in which some were answered is looked at bit by bit, once.
 ///
 /// ```
 /// use kadenz_udp::controller::{Arrival, Order, Timing, TrackWord, Tracker};
@@ -88,19 +89,27 @@ impl<M: Memory<TrackWord>> Tracker<M> {
             }
         };
         self.sent = Some((first, number));
-        self.mark_sent(number);
+        self.mark_sent(number, number);
         Ok(())
     }
 
-    /// Says that all numbers from the last, or from 0, to this one were sent. A number that is not
-    /// ahead changes nothing.
-    pub(crate) fn expect_through(&mut self, sequence: Sequence) {
-        if self.sent.is_none() && sequence.distance_from(Sequence(0)) >= 0 {
+    /// Says that all numbers from the last, or from 0, to this one were sent, for who knows of it by hearsay;
+    /// where more than `most` are left out, that this one alone was. A number that is not ahead changes
+    /// nothing.
+    pub fn expect_through(&mut self, sequence: Sequence, most: u64) {
+        let from_zero = u64::try_from(sequence.distance_from(Sequence(0)));
+        if self.sent.is_none() && from_zero.is_ok_and(|left_out| left_out <= most) {
             let _ = self.expect(Sequence(0));
         }
         let (Some((first, last)), Ok(number)) = (self.sent, self.number_to_send(sequence)) else {
+            // The first number, or one that is not ahead.
+            let _ = self.expect(sequence);
             return;
         };
+        if number - last - 1 > most {
+            let _ = self.expect(sequence);
+            return;
+        }
         let window = self.window();
         self.move_window(last, number);
         // What entered the window and left it at once.
@@ -109,9 +118,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         self.counts.lost += passed;
         self.losing += passed;
         self.counts.longest_loss = self.counts.longest_loss.max(self.losing);
-        for entering in last + passed + 1..=number {
-            self.mark_sent(entering);
-        }
+        self.mark_sent(last + passed + 1, number);
         self.sent = Some((first, number));
     }
 
@@ -180,11 +187,14 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         })
     }
 
-    fn mark_sent(&mut self, number: u64) {
-        self.counts.sent += 1;
-        let (word, bit) = self.place(number);
-        if let Some(word) = self.words.as_mut().get_mut(word) {
-            word.sent |= bit;
+    /// Marks all numbers from `first` to `last`, which are in the window and clear.
+    fn mark_sent(&mut self, first: u64, last: u64) {
+        self.counts.sent += last + 1 - first;
+        for (number, bits) in words_of(first, last) {
+            let (word, _) = self.place(number);
+            if let Some(word) = self.words.as_mut().get_mut(word) {
+                word.sent |= bits;
+            }
         }
     }
 
@@ -192,13 +202,13 @@ impl<M: Memory<TrackWord>> Tracker<M> {
     fn move_window(&mut self, from: u64, to: u64) {
         let window = self.window();
         let steps = (to - from).min(window);
-        for entering in from + 1..=from + steps {
-            // The number that leaves stands where the new one will.
-            settle(self.fate(entering), &mut self.counts, &mut self.losing);
-            let (word, bit) = self.place(entering);
+        // The numbers that leave stand where the new ones will.
+        for (number, bits) in words_of(from + 1, from + steps) {
+            let (word, _) = self.place(number);
             if let Some(word) = self.words.as_mut().get_mut(word) {
-                word.sent &= !bit;
-                word.answered &= !bit;
+                settle_word(word, bits, &mut self.counts, &mut self.losing);
+                word.sent &= !bits;
+                word.answered &= !bits;
             }
         }
     }
@@ -287,6 +297,38 @@ fn settle(fate: Fate, counts: &mut Counts, losing: &mut u64) {
             counts.longest_loss = counts.longest_loss.max(*losing);
         }
     }
+}
+
+/// Counts the numbers of a word, in order; at once where none was answered.
+fn settle_word(word: &TrackWord, bits: u64, counts: &mut Counts, losing: &mut u64) {
+    let sent = word.sent & bits;
+    if sent & word.answered == 0 {
+        let lost = u64::from(sent.count_ones());
+        *losing += lost;
+        counts.lost += lost;
+        counts.longest_loss = counts.longest_loss.max(*losing);
+        return;
+    }
+    for bit in (0..64).map(|at| 1 << at).filter(|bit| sent & bit != 0) {
+        let fate = match word.answered & bit {
+            0 => Fate::Unanswered,
+            _ => Fate::Answered,
+        };
+        settle(fate, counts, losing);
+    }
+}
+
+/// The words that hold the numbers from `first` to `last`: a number of each, and the bits of all in it.
+fn words_of(first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
+    (first / 64..=last / 64)
+        .map(move |word| (first.max(word * 64), last.min(word * 64 + 63)))
+        .filter(|(low, high)| low <= high)
+        .map(|(low, high)| {
+            (
+                low,
+                (u64::MAX << (low % 64)) & (u64::MAX >> (63 - high % 64)),
+            )
+        })
 }
 
 /// The number as it is on the wire.

@@ -1,0 +1,190 @@
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use kadenz_udp::record::{Batcher, Position};
+use kadenz_udp::wire::{Packet, Stamp};
+
+use super::*;
+
+const FROM: &str = "10.0.0.1:4000";
+
+fn measured(device: u8, sequence: u32) -> Measurement {
+    let sent_ns = u64::from(sequence) * 1_000_000;
+    Measurement {
+        device: SocketAddr::from(([10, 0, 0, device], 6176)).into(),
+        sequence: Sequence(sequence),
+        intended_ns: sent_ns - 4_000,
+        sent_ns,
+        outcome: Outcome::Answered {
+            received_ns: sent_ns + 200_000,
+            device: None,
+        },
+    }
+}
+
+const NOW_NS: i64 = 7_000_000;
+
+/// Feeds one batch of these measurements of a stream that was welcomed; what was taken of it.
+fn feed(streams: &mut Streams, batcher: &mut Batcher<Vec<u8>>, all: &[Measurement]) -> Vec<Taken> {
+    for one in all {
+        batcher.push(one).unwrap();
+    }
+    let bytes = batcher.finish(Stamp(5_000_000), Position::Last).to_vec();
+    let packet = Packet::parse(&bytes).unwrap();
+    let batch = Batch::read(&packet).unwrap();
+    streams.welcome(FROM.parse().unwrap(), batch.run(), NOW_NS);
+    match streams.enter(FROM.parse().unwrap(), &batch, NOW_NS) {
+        Entered::New(place) => {
+            let all = batch.measurements();
+            all.filter_map(|it| streams.take(place, &it)).collect()
+        }
+        Entered::Strange | Entered::Again | Entered::Unfit => Vec::new(),
+    }
+}
+
+/// Enters an empty batch from a port at a time.
+fn enter(streams: &mut Streams, port: u16, position: Position, now_ns: i64) -> Entered {
+    let bytes = batcher(1).finish(Stamp(0), position).to_vec();
+    let packet = Packet::parse(&bytes).unwrap();
+    streams.enter(at(port), &Batch::read(&packet).unwrap(), now_ns)
+}
+
+fn at(port: u16) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1], port))
+}
+
+fn batcher(run: u32) -> Batcher<Vec<u8>> {
+    Batcher::over(vec![0; 1400], RunId(run), None).unwrap()
+}
+
+fn streams(streams: usize, devices: usize) -> Streams {
+    Streams::new(Bounds { streams, devices })
+}
+
+#[test]
+fn values_are_the_sender_s_and_times_the_server_s() {
+    let mut streams = streams(4, 4);
+    let taken = feed(
+        &mut streams,
+        &mut batcher(1),
+        &[measured(5, 1), measured(5, 2)],
+    );
+    assert_eq!((taken[0].new, taken[1].new), (true, false));
+    assert_eq!(taken[0].rtt.value_ns, 200_000);
+    assert_eq!(taken[0].response.value_ns, 204_000);
+    // The server's clock was 2 ms ahead when the first batch came.
+    assert_eq!(taken[0].rtt.actual_ns, 1_200_000 + 2_000_000);
+    assert_eq!(streams.name(0), "10.0.0.5");
+}
+
+#[test]
+fn what_was_not_heard_of_is_lost() {
+    let mut streams = streams(4, 4);
+    feed(
+        &mut streams,
+        &mut batcher(1),
+        &[measured(5, 1), measured(5, 4), measured(5, 2)],
+    );
+    let flow = &streams.flows()[0];
+    assert_eq!(
+        (flow.sent, flow.answered, flow.lost, flow.reordered),
+        (4, 3, 1, 1)
+    );
+}
+
+#[test]
+fn nobody_can_take_more_than_there_is() {
+    let mut streams = streams(2, 3);
+    let all: Vec<Measurement> = (1..=9).map(|device| measured(device, 1)).collect();
+    let mut taken = 0;
+    for run in 0..50 {
+        taken += feed(&mut streams, &mut batcher(run), &all).len();
+    }
+    assert_eq!(
+        taken, 18,
+        "values of two streams, of devices with and without a place"
+    );
+    assert_eq!((streams.streams.len(), streams.flows().len()), (2, 3));
+    assert_eq!((streams.refused, streams.strange), (48, 48));
+    feed(&mut streams, &mut batcher(0), &all);
+    assert_eq!(streams.repeated, 1, "a batch of this number came before");
+}
+
+#[test]
+fn a_batch_of_who_was_not_welcomed_leaves_nothing() {
+    let mut streams = streams(2, 2);
+    for port in 1..500 {
+        let entered = enter(&mut streams, port, Position::Last, 0);
+        assert!(matches!(entered, Entered::Strange));
+    }
+    assert_eq!(
+        (streams.streams.len(), streams.ended(), streams.strange),
+        (0, 0, 499)
+    );
+}
+
+#[test]
+fn a_gap_is_counted_at_once_and_only_as_far_as_it_can_be_true() {
+    let mut streams = streams(4, 4);
+    // The first is believed; then come 30 numbers that are a million apart, at once.
+    let far: Vec<Measurement> = (0..30).map(|n| measured(5, (n << 20) + 1)).collect();
+    assert_eq!(feed(&mut streams, &mut batcher(1), &far).len(), 30);
+    let flow = &streams.flows()[0];
+    assert_eq!((flow.sent, flow.answered, flow.lost), (30, 30, 0));
+    // What can have been sent in the time was lost.
+    let near = [measured(6, 1), measured(6, 5001)];
+    feed(&mut streams, &mut batcher(2), &near);
+    let flow = &streams.flows()[1];
+    assert_eq!((flow.sent, flow.answered, flow.lost), (5001, 2, 4999));
+}
+
+#[test]
+fn who_said_nothing_for_a_while_makes_room_and_who_speaks_stays() {
+    let mut streams = streams(2, 2);
+    let run = RunId(1);
+    let later_ns = i64::try_from(SILENCE.as_nanos()).unwrap();
+    assert!(streams.welcome(at(1), run, 0) && streams.welcome(at(2), run, 0));
+    assert!(
+        !streams.welcome(at(3), run, later_ns - 1),
+        "both spoke lately"
+    );
+    assert!(
+        streams.welcome(at(1), run, later_ns - 1),
+        "it is there already"
+    );
+    enter(&mut streams, 2, Position::Within, later_ns - 1);
+    assert!(streams.welcome(at(3), run, later_ns));
+    let entered = |streams: &mut Streams, port| enter(streams, port, Position::Within, later_ns);
+    assert!(matches!(entered(&mut streams, 1), Entered::Strange));
+    assert!(matches!(entered(&mut streams, 3), Entered::New(_)));
+    assert!(matches!(entered(&mut streams, 2), Entered::Again));
+    assert_eq!(streams.refused, 1);
+}
+
+#[test]
+fn a_stream_that_ended_makes_room_first_and_stays_counted() {
+    let mut streams = streams(2, 2);
+    let later_ns = 2 * i64::try_from(SILENCE.as_nanos()).unwrap();
+    assert!(streams.welcome(at(1), RunId(1), 0) && streams.welcome(at(2), RunId(1), 0));
+    enter(&mut streams, 1, Position::Within, 0);
+    enter(&mut streams, 2, Position::Last, 1);
+    assert!(streams.welcome(at(3), RunId(1), later_ns));
+    let ended = enter(&mut streams, 2, Position::Last, later_ns);
+    assert!(matches!(ended, Entered::Strange));
+    assert_eq!(streams.ended(), 1);
+}
+
+#[test]
+fn a_stream_that_comes_back_finds_its_devices() {
+    let mut streams = streams(1, 4);
+    let later_ns = i64::try_from(SILENCE.as_nanos()).unwrap();
+    feed(&mut streams, &mut batcher(1), &[measured(5, 1)]);
+    assert!(streams.welcome(at(9), RunId(1), NOW_NS + later_ns));
+    assert!(streams.welcome(FROM.parse().unwrap(), RunId(1), NOW_NS + 2 * later_ns));
+    feed(
+        &mut streams,
+        &mut batcher(1),
+        &[measured(5, 2), measured(6, 1)],
+    );
+    let names: Vec<String> = streams.flows().into_iter().map(|it| it.device).collect();
+    assert_eq!(names, ["10.0.0.5", "10.0.0.6"]);
+}

@@ -1,0 +1,213 @@
+//! How a controller and a logging server come to know each other.
+//!
+//! ```text
+//! controller                         server
+//! Hello, stamp 0              ─────>
+//!                             <───── Cookie, stamp = cookie of address and run
+//! Hello, stamp = the cookie   ─────>
+//!                             <───── Welcome, or Refused
+//! Batch 0                     ─────>
+//!                             <───── BatchKept
+//! ```
+//!
+//! Who returns the cookie receives at the address that it sends from. Until then the server keeps nothing
+//! of it, and afterwards it believes a batch only from that address and run. To a batch of anybody else it
+//! answers with a cookie too, so that a server that was started again, or has forgotten a controller that
+//! said nothing, is told of it anew. No answer is longer than its question.
+
+use crate::controller::DeviceKey;
+use crate::wire::{
+    Flags, HEADER_BYTES, Header, Kind, Packet, RunId, Sequence, Stamp, TAG_BYTES, Token, put,
+};
+
+/// What a logging server answers to a [`Batch`](super::Batch) or a [`Kind::Hello`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerReply {
+    /// To a batch: it is kept.
+    Kept,
+    /// Say hello with this stamp, then your batches are taken.
+    Cookie(Stamp),
+    /// To a hello with the right stamp: batches are taken from now on.
+    Welcome,
+    /// There is no room for another controller.
+    Refused,
+}
+
+/// Makes the server's answer in the bytes of the question: its header with another kind, without a body,
+/// and with a tag if the question had one. How many bytes to send back; `None` if these ask nothing of a
+/// logging server. Real-time safe.
+///
+/// ```
+/// use kadenz_udp::record::{Batcher, Position, ServerReply, server_reply};
+/// use kadenz_udp::wire::{Kind, Packet, RunId, Stamp};
+///
+/// let mut batcher = Batcher::over([0; 1400], RunId(7), None)?;
+/// let mut datagram = batcher.finish(Stamp(0), Position::Last).to_vec();
+/// let length = server_reply(&mut datagram, ServerReply::Kept, None).ok_or("a batch")?;
+/// assert_eq!(Packet::parse(&datagram[..length])?.kind(), Kind::BatchKept);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn server_reply(
+    question: &mut [u8],
+    reply: ServerReply,
+    token: Option<&Token>,
+) -> Option<usize> {
+    let mut header = Header::read(question).ok()?;
+    header.kind = match (header.kind, reply) {
+        (Kind::Batch, ServerReply::Kept) => Kind::BatchKept,
+        (Kind::Hello, ServerReply::Welcome) => Kind::Welcome,
+        (Kind::Hello | Kind::Batch, ServerReply::Cookie(_)) => Kind::Cookie,
+        (Kind::Hello | Kind::Batch, ServerReply::Refused) => Kind::Refused,
+        _ => return None,
+    };
+    if let ServerReply::Cookie(cookie) = reply {
+        header.stamp = cookie;
+    }
+    // No longer than what came, because a tag is only added where one was.
+    header.flags = Flags {
+        token: header.flags.token && token.is_some(),
+        stamps: false,
+    };
+    let length = HEADER_BYTES + usize::from(header.flags.token) * TAG_BYTES;
+    let answer = question.get_mut(..length)?;
+    header.write(answer);
+    if let Some(token) = token.filter(|_| header.flags.token) {
+        token.seal(answer);
+    }
+    Some(length)
+}
+
+/// The cookies of a logging server: 64 bits of HMAC-SHA256 over the controller's address and run, with a
+/// secret of the server as the key. Whoever does not receive at an address cannot know its cookie, and the
+/// server keeps nothing to check it. The idea is that of DTLS (RFC 6347 section 4.2.1).
+#[derive(Clone, Debug)]
+pub struct Cookies(Token);
+
+impl Cookies {
+    /// Cookies by this secret, which nobody else may know.
+    #[must_use]
+    pub fn new(secret: &[u8; 32]) -> Self {
+        Self(Token::keyed(secret))
+    }
+
+    /// The cookie of a controller. Real-time safe: one hash of 26 bytes.
+    #[must_use]
+    pub fn of(&self, controller: DeviceKey, run: RunId) -> Stamp {
+        let mut bytes = [0; 26 + TAG_BYTES];
+        let address = match controller.address() {
+            core::net::IpAddr::V4(address) => address.to_ipv6_mapped(),
+            core::net::IpAddr::V6(address) => address,
+        };
+        put(&mut bytes, 0, &address.octets());
+        put(&mut bytes, 16, &controller.port().to_be_bytes());
+        put(&mut bytes, 18, &controller.scope().to_be_bytes());
+        put(&mut bytes, 22, &run.0.to_be_bytes());
+        self.0.seal(&mut bytes);
+        let cookie = bytes.get(26..).and_then(|tag| tag.first_chunk());
+        // 0 is what a hello without a cookie says.
+        Stamp(
+            cookie
+                .map_or(0, |cookie| u64::from_be_bytes(*cookie))
+                .max(1),
+        )
+    }
+}
+
+/// What the server said to a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing to this run.
+    Nothing,
+    /// It wants to hear a hello: send [`Introduction::hello`].
+    AskedAgain,
+    /// Batches are taken from now on.
+    Welcome,
+    /// It has no room for this controller.
+    Refused,
+    /// The batch of this number is kept.
+    Kept(Sequence),
+}
+
+/// The controller's side of the handshake, which goes on beside its batches: a server may ask again.
+///
+/// ```
+/// use kadenz_udp::controller::DeviceKey;
+/// use kadenz_udp::record::{Cookies, Heard, Introduction, ServerReply, server_reply};
+/// use kadenz_udp::wire::{Packet, RunId};
+///
+/// let own: std::net::SocketAddr = "10.0.0.1:4000".parse()?;
+/// let cookies = Cookies::new(&[7; 32]);
+/// let mut introduction = Introduction::new(RunId(7), None);
+///
+/// let mut datagram = introduction.hello().to_vec();
+/// let cookie = cookies.of(own.into(), RunId(7));
+/// server_reply(&mut datagram, ServerReply::Cookie(cookie), None).ok_or("a hello")?;
+/// assert_eq!(introduction.heard(&datagram), Heard::AskedAgain);
+///
+/// let mut datagram = introduction.hello().to_vec();
+/// assert_eq!(Packet::parse(&datagram)?.stamp(), cookie);
+/// server_reply(&mut datagram, ServerReply::Welcome, None).ok_or("a hello")?;
+/// assert_eq!(introduction.heard(&datagram), Heard::Welcome);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Introduction {
+    run: RunId,
+    token: Option<Token>,
+    cookie: Stamp,
+    bytes: [u8; HEADER_BYTES + TAG_BYTES],
+}
+
+impl Introduction {
+    /// Of a run that nothing was heard about yet.
+    #[must_use]
+    pub fn new(run: RunId, token: Option<Token>) -> Self {
+        Self {
+            run,
+            token,
+            cookie: Stamp(0),
+            bytes: [0; HEADER_BYTES + TAG_BYTES],
+        }
+    }
+
+    /// The hello to send: with the cookie that was heard last, or 0.
+    pub fn hello(&mut self) -> &[u8] {
+        let header = Header {
+            kind: Kind::Hello,
+            flags: Flags {
+                token: self.token.is_some(),
+                stamps: false,
+            },
+            run: self.run,
+            sequence: Sequence(0),
+            stamp: self.cookie,
+        };
+        let length = Header::least_bytes(header.flags);
+        let hello = self.bytes.get_mut(..length).unwrap_or_default();
+        header.write(hello);
+        if let Some(token) = &self.token {
+            token.seal(hello);
+        }
+        hello
+    }
+
+    /// What a datagram of the server says.
+    pub fn heard(&mut self, datagram: &[u8]) -> Heard {
+        let Ok(packet) = Packet::open(datagram, self.token.as_ref()) else {
+            return Heard::Nothing;
+        };
+        if packet.run() != self.run {
+            return Heard::Nothing;
+        }
+        match packet.kind() {
+            Kind::Cookie => {
+                self.cookie = packet.stamp();
+                Heard::AskedAgain
+            }
+            Kind::Welcome => Heard::Welcome,
+            Kind::Refused => Heard::Refused,
+            Kind::BatchKept => Heard::Kept(packet.sequence()),
+            _ => Heard::Nothing,
+        }
+    }
+}
