@@ -8,11 +8,13 @@ pub mod cable;
 pub mod claim;
 pub mod counters;
 pub mod interface;
+pub mod listener;
 pub mod multicast;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]
 pub mod packet;
+pub mod poller;
 pub mod port;
 #[cfg(target_os = "linux")]
 pub mod tap;

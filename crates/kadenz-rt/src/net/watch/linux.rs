@@ -21,6 +21,15 @@ pub(super) struct Parts {
 pub(super) struct WakerParts(Arc<(AtomicBool, Event)>);
 
 impl WakerParts {
+    pub(super) fn create() -> io::Result<Self> {
+        let event = Event::create().map_err(io::Error::from_raw_os_error)?;
+        Ok(Self(Arc::new((AtomicBool::new(false), event))))
+    }
+
+    pub(super) fn number(&self) -> i32 {
+        self.0.1.number()
+    }
+
     pub(super) fn wake(&self) {
         let (flag, event) = &*self.0;
         if !flag.swap(true, Ordering::AcqRel) {
@@ -29,7 +38,7 @@ impl WakerParts {
     }
 
     /// Whether somebody woke. The event is cleared before the flag, so that no wake is lost.
-    fn take(&self) -> bool {
+    pub(super) fn take(&self) -> bool {
         let (flag, event) = &*self.0;
         if !flag.load(Ordering::Relaxed) {
             return false;
@@ -41,11 +50,10 @@ impl WakerParts {
 
 impl Parts {
     pub(super) fn create() -> io::Result<Self> {
-        let event = Event::create().map_err(io::Error::from_raw_os_error)?;
         let mut parts = Self {
             polled: Polled::default(),
             sockets: 0,
-            waker: WakerParts(Arc::new((AtomicBool::new(false), event))),
+            waker: WakerParts::create()?,
         };
         parts.clear();
         Ok(parts)
@@ -57,7 +65,7 @@ impl Parts {
 
     pub(super) fn clear(&mut self) {
         self.polled.clear();
-        self.polled.push(self.waker.0.1.number(), false);
+        self.polled.push(self.waker.number(), false);
         self.sockets = 0;
     }
 

@@ -116,6 +116,31 @@ impl Waker {
     }
 }
 
+/// A waker's other side, for whoever waits by other means.
+#[derive(Debug)]
+pub(super) struct Wakes(system::WakerParts);
+
+impl Wakes {
+    pub(super) fn create() -> io::Result<Self> {
+        system::WakerParts::create().map(Self)
+    }
+
+    pub(super) fn waker(&self) -> Waker {
+        Waker(self.0.clone())
+    }
+
+    /// The system's number of what can be read once somebody woke.
+    #[cfg(target_os = "linux")]
+    pub(super) fn number(&self) -> i32 {
+        self.0.number()
+    }
+
+    /// Whether somebody woke since the last time.
+    pub(super) fn take(&self) -> bool {
+        self.0.take()
+    }
+}
+
 /// A socket that can be waited for.
 pub trait Watched: sealed::Sealed {
     /// The system's number of it; -1 where sockets have none.

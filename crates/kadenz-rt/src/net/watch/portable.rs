@@ -22,6 +22,14 @@ pub(super) struct Parts {
 pub(super) struct WakerParts(Arc<AtomicBool>);
 
 impl WakerParts {
+    pub(super) fn create() -> io::Result<Self> {
+        Ok(Self(Arc::new(AtomicBool::new(false))))
+    }
+
+    pub(super) fn take(&self) -> bool {
+        self.0.swap(false, Ordering::AcqRel)
+    }
+
     pub(super) fn wake(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -31,7 +39,7 @@ impl Parts {
     pub(super) fn create() -> io::Result<Self> {
         Ok(Self {
             sockets: 0,
-            waker: WakerParts(Arc::new(AtomicBool::new(false))),
+            waker: WakerParts::create()?,
         })
     }
 
@@ -54,7 +62,7 @@ impl Parts {
             Wait::Forever => LOOK,
             Wait::Until(end) => end.remaining(clock::now()),
         };
-        if wait != Wait::Poll && self.waker.0.swap(false, Ordering::AcqRel) {
+        if wait != Wait::Poll && self.waker.take() {
             return Ok(Woke::Woken);
         }
         thread::sleep(left.min(LOOK));

@@ -1,0 +1,67 @@
+//! What a server of many connections needs of the system beyond a listening socket. On systems other
+//! than Linux nothing is changed.
+
+use std::io;
+use std::net::TcpListener;
+
+/// Lets so many connections wait to be accepted, as far as the system allows (on Linux
+/// `net.core.somaxconn`), so that a burst of strangers keeps nobody from connecting. The standard
+/// library asks for 128.
+///
+/// # Errors
+/// Where the system refuses.
+pub fn set_backlog(listener: &TcpListener, connections: u16) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd as _;
+        let outcome = crate::os::linux::listener::listen(listener.as_raw_fd(), connections.into());
+        outcome.map_err(io::Error::from_raw_os_error)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (listener, connections);
+        Ok(())
+    }
+}
+
+/// Raises the number of files, with sockets, that this process may have open (`ulimit -n`) to the most
+/// that needs no privilege: how many those are, or `None` where the system does not tell. Programs that
+/// it starts inherit it.
+///
+/// # Errors
+/// Where the system refuses.
+pub fn raise_open_files() -> io::Result<Option<u64>> {
+    #[cfg(target_os = "linux")]
+    {
+        let raised = crate::os::linux::listener::raise_open_files();
+        raised.map(Some).map_err(io::Error::from_raw_os_error)
+    }
+    #[cfg(not(target_os = "linux"))]
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn more_connections_wait_than_the_standard_library_lets() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        set_backlog(&listener, 512).unwrap();
+        let address = listener.local_addr().unwrap();
+        // Without it the 130th waits for a second, and the next ones for longer and longer.
+        let waiting: Vec<_> = (0..300)
+            .map(|_| TcpStream::connect_timeout(&address, std::time::Duration::from_millis(900)))
+            .collect();
+        assert!(waiting.iter().all(Result::is_ok));
+    }
+
+    #[test]
+    fn the_soft_limit_of_files_is_raised_to_the_hard_one() {
+        let once = raise_open_files().unwrap();
+        assert_eq!(raise_open_files().unwrap(), once);
+        assert!(once.is_none_or(|files| files > 0));
+    }
+}

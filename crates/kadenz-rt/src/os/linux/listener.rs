@@ -1,0 +1,29 @@
+//! What a server of many connections asks of the kernel: listen(2), getrlimit(2), setrlimit(2).
+
+use std::mem::MaybeUninit;
+
+use super::errno;
+
+/// Lets so many connections wait to be accepted, as far as `net.core.somaxconn` allows.
+pub(crate) fn listen(fd: i32, backlog: i32) -> Result<(), i32> {
+    // SAFETY: the call takes numbers; on a socket that listens already it changes the backlog alone.
+    let outcome = unsafe { libc::listen(fd, backlog) };
+    if outcome < 0 { Err(errno()) } else { Ok(()) }
+}
+
+/// Raises the soft limit of open files to the hard one; which that is.
+pub(crate) fn raise_open_files() -> Result<u64, i32> {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: `limit` is there to be written.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) } < 0 {
+        return Err(errno());
+    }
+    // SAFETY: the call has written it; zeroed memory would be a valid value, too.
+    let mut limit = unsafe { limit.assume_init() };
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: `limit` is live, and a soft limit that is the hard one is no more than allowed.
+    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } < 0 {
+        return Err(errno());
+    }
+    Ok(limit.rlim_cur)
+}
