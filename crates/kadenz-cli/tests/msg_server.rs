@@ -237,17 +237,48 @@ fn a_second_server_at_one_address_is_refused_with_the_remedy() {
     assert!(said.err.contains("no interface"), "{}", said.err);
 }
 
+/// Subscribes to A and publishes to it, as LCM says it.
+const ACTIVE: &[u8] =
+    b"\x28\x76\x17\xfb\0\0\x01\0\0\0\0\x02\0\0\0\x01A\0\0\0\x01\0\0\0\x01A\0\0\0\0";
+
 #[test]
 fn who_speaks_no_lcm_is_hung_up_on_and_more_clients_than_allowed_too() {
     let server = Server::start(&["--clients", "1"]);
     let mut stranger = TcpStream::connect(server.address()).unwrap();
+    stranger.write_all(ACTIVE).unwrap();
+    // The server's greeting, and the message.
+    stranger.read_exact(&mut [0; 8 + 13]).unwrap();
     let mut other = TcpStream::connect(server.address()).unwrap();
-    // The second one is shown the door at once, the first one after its words.
     let _ = other.read(&mut [0; 8]);
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let _ = stranger.read_to_end(&mut Vec::new());
     let (code, told, notes) = server.end();
     assert_eq!((code, &told["refused"]), (0, &Value::from(2)), "{notes}");
+}
+
+#[test]
+fn more_silent_connections_than_seats_lock_nobody_out() {
+    let server = Server::start(&["--clients", "50"]);
+    let silent = (0..300).map(|_| TcpStream::connect(server.address()).unwrap());
+    let silent: Vec<_> = silent.collect();
+    let mut active = TcpStream::connect(server.address()).unwrap();
+    active.write_all(ACTIVE).unwrap();
+    active.read_exact(&mut [0; 8 + 13]).unwrap();
+    let (code, told, notes) = server.end();
+    assert_eq!((code, &told["delivered"]), (0, &Value::from(1)), "{notes}");
+    assert!(told["refused"].as_u64() >= Some(250), "{told}");
+    drop(silent);
+}
+
+#[test]
+fn memory_for_less_than_two_messages_is_refused_with_the_remedy() {
+    let said = run(&["msg", "server", "--memory", "1MiB"]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("--memory") && said.err.contains("--longest"),
+        "{}",
+        said.err
+    );
 }
 
 #[test]

@@ -163,7 +163,7 @@ impl Pattern {
     /// ```
     pub fn new(pattern: &str) -> Result<Self, PatternError> {
         let text = pattern.to_owned();
-        if regex::escape(pattern) == pattern || is_plain(pattern) {
+        if is_literal(pattern) {
             let expression = None;
             return Ok(Self { text, expression });
         }
@@ -206,10 +206,11 @@ impl Pattern {
     }
 }
 
-/// Names as programs use them: `-` and `/` and the like mean nothing outside of brackets.
-fn is_plain(pattern: &str) -> bool {
+/// Whether a pattern is a plain name, which matches itself alone: names as programs use them, in which
+/// `-` and `/` and the like mean nothing outside of brackets, and whatever else needs no escape.
+pub(crate) fn is_literal(pattern: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-/#:".contains(&byte);
-    pattern.bytes().all(plain)
+    pattern.bytes().all(plain) || regex::escape(pattern) == pattern
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ const SUBSCRIBE: u32 = 2;
 const UNSUBSCRIBE: u32 = 3;
 /// The longest pattern that is taken, in bytes.
 pub const LONGEST_PATTERN: usize = 1024;
-/// What is read at once, at least.
-const READ_SIZE: usize = 64 * 1024;
+/// What is read at once, at least, in bytes.
+pub const READ_SIZE: usize = 64 * 1024;
 
 /// Who the other side is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,8 +190,11 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes))
 }
 
-/// Makes frames of what a connection brings, in bounded memory: as much as came, and never more than
-/// twice the longest frame.
+/// Makes frames of what a connection brings, in bounded memory: twice as much as came at most, and
+/// never more than the longest frame and what is read at once.
+///
+/// A server of many connections lends one buffer to each decoder in turn ([`Decoder::lend`]), so that
+/// those of which no part of a frame has come hold nothing.
 #[derive(Debug)]
 pub struct Decoder {
     peer: Peer,
@@ -210,7 +213,7 @@ impl Decoder {
         Self {
             peer,
             longest,
-            buffer: vec![0; READ_SIZE],
+            buffer: Vec::new(),
             begin: 0,
             end: 0,
             greeted: false,
@@ -220,16 +223,69 @@ impl Decoder {
     /// Where the next bytes go; [`Decoder::filled`] then says how many came. Never empty. Allocates
     /// only where a frame is longer than all before.
     pub fn space(&mut self) -> &mut [u8] {
-        let left = self.buffer.len() - self.end;
-        if self.begin > 0 && (self.begin == self.end || left < READ_SIZE / 2) {
+        if self.begin > 0 && (self.begin == self.end || self.has_little_left()) {
             self.buffer.copy_within(self.begin..self.end, 0);
             self.end -= self.begin;
             self.begin = 0;
         }
-        if self.end == self.buffer.len() {
-            self.buffer.resize(2 * self.end, 0);
+        let needed = self.needed();
+        if needed > self.buffer.len() {
+            self.buffer.reserve_exact(needed - self.buffer.len());
+            self.buffer.resize(needed, 0);
         }
         &mut self.buffer[self.end..]
+    }
+
+    /// How much memory it will hold after the next [`Decoder::space`], in bytes.
+    #[must_use]
+    pub fn needed(&self) -> usize {
+        let holds_more = self.begin > 0 && (self.begin == self.end || self.has_little_left());
+        if holds_more || self.end < self.buffer.len() {
+            return self.buffer.len();
+        }
+        // Never more than the longest frame, behind which there is always room for one byte.
+        let longest = self.longest.saturating_add(16 + LONGEST_CHANNEL);
+        let doubled = (2 * self.end).min(longest.max(self.end + 1));
+        doubled.max(READ_SIZE)
+    }
+
+    fn has_little_left(&self) -> bool {
+        self.buffer.len() - self.end < READ_SIZE / 2
+    }
+
+    /// Reads into `room` from now on, where it holds less than a buffer of its own.
+    pub fn lend(&mut self, room: &mut Vec<u8>) {
+        if self.buffer.len() >= READ_SIZE {
+            return;
+        }
+        if room.len() < READ_SIZE {
+            room.resize(READ_SIZE, 0);
+        }
+        let left = self.end - self.begin;
+        room[..left].copy_from_slice(&self.buffer[self.begin..self.end]);
+        self.buffer = std::mem::take(room);
+        (self.begin, self.end) = (0, left);
+    }
+
+    /// Gives a buffer back for others to read into, and holds no more than the part of a frame that has
+    /// come. A long one keeps its buffer.
+    pub fn give_back(&mut self, room: &mut Vec<u8>) {
+        let left = self.end - self.begin;
+        if left >= READ_SIZE / 2 {
+            return;
+        }
+        let rest = self.buffer[self.begin..self.end].to_vec();
+        let whole = std::mem::replace(&mut self.buffer, rest);
+        if whole.len() > room.len() {
+            *room = whole;
+        }
+        (self.begin, self.end) = (0, left);
+    }
+
+    /// Whether the other side has greeted.
+    #[must_use]
+    pub fn is_greeted(&self) -> bool {
+        self.greeted
     }
 
     /// So many bytes of [`Decoder::space`] came.

@@ -9,6 +9,7 @@ mod outside;
 mod promises;
 mod ros1;
 mod tcpq;
+mod tcpq_strangers;
 mod udpm;
 mod zmq;
 

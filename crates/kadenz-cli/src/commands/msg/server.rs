@@ -22,14 +22,15 @@ use crate::output::{self, Outcome};
 /// Be the server over which programs meet at tcpq://.
 ///
 /// For where multicast does not go. LCM's programs are served as well, as by LCM's TCPService; but a
-/// client that does not read loses its own messages, which are counted, and holds nobody up. Listens on
-/// the loopback address unless told otherwise: who reaches it reads and says everything.
+/// client that does not read loses its own messages, which are counted, and holds nobody up. Memory,
+/// seats and patterns are bounded, so that no client takes the server from the others. Listens on the
+/// loopback address unless told otherwise: who reaches it reads and says everything.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz msg server                                  tcpq://127.0.0.1:7700, for programs of this host
   kadenz msg server --listen 10.0.0.5                for the robot's network
-  kadenz msg server --listen 0.0.0.0:7701 --clients 20 --queue 16MB
+  kadenz msg server --listen 0.0.0.0:7701 --clients 20 --queue 16MB --memory 512MiB
   kadenz msg bridge udpm://239.255.76.67:7667 tcpq://10.0.0.5 --both      joins a multicast bus to it
 
 Exit codes: 0 nothing was dropped, 1 messages were, 2 cannot, for example where the address is taken.")]
@@ -51,9 +52,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     longest: Size,
 
-    /// The most clients
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
+    /// The most clients; when more come, those that said nothing go first
+    #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u16).range(1..))]
     clients: u16,
+
+    /// Memory for all clients together; where it is not enough, the client that holds the most is hung
+    /// up on [default: 256MiB, or what two of the longest messages need]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
 
     /// How long [default: until Ctrl-C]
     #[arg(long, value_name = "SPAN")]
@@ -119,12 +125,26 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 impl Options {
     fn start(&self, address: SocketAddr) -> anyhow::Result<TcpqServer> {
-        let served = ServerOptions {
+        let mut served = ServerOptions {
             address,
             queue: self.queue.in_memory("--queue")?,
             longest: self.longest.in_memory("--longest")?,
             clients: self.clients.into(),
+            ..ServerOptions::default()
         };
+        let least = served.least_memory();
+        served.memory = match self.memory {
+            Some(memory) => memory.in_memory("--memory")?,
+            None => served.memory.max(least),
+        };
+        anyhow::ensure!(
+            served.memory >= least,
+            "--memory {} is less than two of the longest messages need: give at least {}, or a smaller --longest",
+            Size(served.memory as u64),
+            Size(least as u64)
+        );
+        // With as many as there are before, it serves as many as those allow.
+        let _ = kadenz_rt::net::listener::raise_open_files();
         TcpqServer::start(&served).map_err(|error| {
             let remedy = remedy(error.kind(), address);
             anyhow::anyhow!("cannot listen on {address}: {error}{remedy}")
@@ -160,6 +180,8 @@ fn goes_on(stop: &Stop, until: Option<MonotonicTime>) -> bool {
 struct Live {
     bar: ProgressBar,
     losing: Vec<String>,
+    /// Messages that were dropped by the last look.
+    dropped: u64,
 }
 
 impl Live {
@@ -172,15 +194,19 @@ impl Live {
                 ProgressBar::hidden()
             },
             losing: Vec::new(),
+            dropped: 0,
         }
     }
 
     fn look(&mut self, server: &TcpqServer) {
-        self.bar.set_message(words(&server.counters()));
+        let counters = server.counters();
+        self.bar.set_message(words(&counters));
         self.bar.tick();
-        if output::is_quiet() {
+        // Only then there is something to be told of clients, of which there may be thousands.
+        if output::is_quiet() || counters.dropped == self.dropped {
             return;
         }
+        self.dropped = counters.dropped;
         let clients = server.clients();
         self.losing
             .retain(|known| clients.iter().any(|it| it.address == *known));

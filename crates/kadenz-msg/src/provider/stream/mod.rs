@@ -1,12 +1,15 @@
 //! What providers over streams share: sockets that do not block, a hub from which outlets publish to
 //! many peers, and an ear that hears many peers. What is said on them is the provider's, sans-IO.
 
+pub(super) mod budget;
 pub(super) mod ear;
 pub(super) mod hub;
 pub(super) mod length;
 pub(super) mod note;
 pub(super) mod outgoing;
+pub(super) mod seats;
 pub(super) mod socket;
+pub(super) mod turns;
 
 use super::{SenderId, Sequence};
 

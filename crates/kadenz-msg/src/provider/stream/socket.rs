@@ -7,7 +7,12 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kadenz_rt::net::listener;
+use kadenz_rt::net::poller::Poller;
 use kadenz_rt::net::watch::{Interest, Watch};
+
+/// Connections that may wait to be let in.
+const BACKLOG: u16 = 4096;
 
 /// How long connecting may take.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -60,6 +65,7 @@ impl Place {
             Self::Tcp(place) => {
                 let listener = TcpListener::bind(place)?;
                 listener.set_nonblocking(true)?;
+                listener::set_backlog(&listener, BACKLOG)?;
                 Ok(Door::Tcp(listener))
             }
             #[cfg(unix)]
@@ -120,6 +126,14 @@ impl Door {
             Self::Tcp(listener) => watch.add(listener, Interest::Read),
             #[cfg(unix)]
             Self::Unix(listener, _) => watch.add(listener, Interest::Read),
+        }
+    }
+
+    pub(in crate::provider) fn register(&self, poller: &mut Poller, token: u64) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) => poller.add(listener, token),
+            #[cfg(unix)]
+            Self::Unix(listener, _) => poller.add(listener, token),
         }
     }
 }
@@ -192,6 +206,14 @@ impl Socket {
             Self::Tcp(stream) => watch.add(stream, interest),
             #[cfg(unix)]
             Self::Unix(stream) => watch.add(stream, interest),
+        }
+    }
+
+    pub(in crate::provider) fn register(&self, poller: &mut Poller, token: u64) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => poller.add(stream, token),
+            #[cfg(unix)]
+            Self::Unix(stream) => poller.add(stream, token),
         }
     }
 }

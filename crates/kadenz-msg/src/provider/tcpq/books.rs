@@ -1,7 +1,10 @@
 //! What a server counts.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::provider::stream::seats::Seat;
 
 /// What a server did until now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,7 +19,8 @@ pub struct ServerCounters {
     pub delivered: u64,
     /// Messages that were dropped for a client that does not read, or is gone.
     pub dropped: u64,
-    /// Clients that were turned away or hung up on: too many, or no LCM.
+    /// Clients that were turned away or hung up on: too many, silent for too long, no LCM, or more
+    /// memory than there is.
     pub refused: u64,
 }
 
@@ -49,21 +53,21 @@ pub(super) struct Books {
     dropped: AtomicU64,
     pub(super) refused: AtomicU64,
     /// Locked for a client that comes or goes, not for a message.
-    clients: Mutex<Vec<Arc<ClientBooks>>>,
+    clients: Mutex<BTreeMap<Seat, Arc<ClientBooks>>>,
 }
 
 impl Books {
-    pub(super) fn remember(&self, address: String) -> Arc<ClientBooks> {
+    pub(super) fn remember(&self, seat: Seat, address: String) -> Arc<ClientBooks> {
         let client = Arc::new(ClientBooks {
             address,
             ..ClientBooks::default()
         });
-        self.lock().push(Arc::clone(&client));
+        self.lock().insert(seat, Arc::clone(&client));
         client
     }
 
-    pub(super) fn forget(&self, gone: &Arc<ClientBooks>) {
-        self.lock().retain(|it| !Arc::ptr_eq(it, gone));
+    pub(super) fn forget(&self, gone: Seat) {
+        self.lock().remove(&gone);
         count(&self.left);
     }
 
@@ -91,7 +95,7 @@ impl Books {
 
     pub(super) fn clients(&self) -> Vec<ClientCounters> {
         let clients = self.lock();
-        let told = clients.iter().map(|it| ClientCounters {
+        let told = clients.values().map(|it| ClientCounters {
             address: it.address.clone(),
             delivered: of(&it.delivered),
             dropped: of(&it.dropped),
@@ -99,7 +103,7 @@ impl Books {
         told.collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<ClientBooks>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Seat, Arc<ClientBooks>>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,9 +13,14 @@
 //! | `longest` | the longest message, in bytes | 64MiB |
 
 mod books;
+mod client;
+mod filter;
 mod listening;
 mod outlet;
+mod queue;
+mod routes;
 mod server;
+mod serving;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,14 +7,11 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kadenz_rt::net::port::Wait;
-use kadenz_rt::net::watch::{Interest, Waker, Watch};
+use kadenz_rt::net::watch::Waker;
 
-use super::books::{Books, ClientBooks, ClientCounters, ServerCounters, count};
-use crate::channel::Pattern;
-use crate::provider::stream::outgoing::Outgoing;
-use crate::provider::stream::socket::{Door, Place, Socket};
-use crate::wire::tcpq::{Broken, Decoder, Frame, MAGIC_SERVER, MessageHeader, Peer, greeting};
+use super::books::{Books, ClientCounters, ServerCounters};
+use super::serving::Serving;
+use crate::provider::stream::seats::GREETING;
 
 /// What a server allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +22,25 @@ pub struct ServerOptions {
     pub queue: usize,
     /// The longest message, in bytes; a client that sends a longer one is hung up on.
     pub longest: usize,
-    /// The most clients.
+    /// The most clients. Whoever comes when all seats are taken gets that of a client that has not
+    /// greeted, or else of one that has neither subscribed nor published; where there is none, it is
+    /// turned away.
     pub clients: usize,
+    /// Memory for all clients together, in bytes: parts of messages, messages that wait, patterns. Where
+    /// it is not enough, the client that holds the most is hung up on. At least twice `longest` and
+    /// 1 MiB.
+    pub memory: usize,
+    /// How long a client may take to greet before it is hung up on; LCM's do so at once.
+    pub greeting: Duration,
+}
+
+impl ServerOptions {
+    /// The least [`ServerOptions::memory`]: for a message that comes and its copy for those that do not
+    /// read it at once.
+    #[must_use]
+    pub fn least_memory(&self) -> usize {
+        self.longest.saturating_mul(2).saturating_add(1 << 20)
+    }
 }
 
 impl Default for ServerOptions {
@@ -36,19 +50,20 @@ impl Default for ServerOptions {
             address: SocketAddr::from(([127, 0, 0, 1], super::PORT)),
             queue: 4_000_000,
             longest: 64 << 20,
-            clients: 256,
+            clients: 16_384,
+            memory: 256 << 20,
+            greeting: GREETING,
         }
     }
 }
 
-/// After what the system refused, until it is asked again.
-const REST: Duration = Duration::from_millis(10);
-
-/// Patterns of one client.
-const MOST_PATTERNS: usize = 1000;
-
 /// Passes messages from each client to all that want them, as LCM's `TCPService` does, with a bounded
 /// queue for each. Runs on a thread of its own until it is dropped.
+///
+/// No client can take it from the others: memory is bounded for each and in all, seats of silent clients
+/// are given to others, patterns are small, and among clients that all want something the one that was
+/// served for the shortest time is next. A process may have few files open (`ulimit -n`); a server of
+/// many clients begins with [`raise_open_files`](kadenz_rt::net::listener::raise_open_files).
 ///
 /// ```
 /// use kadenz_msg::provider::tcpq::{ServerOptions, TcpqServer};
@@ -71,21 +86,18 @@ impl TcpqServer {
     /// Begins to listen.
     ///
     /// # Errors
-    /// Where the address is taken or not this host's, or the system has no descriptor left.
+    /// Where the address is taken or not this host's, the system has no descriptor left, or the memory
+    /// is less than [`ServerOptions::least_memory`].
     pub fn start(options: &ServerOptions) -> io::Result<Self> {
-        let door = Place::Tcp(options.address.to_string()).listen()?;
-        let port = door.port().unwrap_or(options.address.port());
-        let watch = Watch::new()?;
-        let waker = watch.waker();
+        if options.memory < options.least_memory() {
+            let least = options.least_memory();
+            let reason = format!("messages of that length need {least} bytes of memory");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
         let books = Arc::new(Books::default());
-        let serving = Serving {
-            options: options.clone(),
-            books: Arc::clone(&books),
-            door,
-            watch,
-            clients: Vec::new(),
-            decoders: Vec::new(),
-        };
+        let serving = Serving::begin(options, Arc::clone(&books))?;
+        let port = serving.port().unwrap_or(options.address.port());
+        let waker = serving.waker();
         let thread = std::thread::Builder::new()
             .name("tcpq-server".to_owned())
             .spawn(move || serving.run())?;
@@ -125,161 +137,4 @@ impl Drop for TcpqServer {
             let _ = thread.join();
         }
     }
-}
-
-struct Serving {
-    options: ServerOptions,
-    books: Arc<Books>,
-    door: Door,
-    watch: Watch,
-    clients: Vec<Client>,
-    /// Of each client, apart from it: what one sent is read while all are written to.
-    decoders: Vec<Decoder>,
-}
-
-struct Client {
-    socket: Socket,
-    outgoing: Outgoing,
-    wanted: Vec<Pattern>,
-    books: Arc<ClientBooks>,
-    gone: bool,
-}
-
-impl Serving {
-    fn run(mut self) {
-        while !self.books.ends.load(Ordering::Acquire) {
-            self.watch.clear();
-            for client in &self.clients {
-                let interest = if client.outgoing.is_empty() {
-                    Interest::Read
-                } else {
-                    Interest::ReadAndWrite
-                };
-                client.socket.watch(&mut self.watch, interest);
-            }
-            self.door.watch(&mut self.watch);
-            if self.watch.wait(Wait::Forever).is_err() {
-                // The kernel has no memory for it now.
-                std::thread::sleep(REST);
-                continue;
-            }
-            for at in 0..self.clients.len() {
-                self.serve(at);
-            }
-            self.hang_up();
-            self.let_in();
-        }
-    }
-
-    fn serve(&mut self, at: usize) {
-        let client = &mut self.clients[at];
-        if self.watch.writable(at) && client.outgoing.flush(&mut client.socket).is_err() {
-            client.gone = true;
-        }
-        if !self.watch.readable(at) || client.gone {
-            return;
-        }
-        match client.socket.read(self.decoders[at].space()) {
-            Ok(Some(count)) => self.decoders[at].filled(count),
-            Ok(None) => return,
-            Err(_) => {
-                client.gone = true;
-                return;
-            }
-        }
-        if self.hear(at).is_err() {
-            count(&self.books.refused);
-            self.clients[at].gone = true;
-        }
-    }
-
-    fn hear(&mut self, at: usize) -> Result<(), Broken> {
-        while let Some(frame) = self.decoders[at].next()? {
-            match frame {
-                Frame::Publish { channel, payload } => {
-                    count(&self.books.messages);
-                    pass_on(&mut self.clients, channel, payload, &self.books)?;
-                }
-                Frame::Subscribe { pattern } => {
-                    let wanted = &mut self.clients[at].wanted;
-                    if wanted.len() == MOST_PATTERNS {
-                        return Err(Broken::Name);
-                    }
-                    wanted.push(Pattern::new(pattern).map_err(|_| Broken::Name)?);
-                }
-                Frame::Unsubscribe { pattern } => {
-                    let wanted = &mut self.clients[at].wanted;
-                    if let Some(place) = wanted.iter().position(|it| it.as_str() == pattern) {
-                        wanted.remove(place);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn hang_up(&mut self) {
-        for at in (0..self.clients.len()).rev() {
-            if self.clients[at].gone {
-                let gone = self.clients.swap_remove(at);
-                self.decoders.swap_remove(at);
-                self.books.forget(&gone.books);
-            }
-        }
-    }
-
-    fn let_in(&mut self) {
-        loop {
-            let mut socket = match self.door.accept() {
-                Ok(Some(socket)) => socket,
-                Ok(None) => return,
-                Err(_) => {
-                    // No descriptor is left, or who knocked is gone; the door stays readable.
-                    std::thread::sleep(REST);
-                    return;
-                }
-            };
-            if self.clients.len() >= self.options.clients {
-                count(&self.books.refused);
-                continue;
-            }
-            let mut outgoing = Outgoing::new(self.options.queue);
-            outgoing.say(&greeting(MAGIC_SERVER));
-            let gone = outgoing.flush(&mut socket).is_err();
-            self.clients.push(Client {
-                books: self.books.remember(socket.peer()),
-                socket,
-                outgoing,
-                wanted: Vec::new(),
-                gone,
-            });
-            let decoder = Decoder::new(Peer::Client, self.options.longest);
-            self.decoders.push(decoder);
-        }
-    }
-}
-
-fn pass_on(
-    clients: &mut [Client],
-    name: &str,
-    payload: &[u8],
-    books: &Books,
-) -> Result<(), Broken> {
-    let channel = name.parse().map_err(|_| Broken::Name)?;
-    let header = MessageHeader::new(&channel, u32::try_from(payload.len()).unwrap_or(u32::MAX));
-    for client in clients.iter_mut().filter(|it| !it.gone) {
-        if !client.wanted.iter().any(|wanted| wanted.matches(name)) {
-            continue;
-        }
-        let parts = [header.bytes(), payload, &[]];
-        match client.outgoing.send(&mut client.socket, parts) {
-            Ok(true) => books.delivered(&client.books),
-            Ok(false) => books.dropped(&client.books),
-            Err(_) => {
-                books.dropped(&client.books);
-                client.gone = true;
-            }
-        }
-    }
-    Ok(())
 }

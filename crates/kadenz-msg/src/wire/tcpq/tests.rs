@@ -80,6 +80,53 @@ fn a_promised_length_takes_no_memory_before_its_bytes_come() {
     assert!(decoder.held() <= 2 * READ_SIZE);
 }
 
+#[test]
+fn decoders_that_share_a_buffer_hold_the_part_of_a_frame_that_came_and_no_more() {
+    let mut room = Vec::new();
+    let mut decoders: Vec<Decoder> = (0..3)
+        .map(|_| Decoder::new(Peer::Client, 1 << 20))
+        .collect();
+    let bytes = talk(&vec![1; 200_000]);
+    let mut said = vec![Vec::new(); decoders.len()];
+    for part in bytes.chunks(10_000) {
+        for (decoder, said) in decoders.iter_mut().zip(&mut said) {
+            decoder.lend(&mut room);
+            said.extend(feed(decoder, part, 7_000).unwrap());
+            decoder.give_back(&mut room);
+        }
+    }
+    for (decoder, said) in decoders.iter().zip(said) {
+        assert_eq!(said, ["+ARM_.*", "ARM_LEFT:200000", "-ARM_.*"]);
+        assert!(decoder.is_greeted());
+        assert_eq!(decoder.held(), 0);
+    }
+    for decoder in &mut decoders {
+        decoder.lend(&mut room);
+        feed(decoder, &bytes[8..108], 9).unwrap();
+        decoder.give_back(&mut room);
+        assert!(decoder.held() <= 100, "{}", decoder.held());
+    }
+}
+
+#[test]
+fn what_will_be_held_is_told_before_it_is_taken() {
+    let mut decoder = Decoder::new(Peer::Client, 1_000_000);
+    for part in talk(&vec![1; 1_000_000]).chunks(50_000) {
+        let mut part = part;
+        while !part.is_empty() {
+            let needed = decoder.needed();
+            let space = decoder.space();
+            let count = part.len().min(space.len());
+            space[..count].copy_from_slice(&part[..count]);
+            decoder.filled(count);
+            part = &part[count..];
+            assert_eq!(decoder.held(), needed);
+            assert!(needed <= 1_000_100, "{needed}");
+            all(&mut decoder).unwrap();
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn however_the_bytes_are_cut_the_frames_are_the_same(

@@ -58,9 +58,11 @@ fn an_end_is_told_and_room_to_send_after_there_was_none() {
     until(&mut poller, |it| it.writable);
     while far.write(&[0; 65_536]).is_ok() {}
     let mut room = vec![0; 1 << 20];
-    let reader = std::thread::spawn(move || {
-        while near.read(&mut room).is_ok_and(|count| count > 0) {}
-    });
+    let reader = std::thread::spawn(
+        move || {
+            while near.read(&mut room).is_ok_and(|count| count > 0) {}
+        },
+    );
     until(&mut poller, |it| it.writable);
     far.shutdown(std::net::Shutdown::Write).unwrap();
     reader.join().unwrap();
