@@ -1,5 +1,6 @@
 //! `zmq://`.
 
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use kadenz_msg::provider::parameters::Address;
 use kadenz_msg::provider::{Provider, zmq::Zmq};
 
 use kadenz_rt::clock;
+use kadenz_rt::net::listener::raise_open_files;
 
 use crate::ends::{channel, collect, free_port, inlet, until_joined};
 use crate::outside::{Program, beside, python};
@@ -149,4 +151,34 @@ fn two_programs_cannot_listen_at_one_address_and_are_told_what_to_do() {
     let _outlet = first.outlet().unwrap();
     let second = Zmq::open(&address).unwrap().outlet().unwrap_err();
     assert!(second.remedy.contains("bind=inlet"), "{second}");
+}
+
+/// More silent connections than a listener has seats.
+fn silent(port: u16) -> Vec<TcpStream> {
+    raise_open_files().unwrap();
+    let connect = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
+    (0..1200).map(connect).collect()
+}
+
+#[test]
+fn silent_peers_keep_no_subscriber_and_no_publisher_out() {
+    for bind in ["outlet", "inlet"] {
+        let port = free_port();
+        let url = format!("zmq://127.0.0.1:{port}?bind={bind}");
+        let listens = Zmq::open(&Address::parse(&url).unwrap()).unwrap();
+        let connects = Zmq::open(&Address::parse(&url).unwrap()).unwrap();
+        let (mut outlet, mut inlet, _silent);
+        if bind == "outlet" {
+            outlet = listens.outlet().unwrap();
+            _silent = silent(port);
+            inlet = self::inlet(&connects, &["A"]);
+        } else {
+            inlet = self::inlet(&listens, &["A"]);
+            _silent = silent(port);
+            outlet = connects.outlet().unwrap();
+        }
+        until_joined(&mut *outlet, &mut [&mut *inlet], &["A"]);
+        outlet.publish(&channel("A"), b"served").unwrap();
+        while collect(&mut *inlet, 1)[0].payload != b"served" {}
+    }
 }

@@ -6,6 +6,7 @@ use super::session::{Account, Said, Session, Status};
 use super::wire::{self, METHOD};
 use crate::provider::stream::Broken;
 use crate::provider::stream::hub::Peer;
+use crate::provider::stream::seats::Standing;
 use crate::sync::Lock;
 
 /// A broker that is published to.
@@ -43,5 +44,10 @@ impl Peer for Broker {
             self.session.tell(Status::Ready);
         }
         Ok(frame.length)
+    }
+
+    /// It was asked for, and is no stranger.
+    fn standing(&self) -> Standing {
+        Standing::Active
     }
 }

@@ -7,6 +7,7 @@ use super::wire::{self, BODY, HEADER, METHOD, Method, Reader, Writer};
 use crate::channel::{LONGEST_CHANNEL, Pattern};
 use crate::provider::stream::ear::Talk;
 use crate::provider::stream::note::read_note;
+use crate::provider::stream::seats::Standing;
 use crate::provider::stream::{Broken, Heard, Read};
 use crate::provider::{SenderId, Sequence};
 use crate::sync::Lock;
@@ -218,6 +219,11 @@ impl Talk for Broker {
             _ => {}
         }
         Ok(Read::Other(used))
+    }
+
+    /// It was asked for, and is no stranger.
+    fn standing(&self) -> Standing {
+        Standing::Active
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::super::stream::ear::Talk;
 use super::super::stream::hub::Peer;
 use super::super::stream::note::{NOTE, read_note};
+use super::super::stream::seats::Standing;
 use super::super::stream::{Broken, Heard, Read};
 use crate::channel::{LONGEST_CHANNEL, Pattern};
 use crate::provider::SenderId;
@@ -157,6 +158,13 @@ impl Peer for Subscriber {
         write_header(reply, &answer);
         Ok(length)
     }
+
+    fn standing(&self) -> Standing {
+        match self.topic.as_str() {
+            "" => Standing::Stranger,
+            _ => Standing::Active,
+        }
+    }
 }
 
 /// A publisher of one topic, as its subscriber sees it.
@@ -240,6 +248,11 @@ impl Talk for Publisher {
             sequence,
         };
         Ok(Read::Message(used, heard))
+    }
+
+    /// It was asked for, and is no stranger.
+    fn standing(&self) -> Standing {
+        Standing::Active
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
+use super::budget::{Budget, Share};
 use super::outgoing::Outgoing;
+use super::seats::{GREETING, Seat, Seats, Standing};
 use super::socket::{Door, Place, Socket};
 use super::{Broken, Heard, Read};
 use crate::channel::Pattern;
@@ -21,8 +24,15 @@ const RETRY: Duration = Duration::from_millis(100);
 /// Room for what comes, at first; it grows with the messages.
 const FIRST_ROOM: usize = 1 << 16;
 
-/// Peers beyond these are not let in.
-const MOST_PEERS: usize = 1024;
+/// Seats for peers.
+const MAX_PEERS: usize = 1024;
+
+/// Memory for what all peers together have sent of messages that are not whole yet, in bytes; more
+/// where messages are longer.
+const MEMORY: usize = 256 << 20;
+
+/// Peers that are let in between two looks at those that are there.
+const BATCH: usize = 16;
 
 /// What an ear says and hears on one connection, sans-IO.
 pub(in crate::provider) trait Talk: Send {
@@ -36,6 +46,9 @@ pub(in crate::provider) trait Talk: Send {
         wanted: &[Pattern],
         words: &mut Vec<u8>,
     ) -> Result<Read<'a>, Broken>;
+
+    /// How well the peer is known.
+    fn standing(&self) -> Standing;
 }
 
 /// Makes the talk with a new peer, and says what is said first.
@@ -52,12 +65,17 @@ struct Target<T> {
 }
 
 struct Connection<T> {
+    seat: Seat,
     socket: Socket,
     talk: T,
     outgoing: Outgoing,
     room: Vec<u8>,
+    /// For the room.
+    memory: Share,
     start: usize,
     end: usize,
+    /// What it had sent is gone: nothing that follows makes sense.
+    is_given_up: bool,
     target: Option<u64>,
 }
 
@@ -66,6 +84,8 @@ pub(in crate::provider) struct Ear<T> {
     door: Option<(Door, Make<T>)>,
     targets: Vec<Target<T>>,
     connections: Vec<Connection<T>>,
+    seats: Seats,
+    memory: Arc<Budget>,
     wanted: Vec<Pattern>,
     /// The longest message, with all that is around it.
     longest: usize,
@@ -98,6 +118,8 @@ impl<T: Talk> Ear<T> {
             door: None,
             targets: Vec::new(),
             connections: Vec::new(),
+            seats: Seats::new(MAX_PEERS, GREETING),
+            memory: Budget::new(MEMORY.max(longest.saturating_mul(4))),
             wanted: Vec::new(),
             longest,
             counters: InletCounters::default(),
@@ -133,8 +155,16 @@ impl<T: Talk> Ear<T> {
     /// Connects no more to those for which it says `false`, and hangs up.
     pub(in crate::provider) fn keep(&mut self, keeps: impl Fn(u64) -> bool) {
         self.targets.retain(|target| keeps(target.id));
-        let kept = |it: &Connection<T>| it.target.is_none_or(&keeps);
-        self.connections.retain(kept);
+        let Self {
+            connections, seats, ..
+        } = self;
+        connections.retain(|it| {
+            let kept = it.target.is_none_or(&keeps);
+            if !kept {
+                seats.leave(it.seat);
+            }
+            kept
+        });
     }
 
     pub(in crate::provider) fn waker(&self) -> Waker {
@@ -247,7 +277,8 @@ impl<T: Talk> Ear<T> {
             door.watch(&mut self.watch);
         }
         let tries = self.targets.iter().filter_map(|target| target.next_try);
-        let until = match (wait, tries.min()) {
+        let next = tries.chain(self.seats.deadline()).min();
+        let until = match (wait, next) {
             (Wait::Until(end), Some(next)) => Wait::Until(end.min(next)),
             (Wait::Forever, Some(next)) => Wait::Until(next),
             (wait, _) => wait,
@@ -259,11 +290,12 @@ impl<T: Talk> Ear<T> {
     /// Reads from whoever has something, and lets in who stands at the door.
     fn hear(&mut self) -> Result<(), ReceiveError> {
         let mut lost = None;
-        for (place, connection) in self.connections.iter_mut().enumerate() {
+        for place in 0..self.connections.len() {
             let mut outcome = Ok(());
             if self.watch.readable(place) {
-                outcome = connection.fill(self.longest);
+                outcome = self.fill(place);
             }
+            let connection = &mut self.connections[place];
             if outcome.is_ok() && self.watch.writable(place) {
                 outcome = connection.outgoing.flush(&mut connection.socket);
             }
@@ -272,22 +304,92 @@ impl<T: Talk> Ear<T> {
                 break;
             }
         }
-        if let Some((door, make)) = &mut self.door {
-            while let Ok(Some(socket)) = door.accept() {
-                if self.connections.len() < MOST_PEERS {
-                    let greeted = Connection::greet(socket, make, None);
-                    self.connections.extend(greeted);
-                }
-            }
-        }
-        match lost {
+        let outcome = match lost {
             Some((place, kind)) => Err(self.hang_up(place, kind)),
             None => Ok(()),
+        };
+        self.hang_up_on_the_silent();
+        self.let_in();
+        outcome
+    }
+
+    /// Reads as much as is there and there is room for, and makes room where a message needs it.
+    fn fill(&mut self, place: usize) -> io::Result<()> {
+        let connection = &mut self.connections[place];
+        let needed = connection.make_room(self.longest)?;
+        while !self.connections[place].memory.resize(needed) {
+            if !self.give_up_the_greediest(place, needed) {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+        }
+        self.connections[place].fill(needed)
+    }
+
+    /// Empties the room of the peer that holds the most, where that is more than another one needs, and
+    /// hangs up on it; whether there was one. Its place stays, so that others' do.
+    fn give_up_the_greediest(&mut self, but: usize, than: usize) -> bool {
+        let others = self.connections.iter_mut().enumerate();
+        let others = others.filter(|(place, it)| *place != but && it.memory.amount() > than);
+        let Some((_, greediest)) = others.max_by_key(|(_, it)| it.memory.amount()) else {
+            return false;
+        };
+        if greediest.start == greediest.end {
+            // Nothing is lost but room that was needed once.
+            greediest.room = Vec::new();
+        } else {
+            greediest.is_given_up = true;
+            greediest.room = Vec::new();
+            self.counters.incomplete += 1;
+        }
+        (greediest.start, greediest.end) = (0, 0);
+        greediest.memory.resize(0)
+    }
+
+    /// Hangs up on those who have not greeted in time, and those who were given up.
+    fn hang_up_on_the_silent(&mut self) {
+        let Self {
+            connections, seats, ..
+        } = self;
+        for connection in &*connections {
+            seats.note(connection.seat, connection.talk.standing());
+        }
+        let now = clock::now();
+        let overdue = seats.overdue(now);
+        for place in (0..self.connections.len()).rev() {
+            let connection = &self.connections[place];
+            if connection.is_given_up || Some(connection.seat) == overdue {
+                let _ = self.hang_up(place, io::ErrorKind::TimedOut);
+            }
+        }
+    }
+
+    fn let_in(&mut self) {
+        for _ in 0..BATCH {
+            let Some((door, make)) = &mut self.door else {
+                return;
+            };
+            let Ok(Some(socket)) = door.accept() else {
+                return;
+            };
+            if !self.seats.has_room() {
+                let seat = self.seats.least_known(clock::now());
+                let mut seated = self.connections.iter();
+                let Some(place) = seated.position(|it| Some(it.seat) == seat) else {
+                    continue;
+                };
+                self.seats.leave(self.connections.remove(place).seat);
+            }
+            let seat = self.seats.take(clock::now());
+            match Connection::greet(socket, make, None, seat, self.memory.share()) {
+                Some(connection) => self.connections.push(connection),
+                None => self.seats.leave(seat),
+            }
         }
     }
 
     fn hang_up(&mut self, place: usize, reason: io::ErrorKind) -> ReceiveError {
         let connection = self.connections.remove(place);
+        self.seats.leave(connection.seat);
         if connection.end > connection.start {
             self.counters.incomplete += 1;
         }
@@ -309,9 +411,19 @@ impl<T: Talk> Ear<T> {
             }
             let socket = target.place.connect();
             let id = Some(target.id);
+            let seat = self.seats.take(now);
+            // Who was asked for is no stranger.
+            self.seats.note(seat, Standing::Active);
+            let memory = self.memory.share();
             let greeted = socket.ok();
-            let greeted = greeted.and_then(|it| Connection::greet(it, &mut target.make, id));
-            target.next_try = greeted.is_none().then(|| clock::now() + RETRY);
+            let greeted =
+                greeted.and_then(|it| Connection::greet(it, &mut target.make, id, seat, memory));
+            if greeted.is_none() {
+                self.seats.leave(seat);
+                target.next_try = Some(clock::now() + RETRY);
+            } else {
+                target.next_try = None;
+            }
             self.connections.extend(greeted);
         }
     }
@@ -319,40 +431,60 @@ impl<T: Talk> Ear<T> {
 
 impl<T: Talk> Connection<T> {
     /// Says the first words; `None` where it is lost already.
-    fn greet(socket: Socket, make: &mut Make<T>, target: Option<u64>) -> Option<Self> {
+    fn greet(
+        socket: Socket,
+        make: &mut Make<T>,
+        target: Option<u64>,
+        seat: Seat,
+        memory: Share,
+    ) -> Option<Self> {
         let mut words = Vec::new();
         let talk = make(&mut words);
         let mut connection = Self {
+            seat,
             socket,
             talk,
-            outgoing: Outgoing::new(0),
-            room: vec![0; FIRST_ROOM],
+            outgoing: Outgoing::new(0, None),
+            room: Vec::new(),
+            memory,
             start: 0,
             end: 0,
+            is_given_up: false,
             target,
         };
         connection.say(&words).is_ok().then_some(connection)
     }
 
     fn say(&mut self, words: &[u8]) -> io::Result<()> {
-        self.outgoing.say(words);
+        self.outgoing.say(words)?;
         self.outgoing.flush(&mut self.socket)
     }
 
-    /// Reads as much as is there and there is room for, and makes room where a message needs it.
-    fn fill(&mut self, longest: usize) -> io::Result<()> {
+    /// Makes what is there stand where more can follow; how long the room must be for that.
+    fn make_room(&mut self, longest: usize) -> io::Result<usize> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         } else if self.end == self.room.len() {
             self.room.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        if self.end == self.room.len() {
-            if self.end >= longest {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let larger = (self.room.len() * 2).min(longest);
-            self.room.resize(larger, 0);
+        if self.end < self.room.len() {
+            return Ok(self.room.len());
+        }
+        if self.end >= longest.max(FIRST_ROOM) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok((self.room.len() * 2).min(longest).max(FIRST_ROOM))
+    }
+
+    /// Reads as much as is there and there is room for, in a room of that length.
+    fn fill(&mut self, room: usize) -> io::Result<()> {
+        if self.is_given_up {
+            return Ok(());
+        }
+        if self.room.len() < room {
+            self.room.reserve_exact(room - self.room.len());
+            self.room.resize(room, 0);
         }
         if let Some(count) = self.socket.read(&mut self.room[self.end..])? {
             self.end += count;

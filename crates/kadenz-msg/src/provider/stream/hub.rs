@@ -15,7 +15,9 @@ use kadenz_rt::clock;
 use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
 use super::Broken;
+use super::budget::{Budget, Share};
 use super::outgoing::{Outgoing, PARTS};
+use super::seats::{GREETING, Seat, Seats, Standing};
 use super::socket::{Door, Place, Socket};
 use crate::provider::Wait;
 use crate::sync::Lock;
@@ -26,14 +28,32 @@ const RETRY: Duration = Duration::from_millis(100);
 /// A hub that is closed waits so long for peers to take what was published.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Peers beyond these are not let in.
-const MOST_PEERS: usize = 1024;
+/// Seats for peers.
+const MAX_PEERS: usize = 1024;
+
+/// Memory for all peers together, in bytes: what waits for them, what they have begun to say, and what
+/// they have subscribed to.
+const MEMORY: usize = 256 << 20;
+
+/// Peers that are let in between two looks at those that are there.
+const BATCH: usize = 16;
+
+/// After what the system refused, until it is asked again.
+const REST: Duration = Duration::from_millis(10);
 
 /// What a peer of a hub says and hears, sans-IO.
 pub(in crate::provider) trait Peer: Send + 'static {
     /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
     /// answered goes to `reply`.
     fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, Broken>;
+
+    /// How well it is known.
+    fn standing(&self) -> Standing;
+
+    /// How much memory is held for what it said, in bytes.
+    fn held(&self) -> usize {
+        0
+    }
 }
 
 /// How the hub reaches its peers.
@@ -67,10 +87,13 @@ struct Shared<P> {
 }
 
 struct Connection<P> {
+    seat: Seat,
     socket: Socket,
     peer: P,
     outgoing: Outgoing,
     heard: Vec<u8>,
+    /// For what it said.
+    memory: Share,
     is_lost: bool,
 }
 
@@ -95,6 +118,8 @@ impl<P: Peer> Hub<P> {
             side,
             limit,
             make,
+            seats: Seats::new(MAX_PEERS, GREETING),
+            memory: Budget::new(MEMORY.max(limit.saturating_mul(4))),
         };
         let thread = thread::Builder::new()
             .name("kadenz-hub".to_owned())
@@ -118,6 +143,7 @@ impl<P: Peer> Hub<P> {
     ) -> Sent {
         let (sent, tell) = self.shared.connections.with(|connections| {
             let (mut sent, mut tell) = (Sent::default(), false);
+            let mut lacks = None;
             for connection in connections.iter_mut().filter(|it| !it.is_lost) {
                 let Some(parts) = parts(&connection.peer) else {
                     continue;
@@ -127,12 +153,20 @@ impl<P: Peer> Hub<P> {
                         sent.taken += 1;
                         tell |= !connection.outgoing.is_empty();
                     }
-                    Ok(false) => sent.dropped += 1,
+                    Ok(false) => {
+                        sent.dropped += 1;
+                        let is_empty = connection.outgoing.is_empty();
+                        lacks = lacks.or(is_empty.then(|| connection.held()));
+                    }
                     Err(_) => {
                         connection.is_lost = true;
                         tell = true;
                     }
                 }
+            }
+            // Not even the first message could be kept: the greediest makes room for the next one.
+            if let Some(held) = lacks {
+                tell |= give_up_the_greediest(connections, held);
             }
             (sent, tell)
         });
@@ -162,6 +196,8 @@ struct Keeper<P> {
     side: Side,
     limit: usize,
     make: Make<P>,
+    seats: Seats,
+    memory: Arc<Budget>,
 }
 
 impl<P: Peer> Keeper<P> {
@@ -170,10 +206,9 @@ impl<P: Peer> Keeper<P> {
         while !self.shared.ends.load(Ordering::Acquire) {
             let count = self.prepare();
             let retry = matches!(self.side, Side::Place(_)) && count == 0;
-            let wait = match retry {
-                true => Wait::Until(clock::now() + RETRY),
-                false => Wait::Forever,
-            };
+            let retried = retry.then(|| clock::now() + RETRY);
+            let until = retried.or_else(|| self.seats.deadline());
+            let wait = until.map_or(Wait::Forever, Wait::Until);
             if self.watch.wait(wait).is_err() {
                 thread::sleep(RETRY);
             }
@@ -181,6 +216,7 @@ impl<P: Peer> Keeper<P> {
             if retry {
                 self.connect();
             } else {
+                self.hang_up_on_the_silent();
                 self.let_in();
             }
         }
@@ -189,10 +225,20 @@ impl<P: Peer> Keeper<P> {
 
     /// Gives up lost connections and watches the others; how many there are.
     fn prepare(&mut self) -> usize {
-        let Self { shared, watch, .. } = self;
+        let Self {
+            shared,
+            watch,
+            seats,
+            ..
+        } = self;
         watch.clear();
         let count = shared.connections.with(|connections| {
-            connections.retain(|connection| !connection.is_lost);
+            connections.retain(|connection| {
+                if connection.is_lost {
+                    seats.leave(connection.seat);
+                }
+                !connection.is_lost
+            });
             for connection in &*connections {
                 let interest = match connection.outgoing.is_empty() {
                     true => Interest::Read,
@@ -210,29 +256,78 @@ impl<P: Peer> Keeper<P> {
 
     /// Hears and sends what the wait has found.
     fn tend(&mut self, room: &mut [u8], count: usize) {
-        let Self { shared, watch, .. } = self;
+        let Self {
+            shared,
+            watch,
+            seats,
+            ..
+        } = self;
         shared.connections.with(|connections| {
-            for (place, connection) in connections.iter_mut().enumerate().take(count) {
+            for place in 0..count.min(connections.len()) {
+                let (readable, writable) = (watch.readable(place), watch.writable(place));
+                if !readable && !writable {
+                    continue;
+                }
+                let connection = &mut connections[place];
                 let mut outcome = Ok(());
-                if watch.readable(place) {
+                if readable {
                     outcome = connection.hear(room);
                 }
-                if outcome.is_ok() && watch.writable(place) {
+                if outcome.is_ok() && writable {
                     outcome = connection.outgoing.flush(&mut connection.socket);
+                    connection.outgoing.trim();
                 }
-                connection.is_lost |= outcome.is_err();
+                seats.note(connection.seat, connection.peer.standing());
+                let is_broken = outcome.is_err();
+                connection.is_lost |= is_broken;
+                let held = connection.held();
+                if !is_broken && !connection.claim() {
+                    // Who holds more makes room; it itself may say no more before it is there.
+                    let has_room = give_up_the_greediest(connections, held);
+                    connections[place].is_lost |= !has_room;
+                }
             }
         });
     }
 
     fn let_in(&mut self) {
-        let Side::Door(door) = &self.side else {
-            return;
-        };
-        // Who leaves again before the door is opened is no reason to close it.
-        while let Ok(Some(socket)) = door.accept() {
-            self.add(socket);
+        for _ in 0..BATCH {
+            let Side::Door(door) = &self.side else {
+                return;
+            };
+            match door.accept() {
+                Ok(Some(socket)) => self.add(socket),
+                Ok(None) => return,
+                // Who leaves again before the door is opened is no reason to close it.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(_) => {
+                    // No descriptor is left. Publishing does not wait for this thread.
+                    if !self.send_away_the_least_known() {
+                        thread::sleep(REST);
+                    }
+                    return;
+                }
+            }
         }
+    }
+
+    fn hang_up_on_the_silent(&mut self) {
+        if let Some(seat) = self.seats.overdue(clock::now()) {
+            self.lose(seat);
+        }
+    }
+
+    /// Whether there was somebody to be sent away.
+    fn send_away_the_least_known(&mut self) -> bool {
+        let seat = self.seats.least_known(clock::now());
+        seat.map(|seat| self.lose(seat)).is_some()
+    }
+
+    fn lose(&mut self, seat: Seat) {
+        self.shared.connections.with(|connections| {
+            connections.retain(|connection| connection.seat != seat);
+        });
+        self.seats.leave(seat);
     }
 
     fn connect(&mut self) {
@@ -244,24 +339,30 @@ impl<P: Peer> Keeper<P> {
         }
     }
 
-    fn add(&self, socket: Socket) {
+    fn add(&mut self, socket: Socket) {
+        if !self.seats.has_room() && !self.send_away_the_least_known() {
+            return;
+        }
+        let seat = self.seats.take(clock::now());
+        if matches!(self.side, Side::Place(_)) {
+            // Who was asked for is no stranger.
+            self.seats.note(seat, Standing::Active);
+        }
         let mut words = Vec::new();
         let peer = (self.make)(&mut words);
         let mut connection = Connection {
+            seat,
             socket,
             peer,
-            outgoing: Outgoing::new(self.limit),
+            outgoing: Outgoing::new(self.limit, Some(self.memory.share())),
             heard: Vec::new(),
+            memory: self.memory.share(),
             is_lost: false,
         };
-        connection.outgoing.say(&words);
-        let said = connection.outgoing.flush(&mut connection.socket);
+        let said = connection.say(&words);
         connection.is_lost = said.is_err();
-        self.shared.connections.with(|connections| {
-            if connections.len() < MOST_PEERS {
-                connections.push(connection);
-            }
-        });
+        let connections = &self.shared.connections;
+        connections.with(|connections| connections.push(connection));
     }
 
     /// Gives peers time to take what was published before the end.
@@ -289,6 +390,7 @@ impl<P: Peer> Connection<P> {
         let Some(count) = self.socket.read(room)? else {
             return Ok(());
         };
+        let was = self.peer.standing();
         self.heard.extend_from_slice(&room[..count]);
         let mut reply = Vec::new();
         let mut used = 0;
@@ -304,7 +406,39 @@ impl<P: Peer> Connection<P> {
             // Nothing that a peer of a hub has to say is that long.
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.outgoing.say(&reply);
+        self.heard.shrink_to_fit();
+        if was == Standing::Stranger && self.peer.standing() > was {
+            self.outgoing.reserve();
+        }
+        self.say(&reply)
+    }
+
+    fn say(&mut self, words: &[u8]) -> io::Result<()> {
+        self.outgoing.say(words)?;
         self.outgoing.flush(&mut self.socket)
     }
+
+    /// How much memory it keeps from others.
+    fn held(&self) -> usize {
+        self.outgoing.held() + self.said()
+    }
+
+    fn said(&self) -> usize {
+        self.heard.capacity() + self.peer.held()
+    }
+
+    /// Takes memory for what it has said; whether it was there.
+    fn claim(&mut self) -> bool {
+        let said = self.said();
+        self.memory.resize(said)
+    }
+}
+
+/// Gives up the peer that holds the most, where that is more than another one does; whether there was
+/// one.
+fn give_up_the_greediest<P: Peer>(connections: &mut [Connection<P>], than: usize) -> bool {
+    let kept = connections.iter_mut().filter(|it| !it.is_lost);
+    let greediest = kept.max_by_key(|it| it.held());
+    let greedier = greediest.filter(|it| it.held() > than);
+    greedier.map(|it| it.is_lost = true).is_some()
 }

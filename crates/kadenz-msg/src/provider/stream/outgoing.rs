@@ -1,11 +1,18 @@
 //! What waits to be sent on a connection, bounded.
 
-use std::io::{self, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 
+use super::budget::Share;
 use super::socket::Socket;
 
 /// Most parts of a message.
 pub(in crate::provider) const PARTS: usize = 3;
+
+/// A protocol's own words may wait for that many bytes beyond the limit; a peer that makes us say more
+/// without reading it is given up.
+const MAX_WORDS: usize = 1 << 20;
+/// A buffer that had no more in it is kept.
+const SMALL: usize = 64 << 10;
 
 /// Bytes that a peer has not taken yet. A message is taken whole or not at all.
 #[derive(Debug)]
@@ -13,23 +20,49 @@ pub(in crate::provider) struct Outgoing {
     waiting: Vec<u8>,
     sent: usize,
     limit: usize,
+    /// For the most that has waited, where many share a budget.
+    memory: Option<Share>,
 }
 
 impl Outgoing {
     /// For up to so many bytes, and one message of any length if there are none.
-    pub(in crate::provider) fn new(limit: usize) -> Self {
+    pub(in crate::provider) fn new(limit: usize, memory: Option<Share>) -> Self {
         Self {
             waiting: Vec::new(),
             sent: 0,
             limit,
+            memory,
         }
+    }
+
+    /// Takes room for as much as may wait, so that sending allocates nothing.
+    pub(in crate::provider) fn reserve(&mut self) {
+        let left = self.limit.saturating_sub(self.waiting.len());
+        self.waiting.reserve_exact(left);
     }
 
     pub(in crate::provider) fn is_empty(&self) -> bool {
         self.sent == self.waiting.len()
     }
 
+    /// How much of the budget it has, in bytes.
+    pub(in crate::provider) fn held(&self) -> usize {
+        self.memory.as_ref().map_or(0, Share::amount)
+    }
+
+    /// Gives back what was needed once, where nothing waits any more.
+    pub(in crate::provider) fn trim(&mut self) {
+        if self.is_empty() && self.held() > SMALL {
+            self.waiting = Vec::with_capacity(self.limit);
+            self.sent = 0;
+            self.claim(0);
+        }
+    }
+
     /// Sends a message, or keeps what there is no room for; `false` where it had to be dropped.
+    ///
+    /// # Errors
+    /// Where the connection has failed, or there is no memory for the rest of a message that has begun.
     pub(in crate::provider) fn send(
         &mut self,
         socket: &mut Socket,
@@ -45,15 +78,26 @@ impl Outgoing {
         } else if self.waiting.len() - self.sent + length > self.limit {
             return Ok(false);
         }
-        if written < length {
-            self.keep(parts, written);
+        if written == length || self.keep(parts, written) {
+            return Ok(true);
         }
-        Ok(true)
+        if written == 0 {
+            return Ok(false);
+        }
+        Err(ErrorKind::OutOfMemory.into())
     }
 
     /// Adds what is never dropped: a protocol's own words.
-    pub(in crate::provider) fn say(&mut self, words: &[u8]) {
-        self.keep([words, &[], &[]], 0);
+    ///
+    /// # Errors
+    /// Where the peer has not read so many that there is no room for more.
+    pub(in crate::provider) fn say(&mut self, words: &[u8]) -> io::Result<()> {
+        let most = self.limit.saturating_add(MAX_WORDS);
+        let has_room = self.waiting.len() - self.sent + words.len() <= most;
+        if has_room && self.keep([words, &[], &[]], 0) {
+            return Ok(());
+        }
+        Err(ErrorKind::OutOfMemory.into())
     }
 
     /// Sends what waits, as far as there is room.
@@ -69,10 +113,12 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Keeps the parts without their first bytes.
-    fn keep(&mut self, parts: [&[u8]; PARTS], mut written: usize) {
-        if self.waiting.capacity() == 0 {
-            self.waiting.reserve_exact(self.limit);
+    /// Keeps the parts without their first bytes; whether there is memory for them.
+    fn keep(&mut self, parts: [&[u8]; PARTS], mut written: usize) -> bool {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let held = self.waiting.len() - self.sent + length - written;
+        if !self.claim(held.max(self.held())) {
+            return false;
         }
         if self.sent > 0 {
             self.waiting.drain(..self.sent);
@@ -83,5 +129,55 @@ impl Outgoing {
             self.waiting.extend_from_slice(&part[left..]);
             written -= left;
         }
+        true
+    }
+
+    fn claim(&mut self, bytes: usize) -> bool {
+        let memory = self.memory.as_mut();
+        memory.is_none_or(|memory| memory.resize(bytes))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::super::budget::Budget;
+    use super::*;
+
+    fn full() -> (Socket, UnixStream) {
+        let (near, far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let mut socket = Socket::Unix(near);
+        while socket.write(&[IoSlice::new(&[0; 4096])]).unwrap() > 0 {}
+        (socket, far)
+    }
+
+    #[test]
+    fn words_for_a_peer_that_reads_nothing_end_somewhere() {
+        let mut outgoing = Outgoing::new(0, None);
+        let mut said = 0;
+        while outgoing.say(&[0; 1000]).is_ok() {
+            said += 1000;
+        }
+        assert!((MAX_WORDS - 1000..=MAX_WORDS).contains(&said), "{said}");
+    }
+
+    #[test]
+    fn what_waits_for_many_peers_stays_within_their_budget() {
+        let budget = Budget::new(100_000);
+        let (mut socket, _far) = full();
+        let mut outgoing = [(); 3].map(|()| Outgoing::new(80_000, Some(budget.share())));
+        let mut send = |at: usize, bytes: usize| {
+            let payload = vec![0; bytes];
+            outgoing[at]
+                .send(&mut socket, [&payload, &[], &[]])
+                .unwrap()
+        };
+        assert!(send(0, 70_000) && !send(0, 20_000), "its own limit");
+        assert!(send(1, 20_000) && !send(2, 20_000), "that of all");
+        assert_eq!(budget.taken(), 90_000);
+        drop(outgoing);
+        assert_eq!(budget.taken(), 0);
     }
 }

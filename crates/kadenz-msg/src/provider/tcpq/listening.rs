@@ -3,6 +3,7 @@
 use crate::channel::Pattern;
 use crate::provider::SenderId;
 use crate::provider::stream::ear::Talk;
+use crate::provider::stream::seats::Standing;
 use crate::provider::stream::{Broken, Heard, Read};
 use crate::wire::tcpq::{
     Frame, MAGIC_CLIENT, Peer, greeting, push_subscription, read_frame, read_greeting,
@@ -75,5 +76,10 @@ impl Talk for Listening {
             }
             Some((length, _)) => Ok(Read::Malformed(length)),
         }
+    }
+
+    /// It was asked for, and is no stranger.
+    fn standing(&self) -> Standing {
+        Standing::Active
     }
 }

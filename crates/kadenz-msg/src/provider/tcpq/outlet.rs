@@ -58,8 +58,9 @@ impl TcpqOutlet {
 
     fn connect_again(&mut self) -> io::Result<()> {
         let mut socket = self.place.connect()?;
-        let mut outgoing = Outgoing::new(self.queue);
-        outgoing.say(&greeting(MAGIC_CLIENT));
+        let mut outgoing = Outgoing::new(self.queue, None);
+        outgoing.reserve();
+        outgoing.say(&greeting(MAGIC_CLIENT))?;
         outgoing.flush(&mut socket)?;
         self.connection = Some(Connection { socket, outgoing });
         Ok(())

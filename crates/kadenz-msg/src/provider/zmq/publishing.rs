@@ -3,6 +3,7 @@
 use super::zmtp::{self, Command, GREETING};
 use crate::provider::stream::Broken;
 use crate::provider::stream::hub::Peer;
+use crate::provider::stream::seats::Standing;
 
 /// A subscription is no longer, and one peer has no more of them.
 const LONGEST_TOPIC: usize = 4096;
@@ -97,6 +98,19 @@ impl Peer for Subscriber {
             (false, _) => {}
         }
         Ok(frame.length)
+    }
+
+    fn standing(&self) -> Standing {
+        match self.stage {
+            Stage::Greeting | Stage::Handshake => Standing::Stranger,
+            Stage::Ready if self.topics.is_empty() => Standing::Greeted,
+            Stage::Ready => Standing::Active,
+        }
+    }
+
+    /// Each topic counts as the longest, for each is compared with every message's.
+    fn held(&self) -> usize {
+        self.topics.len() * LONGEST_TOPIC
     }
 }
 

@@ -5,7 +5,12 @@ use crate::channel::{LONGEST_CHANNEL, Pattern};
 use crate::provider::SenderId;
 use crate::provider::stream::ear::Talk;
 use crate::provider::stream::note::read_note;
+use crate::provider::stream::seats::Standing;
 use crate::provider::stream::{Broken, Heard, Read};
+
+/// Frames of one message, which are all looked at whenever more of it comes. Two are a message, three of
+/// a program of ours; any more are somebody else's, and malformed here.
+const MAX_FRAMES: usize = 1000;
 
 /// How far the handshake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +29,7 @@ pub(in crate::provider) struct Publisher {
     /// What was asked for.
     asked: Vec<Vec<u8>>,
     longest: usize,
+    has_published: bool,
 }
 
 impl Publisher {
@@ -39,6 +45,7 @@ impl Publisher {
             sender,
             asked: Vec::new(),
             longest,
+            has_published: false,
         }
     }
 
@@ -74,6 +81,9 @@ impl Publisher {
             }
             used += length;
             count += 1;
+            if count > MAX_FRAMES {
+                return Err(Broken);
+            }
             if !frame.has_more {
                 break;
             }
@@ -156,7 +166,17 @@ impl Talk for Publisher {
         if self.stage != Stage::Ready {
             return Err(Broken);
         }
-        Ok(self.message(bytes)?.unwrap_or(Read::Short))
+        let read = self.message(bytes)?;
+        self.has_published |= read.is_some();
+        Ok(read.unwrap_or(Read::Short))
+    }
+
+    fn standing(&self) -> Standing {
+        match self.stage {
+            Stage::Greeting | Stage::Handshake => Standing::Stranger,
+            Stage::Ready if self.has_published => Standing::Active,
+            Stage::Ready => Standing::Greeted,
+        }
     }
 }
 
@@ -219,6 +239,15 @@ mod tests {
         let mut words = Vec::new();
         publisher.want(&wanted[2..], &mut words);
         assert_eq!(words, b"\x00\x02\x00A");
+    }
+
+    #[test]
+    fn a_message_of_frames_without_end_is_given_up_before_it_costs_much() {
+        let (publisher, _) = ready(&[]);
+        let endless = [1, 0].repeat(MAX_FRAMES + 1);
+        let some = publisher.message(&endless[..2 * MAX_FRAMES]);
+        assert_eq!(some, Ok(None));
+        assert_eq!(publisher.message(&endless), Err(Broken));
     }
 
     #[test]
