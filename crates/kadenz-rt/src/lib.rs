@@ -18,6 +18,7 @@ pub mod launch;
 pub mod memory;
 pub mod net;
 mod os;
+pub mod own_file;
 pub mod pi_mutex;
 #[cfg(target_os = "linux")]
 pub mod shared;

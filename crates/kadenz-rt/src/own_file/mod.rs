@@ -1,0 +1,350 @@
+//! Files of our own under names that everybody can guess, in folders that others can write.
+//!
+//! In `/dev/shm`, `/tmp` and `/run` another user may have made a file of the wanted name before: a FIFO
+//! on which open(2) waits for ever, a link into a foreign folder, a file whose content we would believe,
+//! or one that others can change while we read it. So everything here opens without waiting and without
+//! following a link, looks at what was opened rather than at its name, and takes only a regular file of
+//! one name that its trusted owner alone may write. What is made is made anew, for its owner alone.
+//!
+//! All of it allocates and calls the system; nothing is for a real-time path. Elsewhere than on Unix,
+//! where files have no owner and mode, the file is opened as it is.
+//!
+//! ```
+//! use kadenz_rt::own_file::{self, Access, OwnFileError, Trusted};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("state");
+//! own_file::create(&path, 0o600)?;
+//! assert!(own_file::open(&path, Access::Read, Trusted::User)?.is_some());
+//! # #[cfg(unix)] {
+//! let link = folder.path().join("link");
+//! std::os::unix::fs::symlink(&path, &link)?;
+//! let refused = own_file::open(&link, Access::Read, Trusted::User);
+//! assert!(matches!(refused, Err(OwnFileError::Kind { found: "a symbolic link", .. })));
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To be read.
+    Read,
+    /// To be read and written.
+    ReadWrite,
+}
+
+/// Whose file is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trusted {
+    /// The effective user of this process.
+    User,
+    /// That user and root.
+    UserOrRoot,
+}
+
+/// Why a file or folder is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnFileError {
+    /// Something else stands under that name.
+    #[error("{} is {found}, not {wanted}: look who put it there, and remove it (rm -r {0})", path.display())]
+    Kind {
+        /// Its path.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// Another user made it.
+    #[error(
+        "{} belongs to user {theirs}, not to user {ours}: if that user runs Kadenz, run as that user; \
+         else remove it (sudo rm -r {0})",
+        path.display()
+    )]
+    Owner {
+        /// Its path.
+        path: PathBuf,
+        /// Its owner.
+        theirs: u32,
+        /// The effective user of this process.
+        ours: u32,
+    },
+    /// Others may write it.
+    #[error(
+        "others than its owner may write {0} (mode {mode:04o}): make sure of its content, then chmod go-w {0}",
+        path.display()
+    )]
+    Writable {
+        /// Its path.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The same file has other names, perhaps in a folder where it means something else.
+    #[error("{0} is one of several names of a file: look who linked it, and remove it (rm {0})", path.display())]
+    Linked {
+        /// Its path.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot {what} {0}: {source}{1}", path.display(), remedy(source))]
+    Refused {
+        /// What was tried.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::PermissionDenied => "; run as the user whose it is, or as root (sudo)",
+        ErrorKind::StorageFull => "; make room there",
+        _ => "",
+    }
+}
+
+/// Says what was tried with which path when the system refuses it.
+pub fn refused(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OwnFileError {
+    let path = path.to_owned();
+    move |source| OwnFileError::Refused { what, path, source }
+}
+
+/// A lock that was asked for.
+#[derive(Debug)]
+pub enum Locked {
+    /// It is this process's as long as the file is open.
+    Ours(File),
+    /// Another process has it; the file can be read.
+    Held(File),
+}
+
+/// Opens a file that is there; `None` where there is nothing.
+///
+/// # Errors
+/// [`OwnFileError`] for what is no regular file of one name, belongs to somebody who is not trusted, or
+/// may be written by others.
+pub fn open(
+    path: &Path,
+    access: Access,
+    trusted: Trusted,
+) -> Result<Option<File>, OwnFileError> {
+    let mut options = options();
+    options.read(true).write(access == Access::ReadWrite);
+    match options.open(path) {
+        Ok(file) => {
+            let about = file.metadata().map_err(refused("look at", path))?;
+            check_file(path, &about, trusted)?;
+            Ok(Some(file))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            // What stands there says more than that it cannot be opened.
+            if let Ok(about) = fs::symlink_metadata(path) {
+                check_file(path, &about, trusted)?;
+            }
+            Err(refused("open", path)(error))
+        }
+    }
+}
+
+/// Makes a file for reading and writing with at most this mode, where there is nothing yet.
+///
+/// # Errors
+/// [`OwnFileError::Refused`], as [`ErrorKind::AlreadyExists`] when anything has that name, also a link.
+pub fn create(path: &Path, mode: u32) -> Result<File, OwnFileError> {
+    let mut options = options();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    options.open(path).map_err(refused("make", path))
+}
+
+/// Opens a file of this user for reading and writing; makes it, for this user alone, where there is none.
+///
+/// # Errors
+/// As [`open`] and [`create`].
+pub fn open_or_create(path: &Path) -> Result<File, OwnFileError> {
+    loop {
+        if let Some(file) = open(path, Access::ReadWrite, Trusted::User)? {
+            return Ok(file);
+        }
+        match create(path, 0o600) {
+            Err(OwnFileError::Refused { source, .. })
+                if source.kind() == ErrorKind::AlreadyExists => {}
+            // One that cannot be opened, so one of somebody else, or one of our own made just now.
+            other => return other,
+        }
+    }
+}
+
+/// Opens a file as [`open_or_create`] and locks it for this process. The lock goes with the file that is
+/// returned, so also with a killed process.
+///
+/// # Errors
+/// As [`open_or_create`].
+pub fn lock(path: &Path) -> Result<Locked, OwnFileError> {
+    loop {
+        let file = open_or_create(path)?;
+        if !try_lock(&file).map_err(refused("lock", path))? {
+            return Ok(Locked::Held(file));
+        }
+        // Who held it before may have removed it between our opening and locking it.
+        if is_at(&file, path) {
+            return Ok(Locked::Ours(file));
+        }
+    }
+}
+
+/// Locks a file for its open descriptor; false when another has it.
+///
+/// # Errors
+/// What the operating system says.
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Makes a folder that this user alone may enter. One that is there must be this user's, with no right to
+/// write for others. The folder above must be there.
+///
+/// # Errors
+/// [`OwnFileError`] for what is no folder, belongs to somebody else, or may be written by others.
+pub fn folder(path: &Path) -> Result<(), OwnFileError> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(refused("make", path)(error));
+        }
+        _ => {}
+    }
+    let about = fs::symlink_metadata(path).map_err(refused("look at", path))?;
+    check_kind(path, &about, "a folder")?;
+    check_rights(path, &about, Trusted::User)
+}
+
+/// Whether the path still leads to this file.
+#[must_use]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(ours), Ok(there)) => is_same(&ours, &there),
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
+    true
+}
+
+/// Options by which open(2) neither waits nor follows a link. What is opened is closed in programs that
+/// are started: the standard library always asks for that.
+fn options() -> OpenOptions {
+    #[allow(unused_mut, reason = "elsewhere than on Unix there is nothing to add")]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
+    }
+    options
+}
+
+fn check_file(path: &Path, about: &Metadata, trusted: Trusted) -> Result<(), OwnFileError> {
+    check_kind(path, about, "a file")?;
+    check_rights(path, about, trusted)?;
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(about) > 1 {
+        return Err(OwnFileError::Linked {
+            path: path.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn check_kind(path: &Path, about: &Metadata, wanted: &'static str) -> Result<(), OwnFileError> {
+    let found = kind(about);
+    if found == wanted {
+        return Ok(());
+    }
+    let path = path.to_owned();
+    Err(OwnFileError::Kind {
+        path,
+        found,
+        wanted,
+    })
+}
+
+fn kind(about: &Metadata) -> &'static str {
+    let kind = about.file_type();
+    if kind.is_symlink() {
+        "a symbolic link"
+    } else if kind.is_dir() {
+        "a folder"
+    } else if kind.is_file() {
+        "a file"
+    } else {
+        special_kind(kind)
+    }
+}
+
+#[cfg(unix)]
+fn special_kind(kind: fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_kind: fs::FileType) -> &'static str {
+    "a device"
+}
+
+#[cfg(unix)]
+fn check_rights(path: &Path, about: &Metadata, trusted: Trusted) -> Result<(), OwnFileError> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (theirs, ours) = (about.uid(), crate::os::user());
+    let path = || path.to_owned();
+    if theirs != ours && !(trusted == Trusted::UserOrRoot && theirs == 0) {
+        let path = path();
+        return Err(OwnFileError::Owner { path, theirs, ours });
+    }
+    if about.mode() & 0o022 != 0 {
+        let (path, mode) = (path(), about.mode() & 0o7777);
+        return Err(OwnFileError::Writable { path, mode });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_rights(_path: &Path, _about: &Metadata, _trusted: Trusted) -> Result<(), OwnFileError> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests;
