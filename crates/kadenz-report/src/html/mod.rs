@@ -26,7 +26,7 @@ mod testbed;
 mod verdict;
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::summary::Summary;
@@ -73,7 +73,11 @@ pub struct WriteReportError {
 /// When the file cannot be written or renamed.
 pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError> {
     let beside = path.with_extension("html.part");
-    let written = fs::write(&beside, render(summaries)).and_then(|()| fs::rename(&beside, path));
+    // What an earlier one left goes; a name that somebody else has taken is neither followed nor written.
+    let _ = fs::remove_file(&beside);
+    let written = fs::File::create_new(&beside)
+        .and_then(|mut file| file.write_all(render(summaries).as_bytes()))
+        .and_then(|()| fs::rename(&beside, path));
     written.map_err(|source| {
         let _ = fs::remove_file(&beside);
         WriteReportError {

@@ -20,9 +20,8 @@ pub(crate) mod windows_facts;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64;
 
-pub(crate) use file::try_lock;
 #[cfg(unix)]
-pub(crate) use file::user;
+pub use file::user;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::clock::{MONOTONIC_NAME, monotonic_ns, monotonic_raw_ns};
 #[cfg(target_os = "linux")]

@@ -103,6 +103,9 @@ pub enum OwnFileError {
     },
 }
 
+#[cfg(unix)]
+pub use crate::os::user;
+
 fn remedy(source: &io::Error) -> &'static str {
     match source.kind() {
         ErrorKind::PermissionDenied => "; run as the user whose it is, or as root (sudo)",
@@ -131,11 +134,7 @@ pub enum Locked {
 /// # Errors
 /// [`OwnFileError`] for what is no regular file of one name, belongs to somebody who is not trusted, or
 /// may be written by others.
-pub fn open(
-    path: &Path,
-    access: Access,
-    trusted: Trusted,
-) -> Result<Option<File>, OwnFileError> {
+pub fn open(path: &Path, access: Access, trusted: Trusted) -> Result<Option<File>, OwnFileError> {
     let mut options = options();
     options.read(true).write(access == Access::ReadWrite);
     match options.open(path) {
@@ -217,13 +216,14 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Makes a folder that this user alone may enter. One that is there must be this user's, with no right to
-/// write for others. The folder above must be there.
+/// Makes a folder that this user alone may enter, and those above it that are missing. One that is there
+/// must be this user's, with no right to write for others.
 ///
 /// # Errors
 /// [`OwnFileError`] for what is no folder, belongs to somebody else, or may be written by others.
 pub fn folder(path: &Path) -> Result<(), OwnFileError> {
     let mut builder = DirBuilder::new();
+    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(path) {

@@ -19,15 +19,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::os::linux::mapping::Mapping;
-use crate::os::try_lock;
+use crate::own_file::{self, Access, OwnFileError, Trusted, try_lock};
 
 /// Where shared memory is on Linux.
 const FOLDER: &str = "/dev/shm";
@@ -49,6 +48,9 @@ pub enum SharedError {
     /// There is none of that name.
     #[error("there is no shared memory `{0}`; its owner is not running, or has another name")]
     Absent(String),
+    /// What has the name is not to be used.
+    #[error(transparent)]
+    File(#[from] OwnFileError),
     /// The operating system refused.
     #[error("cannot {what} the shared memory `{name}`: {source}")]
     Refused {
@@ -87,11 +89,13 @@ impl Owner {
             move |source| SharedError::Refused { what, name, source }
         };
         remove_abandoned(&path, name)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o644);
-        let file = options.open(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => SharedError::InUse(name.to_owned()),
-            _ => refused("make")(error),
+        let file = own_file::create(&path, 0o644).map_err(|error| match error {
+            OwnFileError::Refused { source, .. }
+                if source.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                SharedError::InUse(name.to_owned())
+            }
+            error => SharedError::File(error),
         })?;
         // Another that found it without a lock, just now, has taken it for abandoned.
         if !try_lock(&file).map_err(refused("lock"))? {
@@ -116,8 +120,7 @@ impl Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         // Somebody may have removed it and made another: that one is not ours to take away.
-        let ours = self.file.metadata().map(|it| it.ino()).ok();
-        if std::fs::metadata(&self.path).map(|it| it.ino()).ok() == ours {
+        if own_file::is_at(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -131,20 +134,19 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Maps the memory of that name for reading. Allocates and calls the system.
+    /// Maps the memory of that name for reading, which this user or root has made. Allocates and calls the
+    /// system.
     ///
     /// # Errors
-    /// [`SharedError`], for one when there is none.
+    /// [`SharedError`], for one when there is none, or it is somebody else's.
     pub fn open(name: &str) -> Result<Self, SharedError> {
         let path = path_of(name)?;
         let refused = |what| {
             let name = name.to_owned();
             move |source| SharedError::Refused { what, name, source }
         };
-        let file = File::open(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => SharedError::Absent(name.to_owned()),
-            _ => refused("open")(error),
-        })?;
+        let file = own_file::open(&path, Access::Read, Trusted::UserOrRoot)?
+            .ok_or_else(|| SharedError::Absent(name.to_owned()))?;
         let length = file.metadata().map_err(refused("open"))?.len();
         let words = usize::try_from(length / 8).unwrap_or(usize::MAX);
         if words == 0 || words > MOST_WORDS {
@@ -195,7 +197,7 @@ fn path_of(name: &str) -> Result<PathBuf, SharedError> {
 
 /// What a killed owner left behind is removed, not used again: a viewer may still look at it.
 fn remove_abandoned(path: &Path, name: &str) -> Result<(), SharedError> {
-    let Ok(file) = File::open(path) else {
+    let Some(file) = own_file::open(path, Access::Read, Trusted::User)? else {
         return Ok(());
     };
     match try_lock(&file) {
@@ -220,7 +222,8 @@ pub fn sweep(prefix: &str) -> usize {
             return false;
         };
         let path = entry.path();
-        let age = std::fs::metadata(&path)
+        let age = entry
+            .metadata()
             .and_then(|it| it.modified())
             .ok()
             .and_then(|it| it.elapsed().ok());

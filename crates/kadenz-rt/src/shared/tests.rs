@@ -51,6 +51,35 @@ fn what_a_killed_owner_left_is_taken_over_and_its_viewers_keep_what_they_have() 
 }
 
 #[test]
+fn what_another_made_of_the_name_is_neither_waited_for_nor_followed() {
+    let name = name("squatted");
+    let path = path_of(&name).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let nowhere = target.path().join("nowhere");
+    let fifo = || {
+        let mut make = std::process::Command::new("mkfifo");
+        assert!(make.arg(&path).status().unwrap().success());
+    };
+    let link = || std::os::unix::fs::symlink(&nowhere, &path).unwrap();
+    for (squat, found) in [(&fifo as &dyn Fn(), "a FIFO"), (&link, "a symbolic link")] {
+        squat();
+        let mut touch = std::process::Command::new("touch");
+        touch.args(["-h", "-d", "1 hour ago"]).arg(&path);
+        assert!(touch.status().unwrap().success());
+        assert_eq!(sweep(&name), 0, "{found} is not ours to remove");
+        for error in [
+            Owner::create(&name, 1).unwrap_err(),
+            Viewer::open(&name).unwrap_err(),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains(found) && text.contains("remove it"), "{text}");
+        }
+        assert!(!nowhere.exists());
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
 fn names_and_sizes_that_make_no_sense_are_refused() {
     for bad in ["", ".hidden", "a/b", "../x", "x y"] {
         assert!(

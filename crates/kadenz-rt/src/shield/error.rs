@@ -3,6 +3,7 @@
 use std::io;
 
 use super::undo::Unrestored;
+use crate::own_file::OwnFileError;
 
 /// Why a shield was not raised. Nothing has been changed then, or it is as it was again.
 #[derive(Debug, thiserror::Error)]
@@ -71,14 +72,9 @@ pub enum RaiseShieldError {
          /sys/fs/cgroup), or boot with isolcpus="
     )]
     NoController,
-    /// The journal could not be written, and without it nothing is changed.
-    #[error("cannot write the journal in {folder}: {source}")]
-    Journal {
-        /// Its folder.
-        folder: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// The journal could not be written or is not to be believed, and without it nothing is changed.
+    #[error("no journal, so no shield: {0}")]
+    Journal(OwnFileError),
     /// The kernel refused what a shield cannot do without.
     #[error("the kernel refuses {path} the value {wanted:?}: {source}")]
     Refused {
@@ -116,19 +112,37 @@ impl RaiseShieldError {
             Self::AllCpus { .. } | Self::Offline { .. } | Self::NoCpus => {
                 "choose among the CPUs in /sys/devices/system/cpu/online".to_owned()
             }
-            Self::Unsupported | Self::OneCpu | Self::Journal { .. } => return None,
+            Self::Unsupported | Self::OneCpu | Self::Journal(_) => return None,
         };
         Some(remedy)
     }
+}
+
+/// Why there is no journal, by its cause.
+impl From<OwnFileError> for RaiseShieldError {
+    fn from(error: OwnFileError) -> Self {
+        match error {
+            OwnFileError::Refused { path, source, .. } if is_refusal(&source) => Self::Denied {
+                path: path.display().to_string(),
+                source,
+            },
+            error => Self::Journal(error),
+        }
+    }
+}
+
+fn is_refusal(source: &io::Error) -> bool {
+    matches!(
+        source.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 /// The kernel's refusal of something a shield needs, by its cause.
 pub(super) fn refused(path: &str, wanted: &str, source: io::Error) -> RaiseShieldError {
     let path = path.to_owned();
     match source.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            RaiseShieldError::Denied { path, source }
-        }
+        _ if is_refusal(&source) => RaiseShieldError::Denied { path, source },
         io::ErrorKind::AlreadyExists => RaiseShieldError::Taken { path },
         _ => RaiseShieldError::Refused {
             path,

@@ -1,6 +1,5 @@
 //! What a shield left whose process was killed.
 
-use std::io;
 use std::path::Path;
 
 use super::journal::{Journal, Owner};
@@ -8,6 +7,7 @@ use super::kernel::Kernel;
 use super::undo::{self, Restored};
 use super::writer::{Opened, Writer};
 use super::{boot, journal_folder};
+use crate::own_file::OwnFileError;
 use crate::tuning::Measure;
 
 /// A journal that is there.
@@ -32,14 +32,9 @@ pub enum RestoreShieldError {
         /// That process; 0 while it is just beginning.
         pid: u32,
     },
-    /// The journal cannot be read.
-    #[error("cannot read the journal in {folder}: {source}; run as root (sudo)")]
-    Journal {
-        /// Its folder.
-        folder: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// The journal cannot be read, or is not to be believed.
+    #[error(transparent)]
+    Journal(#[from] OwnFileError),
 }
 
 /// The journal of a shield on this machine; none when there is none.
@@ -55,7 +50,7 @@ pub fn leftovers() -> Result<Option<Leftovers>, RestoreShieldError> {
 /// # Errors
 /// As [`leftovers`].
 pub fn leftovers_in(folder: &Path) -> Result<Option<Leftovers>, RestoreShieldError> {
-    let found = Writer::find(folder).map_err(|error| unreadable(folder, error))?;
+    let found = Writer::find(folder)?;
     Ok(found.map(|opened| {
         let (journal, alive) = match opened {
             Opened::Ours(_, journal) => (journal, false),
@@ -85,8 +80,7 @@ pub fn restore() -> Result<Restored, RestoreShieldError> {
 /// # Errors
 /// As [`restore`].
 pub fn restore_in(kernel: &dyn Kernel, folder: &Path) -> Result<Restored, RestoreShieldError> {
-    let found = Writer::find(folder).map_err(|error| unreadable(folder, error))?;
-    match found {
+    match Writer::find(folder)? {
         None => Ok(Restored::default()),
         Some(Opened::Held(journal)) => Err(RestoreShieldError::Held {
             pid: journal.owner.map_or(0, |owner| owner.pid),
@@ -96,13 +90,6 @@ pub fn restore_in(kernel: &dyn Kernel, folder: &Path) -> Result<Restored, Restor
             restored.close(writer);
             Ok(restored)
         }
-    }
-}
-
-fn unreadable(folder: &Path, source: io::Error) -> RestoreShieldError {
-    RestoreShieldError::Journal {
-        folder: folder.display().to_string(),
-        source,
     }
 }
 

@@ -159,11 +159,10 @@ fn own_journal(
     folder: &Path,
     plan: &mut Plan,
 ) -> Result<Writer, RaiseShieldError> {
-    let (mut writer, left) =
-        match Writer::open(folder).map_err(|error| no_journal(folder, error))? {
-            Opened::Ours(writer, left) => (writer, left),
-            Opened::Held(journal) => return Err(busy(journal)),
-        };
+    let (mut writer, left) = match Writer::open(folder)? {
+        Opened::Ours(writer, left) => (writer, left),
+        Opened::Held(journal) => return Err(busy(journal)),
+    };
     let owner = owner(kernel, cpus);
     let restored = leftovers::put_back(kernel, &left, &owner.boot);
     if let Some(failed) = restored.failed.into_iter().next() {
@@ -173,9 +172,7 @@ fn own_journal(
         plan.measures
             .push(leftovers::measure(&left, restored.put_back.len()));
     }
-    writer
-        .begin(&owner)
-        .map_err(|error| no_journal(folder, error))?;
+    writer.begin(&owner)?;
     Ok(writer)
 }
 
@@ -184,19 +181,6 @@ fn busy(journal: Journal) -> RaiseShieldError {
     RaiseShieldError::Busy {
         pid: owner.as_ref().map_or(0, |owner| owner.pid),
         cpus: owner.map(|owner| owner.cpus).unwrap_or_default(),
-    }
-}
-
-fn no_journal(folder: &Path, source: std::io::Error) -> RaiseShieldError {
-    let folder = folder.display().to_string();
-    match source.kind() {
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-            RaiseShieldError::Denied {
-                path: folder,
-                source,
-            }
-        }
-        _ => RaiseShieldError::Journal { folder, source },
     }
 }
 

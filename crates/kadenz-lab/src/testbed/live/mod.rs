@@ -189,7 +189,8 @@ impl Testbed {
     /// # Errors
     /// When the disk is full.
     pub fn tell_status(&self) -> io::Result<()> {
-        self.claim.tell(&serde_json::to_vec(&self.status())?)
+        let status = serde_json::to_vec(&self.status())?;
+        self.claim.tell(&status).map_err(io::Error::other)
     }
 
     /// Whether the wire still carries.

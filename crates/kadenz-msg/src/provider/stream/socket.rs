@@ -3,6 +3,8 @@
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 #[cfg(unix)]
+use std::os::unix::fs::FileTypeExt as _;
+#[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -70,7 +72,10 @@ impl Place {
             }
             #[cfg(unix)]
             Self::Unix(path) => {
-                if path.exists() {
+                if let Ok(there) = std::fs::symlink_metadata(path) {
+                    if !there.file_type().is_socket() {
+                        return Err(ErrorKind::AlreadyExists.into());
+                    }
                     if UnixStream::connect(path).is_ok() {
                         return Err(ErrorKind::AddrInUse.into());
                     }

@@ -8,9 +8,8 @@
 mod clear;
 mod record;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 pub use clear::{Ending, end_program};
@@ -18,8 +17,8 @@ pub use record::{HostRecord, ProgramRecord, Record};
 
 use clear::clear;
 
-use crate::os;
 use crate::os::linux::signals;
+use crate::own_file::{self, Access, Locked, OwnFileError, Trusted, refused};
 use crate::shield::{journal_folder, start_of};
 
 /// The file's name, in the folder of [`journal_folder`].
@@ -49,14 +48,9 @@ pub enum ClaimError {
         /// What it has built.
         topology: String,
     },
-    /// The file cannot be had.
-    #[error("cannot use {path}: {source}; run as root (sudo)")]
-    File {
-        /// Its path.
-        path: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// The file cannot be had, or is not to be used.
+    #[error(transparent)]
+    File(#[from] OwnFileError),
 }
 
 /// A claim that is there.
@@ -82,20 +76,14 @@ impl Claim {
     /// # Errors
     /// [`ClaimError`].
     pub fn take_in(folder: &Path) -> Result<Self, ClaimError> {
-        let failed = |source| failed(folder, source);
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        own_file::folder(folder)?;
         let path = folder.join(FILE_NAME);
-        loop {
-            let mut file = open(&path, true).map_err(failed)?;
-            if !os::try_lock(&file).map_err(failed)? {
-                let record = read(&mut file).map_err(failed)?;
-                return Err(held(record));
-            }
-            // Who held it before may have removed it meanwhile.
-            if is_still(&file, &path) {
-                clear(read(&mut file).map_err(failed)?.as_ref());
-                file.set_len(0).map_err(failed)?;
-                return Ok(Self { file, path });
+        match own_file::lock(&path)? {
+            Locked::Held(mut file) => Err(held(read(&mut file, &path)?)),
+            Locked::Ours(mut file) => {
+                clear(read(&mut file, &path)?.as_ref());
+                file.set_len(0).map_err(refused("empty", &path))?;
+                Ok(Self { file, path })
             }
         }
     }
@@ -104,14 +92,13 @@ impl Claim {
     ///
     /// # Errors
     /// When the disk is full.
-    pub fn tell(&self, status: &[u8]) -> io::Result<()> {
+    pub fn tell(&self, status: &[u8]) -> Result<(), ClaimError> {
         let path = self.path.with_file_name(STATUS_NAME);
         let new = path.with_extension("new");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        options.open(&new)?.write_all(status)?;
-        std::fs::rename(new, path)
+        let mut file = own_file::open_or_create(&new)?;
+        let written = file.set_len(0).and_then(|()| file.write_all(status));
+        let put = written.and_then(|()| std::fs::rename(&new, path));
+        Ok(put.map_err(refused("write", &new))?)
     }
 
     /// Says what is so now.
@@ -147,14 +134,12 @@ pub fn find() -> Result<Option<Found>, ClaimError> {
 /// # Errors
 /// As [`find`].
 pub fn find_in(folder: &Path) -> Result<Option<Found>, ClaimError> {
-    let failed = |source| failed(folder, source);
-    let mut file = match open(&folder.join(FILE_NAME), false) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
+    let path = folder.join(FILE_NAME);
+    let Some(mut file) = own_file::open(&path, Access::Read, Trusted::User)? else {
+        return Ok(None);
     };
-    let alive = !os::try_lock(&file).map_err(failed)?;
-    let record = read(&mut file).map_err(failed)?;
+    let alive = !own_file::try_lock(&file).map_err(refused("lock", &path))?;
+    let record = read(&mut file, &path)?;
     Ok(Some(Found { record, alive }))
 }
 
@@ -162,10 +147,11 @@ pub fn find_in(folder: &Path) -> Result<Option<Found>, ClaimError> {
 ///
 /// # Errors
 /// It is there and this user may not read it.
-pub fn told() -> io::Result<Vec<u8>> {
-    match std::fs::read(journal_folder().join(STATUS_NAME)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        other => other,
+pub fn told() -> Result<Vec<u8>, ClaimError> {
+    let path = journal_folder().join(STATUS_NAME);
+    match own_file::open(&path, Access::Read, Trusted::User)? {
+        Some(mut file) => Ok(bytes(&mut file, &path)?),
+        None => Ok(Vec::new()),
     }
 }
 
@@ -192,7 +178,7 @@ pub fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
             let mut done = clear(record.as_ref());
             let path = folder.join(FILE_NAME);
             let _ = std::fs::remove_file(folder.join(STATUS_NAME));
-            std::fs::remove_file(&path).map_err(|source| failed(folder, source))?;
+            std::fs::remove_file(&path).map_err(refused("remove", &path))?;
             let name = record.map_or_else(String::new, |record| format!(" {}", record.topology));
             done.push(format!(
                 "the claim of the testbed{name}, whose process has ended"
@@ -210,47 +196,21 @@ pub fn ask_to_end(record: &Record) -> bool {
     same && signals::send(record.pid, libc::SIGTERM).is_ok()
 }
 
-fn failed(folder: &Path, source: io::Error) -> ClaimError {
-    ClaimError::File {
-        path: folder.join(FILE_NAME).display().to_string(),
-        source,
-    }
-}
-
 fn held(record: Option<Record>) -> ClaimError {
     let (pid, topology) = record.map_or((0, String::new()), |it| (it.pid, it.topology));
     ClaimError::Held { pid, topology }
 }
 
-fn open(path: &Path, create: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    // A link would have us write where it points.
-    options
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW);
-    let file = options.create(create).open(path)?;
-    // It names processes that are killed as root, so only its own user may have written it.
-    if file.metadata()?.uid() == os::user() {
-        return Ok(file);
-    }
-    let text = "it belongs to another user";
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+fn read(file: &mut File, path: &Path) -> Result<Option<Record>, OwnFileError> {
+    Ok(Record::parse(&bytes(file, path)?))
 }
 
-fn is_still(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::symlink_metadata(path)) {
-        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
-}
-
-fn read(file: &mut File) -> io::Result<Option<Record>> {
+fn bytes(file: &mut File, path: &Path) -> Result<Vec<u8>, OwnFileError> {
     let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(0))?;
-    file.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(Record::parse(&bytes))
+    file.seek(SeekFrom::Start(0))
+        .and_then(|_| file.take(LONGEST).read_to_end(&mut bytes))
+        .map_err(refused("read", path))?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
