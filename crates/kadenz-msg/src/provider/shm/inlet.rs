@@ -10,10 +10,9 @@ use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::{ListenerKey, Notifier};
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::{CallbackProgression, EventId};
-use iceoryx2::service::ipc_threadsafe::Service;
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::{Bus, Header, WAKE, Waiting, bytes_of, read_header};
+use super::{Bus, Header, Service, WAKE, Waiting, bytes_of, read_header};
 use crate::channel::Pattern;
 use crate::loss::{Counted, LossMeter, Seen};
 use crate::provider::{

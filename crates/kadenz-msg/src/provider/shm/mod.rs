@@ -16,8 +16,9 @@
 //! outlet is reserved for the largest number of messages that all inlets together may hold, but taken
 //! only as it is used.
 //!
-//! What is not possible: other hosts; other users, unless iceoryx2 is built so; more inlets or outlets
-//! than its first program said. What a killed program leaves is cleaned by the next one that opens.
+//! What is not possible: other hosts; other users, since all of a bus lies in a folder that its user alone
+//! may enter (decision 0572); more inlets or outlets than its first program said. What a killed program
+//! leaves is cleaned by the next one that opens.
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
@@ -28,14 +29,17 @@
 
 mod inlet;
 mod outlet;
+mod private;
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use iceoryx2::config::Config;
 use iceoryx2::node::{Node, NodeBuilder};
 use iceoryx2::prelude::{Alignment, LogLevel, ServiceName, set_log_level};
-use iceoryx2::service::ipc_threadsafe::Service;
+use iceoryx2::service::builder::event::EventOpenOrCreateError;
+use iceoryx2::service::builder::publish_subscribe::PublishSubscribeOpenOrCreateError;
 use iceoryx2::service::port_factory::{event, publish_subscribe};
 use iceoryx2::signal_handling_mode::SignalHandlingMode;
 
@@ -45,6 +49,7 @@ use super::{
     ProviderError,
 };
 use crate::channel::{Channel, LONGEST_CHANNEL};
+use private::Service;
 
 /// What stands beside a payload, as words because iceoryx2 asks for a type with a default.
 type Header = [u64; 9];
@@ -61,6 +66,8 @@ const MESSAGE: usize = 0;
 
 /// The event by which an inlet is woken.
 const WAKE: usize = 1;
+
+type Messages = publish_subscribe::PortFactory<Service, [u8], Header>;
 
 /// How an inlet waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +95,7 @@ pub struct Shm(Arc<Bus>);
 struct Bus {
     address: Address,
     settings: Settings,
-    messages: publish_subscribe::PortFactory<Service, [u8], Header>,
+    messages: Messages,
     events: event::PortFactory<Service>,
     _node: Node<Service>,
 }
@@ -116,56 +123,108 @@ impl Shm {
     /// ```
     ///
     /// # Errors
-    /// Where the name or a parameter is none, `/dev/shm` cannot be used, or the bus was opened before
-    /// with other parameters.
+    /// Where the name or a parameter is none, the folder in `/dev/shm` cannot be had or is not this user's,
+    /// the bus was opened before with other parameters, or it does not open within ten seconds.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let settings = settings(address)?;
         // Errors are returned here; the library would print them as well.
         set_log_level(LogLevel::Fatal);
-        let failed = |what: &str, error: &dyn fmt::Debug| {
-            let remedy = "look whether /dev/shm and /tmp/iceoryx2 can be written by this user, and \
-                whether every program opens the bus with the same parameters";
-            address.failed(format!("{what}: {error:?}"), remedy)
-        };
-        let node = NodeBuilder::new()
-            .config(&Config::default())
-            .signal_handling_mode(SignalHandlingMode::Disabled)
-            .create::<Service>()
-            .map_err(|error| failed("no node of iceoryx2", &error))?;
-        let name = format!("kadenz/{}", address.location());
-        let name = ServiceName::new(&name).map_err(|error| failed("the name", &error))?;
-        let ends = settings.inlets + settings.outlets;
-        let messages = node
-            .service_builder(&name)
-            .publish_subscribe::<[u8]>()
-            .user_header::<Header>()
-            .payload_alignment(Alignment::new(8).unwrap_or(Alignment::ALIGN_8))
-            .enable_safe_overflow(true)
-            .history_size(0)
-            .subscriber_max_buffer_size(settings.queue)
-            .subscriber_max_borrowed_samples(2)
-            .max_subscribers(settings.inlets)
-            .max_publishers(settings.outlets)
-            .max_nodes(ends)
-            .open_or_create()
-            .map_err(|error| failed("the messages' service", &error))?;
-        let events = node
-            .service_builder(&name)
-            .event()
-            .event_id_max_value(WAKE)
-            .max_listeners(settings.inlets)
-            .max_notifiers(ends)
-            .max_nodes(ends)
-            .open_or_create()
-            .map_err(|error| failed("the events' service", &error))?;
-        Ok(Self(Arc::new(Bus {
-            address: address.clone(),
-            settings,
-            messages,
-            events,
-            _node: node,
-        })))
+        let folder = private::folder();
+        let wanted = address.clone();
+        // iceoryx2 waits for what another program has begun, and for ever where that one was killed.
+        within(OPENING, move || open_in(&folder, wanted, settings)).unwrap_or_else(|| {
+            let what = format!("it did not open within {} s", OPENING.as_secs());
+            Err(address.failed(what, &reset(&private::folder())))
+        })
     }
+}
+
+/// How long a bus may take to open. Another program that begins takes milliseconds.
+const OPENING: Duration = Duration::from_secs(10);
+
+/// Does something beside this thread, and waits so long for it.
+fn within<T: Send + 'static>(
+    most: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (done, wait) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        // Where nobody waits any more, what was made is taken away again.
+        let _ = done.try_send(work());
+    });
+    wait.recv_timeout(most).ok()
+}
+
+/// How to begin anew.
+fn reset(folder: &Path) -> String {
+    format!(
+        "end this user's programs that use shm:// and remove {} (rm -r {0})",
+        folder.display()
+    )
+}
+
+fn open_in(folder: &Path, address: Address, settings: Settings) -> Result<Shm, ProviderError> {
+    let failed = |what: &str, error: &dyn fmt::Debug| {
+        let remedy = format!(
+            "let every program open the bus with the same parameters; else {}",
+            reset(folder)
+        );
+        address.failed(format!("{what}: {error:?}"), &remedy)
+    };
+    let config = private::config(folder)
+        .map_err(|error| address.failed("no folder of this user's own", &error.to_string()))?;
+    let node = NodeBuilder::new()
+        .config(&config)
+        .signal_handling_mode(SignalHandlingMode::Disabled)
+        .create::<Service>()
+        .map_err(|error| failed("no node of iceoryx2", &error))?;
+    let name = format!("kadenz/{}", address.location());
+    let name = ServiceName::new(&name).map_err(|error| failed("the name", &error))?;
+    let messages = messages(&node, &name, settings)
+        .map_err(|error| failed("the messages' service", &error))?;
+    let events =
+        events(&node, &name, settings).map_err(|error| failed("the events' service", &error))?;
+    Ok(Shm(Arc::new(Bus {
+        address,
+        settings,
+        messages,
+        events,
+        _node: node,
+    })))
+}
+
+fn messages(
+    node: &Node<Service>,
+    name: &ServiceName,
+    settings: Settings,
+) -> Result<Messages, PublishSubscribeOpenOrCreateError> {
+    node.service_builder(name)
+        .publish_subscribe::<[u8]>()
+        .user_header::<Header>()
+        .payload_alignment(Alignment::new(8).unwrap_or(Alignment::ALIGN_8))
+        .enable_safe_overflow(true)
+        .history_size(0)
+        .subscriber_max_buffer_size(settings.queue)
+        .subscriber_max_borrowed_samples(2)
+        .max_subscribers(settings.inlets)
+        .max_publishers(settings.outlets)
+        .max_nodes(settings.inlets + settings.outlets)
+        .open_or_create()
+}
+
+fn events(
+    node: &Node<Service>,
+    name: &ServiceName,
+    settings: Settings,
+) -> Result<event::PortFactory<Service>, EventOpenOrCreateError> {
+    let ends = settings.inlets + settings.outlets;
+    node.service_builder(name)
+        .event()
+        .event_id_max_value(WAKE)
+        .max_listeners(settings.inlets)
+        .max_notifiers(ends)
+        .max_nodes(ends)
+        .open_or_create()
 }
 
 fn settings(address: &Address) -> Result<Settings, ProviderError> {
@@ -267,6 +326,14 @@ mod tests {
         let mut no_text = bytes_of(&header_of(&Channel::new("A").unwrap(), 1));
         no_text[1] = 0xff;
         assert_eq!(read_header(&no_text), None);
+    }
+
+    #[test]
+    fn who_waits_for_an_opening_is_told_that_it_takes_too_long() {
+        let (_keeps_waiting, wait) = mpsc::sync_channel::<()>(1);
+        let endless = within(Duration::from_millis(10), move || wait.recv());
+        assert!(endless.is_none());
+        assert_eq!(within(OPENING, || 7), Some(7));
     }
 
     #[test]

@@ -9,9 +9,8 @@ use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::{LoanError, SendError};
 use iceoryx2::prelude::{AllocationStrategy, EventId, PortFactory as _};
 use iceoryx2::sample_mut::SampleMut;
-use iceoryx2::service::ipc_threadsafe::Service;
 
-use super::{Bus, Header, MESSAGE, header_of};
+use super::{Bus, Header, MESSAGE, Service, header_of};
 use crate::channel::Channel;
 use crate::provider::{Outlet, ProviderError, PublishError};
 
