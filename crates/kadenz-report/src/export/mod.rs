@@ -250,7 +250,7 @@ fn write_file(
     let new = out.with_file_name(name);
     // A file that a killed export left, or a link to somewhere else.
     let _ = fs::remove_file(&new);
-    let file = File::create_new(&new).map_err(io)?;
+    let file = File::create_new(&new).map_err(|source| unwritable(&new, source))?;
     let staged = NewFile {
         new,
         out: out.to_owned(),

@@ -73,16 +73,18 @@ pub struct WriteReportError {
 /// When the file cannot be written or renamed.
 pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError> {
     let beside = path.with_extension("html.part");
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| WriteReportError { path, source }
+    };
     // What an earlier one left goes; a name that somebody else has taken is neither followed nor written.
     let _ = fs::remove_file(&beside);
-    let written = fs::File::create_new(&beside)
-        .and_then(|mut file| file.write_all(render(summaries).as_bytes()))
+    let mut file = fs::File::create_new(&beside).map_err(failed(&beside))?;
+    let written = file
+        .write_all(render(summaries).as_bytes())
         .and_then(|()| fs::rename(&beside, path));
     written.map_err(|source| {
         let _ = fs::remove_file(&beside);
-        WriteReportError {
-            path: path.to_owned(),
-            source,
-        }
+        failed(path)(source)
     })
 }
