@@ -1,16 +1,21 @@
 //! Words for people and data for scripts: who says what, where.
+//!
+//! Everything that the program writes goes through here, so that nothing which came with a run, a log, a
+//! message or an argument steers a terminal: words are written as [`visible`] shows them, and strings in
+//! JSON have escapes of JSON for the same characters. Colours come as [`Text`] alone.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "this is the one place of the program that speaks"
 )]
 
-use std::io::{IsTerminal as _, Write as _};
-use std::process::ExitCode;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use std::process::{ExitCode, Stdio};
 use std::sync::OnceLock;
 
 use clap::{ArgAction, Args, ValueEnum};
-use kadenz_report::terminal::Style;
+use kadenz_report::terminal::{Style, Text, is_hidden, one_line, visible};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
@@ -68,8 +73,7 @@ pub(crate) fn is_verbose() -> bool {
 pub(crate) fn width_of_notes() -> usize {
     const WITHOUT: u16 = 100;
     const LEAST: u16 = 32;
-    let is_terminal = std::io::stderr().is_terminal();
-    let size = crossterm::terminal::size().ok().filter(|_| is_terminal);
+    let size = crossterm::terminal::size().ok().filter(|_| is_read_now());
     usize::from(size.map_or(WITHOUT, |(columns, _)| columns).max(LEAST))
 }
 
@@ -107,29 +111,82 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// Whether somebody watches standard error, for progress that is drawn over and over.
+pub(crate) fn is_read_now() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Whether somebody watches standard output.
+pub(crate) fn is_shown_now() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Where a started program is to write what is not data.
+pub(crate) fn of_notes() -> Stdio {
+    io::stderr().into()
+}
+
+/// What a command draws a whole screen on, which then has to show text of others as [`name`] does.
+pub(crate) fn screen() -> io::Stdout {
+    io::stdout()
+}
+
+/// A name or another's words as part of a line.
+pub(crate) fn name(text: &str) -> Cow<'_, str> {
+    one_line(text)
+}
+
 /// Text on standard output. A reader who has gone (`| head`) is no error.
 pub(crate) fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
+    show(&Text::from(text));
+}
+
+/// As [`say`], with colours.
+pub(crate) fn show(text: &Text) {
+    let mut out = io::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
 }
 
-/// Bytes on standard output as they are.
-pub(crate) fn raw(bytes: &[u8]) {
-    let mut out = std::io::stdout().lock();
+/// Bytes on standard output as they are, which is no terminal.
+///
+/// # Errors
+/// It is one.
+pub(crate) fn raw(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    anyhow::ensure!(
+        !out.is_terminal(),
+        "bytes would steer the terminal; send them into a file (> FILE) or a program (| xxd)"
+    );
     let _ = out.write_all(bytes).and_then(|()| out.flush());
+    Ok(())
 }
 
 /// As [`say`], for what goes on and on: whether somebody still reads.
 #[must_use]
 pub(crate) fn tell(text: &str) -> bool {
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
+    let text = visible(text);
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+}
+
+/// Data that is no JSON on standard output: exact in a file or a pipe, and on a terminal as [`visible`] shows
+/// it; whether somebody still reads.
+pub(crate) fn data(text: &str) -> bool {
+    let mut out = io::stdout().lock();
+    let text = match out.is_terminal() {
+        true => visible(text),
+        false => Cow::Borrowed(text),
+    };
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    write!(out, "{text}{newline}")
+        .and_then(|()| out.flush())
+        .is_ok()
 }
 
 /// Data on standard output, a line for each value; whether somebody still reads.
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<bool> {
-    Ok(tell(&serde_json::to_string(value)?))
+    Ok(tell(&escaped_json(&serde_json::to_string(value)?)))
 }
 
 /// Text on standard error: progress and notes, so that standard output stays data.
@@ -141,13 +198,33 @@ pub(crate) fn note(text: &str) {
 
 /// Text on standard error that also those read who want to read nothing: why something was not done.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", visible(text));
 }
 
 /// Data on standard output.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    say(&serde_json::to_string_pretty(value)?);
+    say(&escaped_json(&serde_json::to_string_pretty(value)?));
     Ok(())
+}
+
+/// JSON with `\u202e` and the like in its strings, which are the only place for such characters. What it
+/// says is the same.
+fn escaped_json(json: &str) -> Cow<'_, str> {
+    let is_escaped = |it: char| is_hidden(it) && it != '\n';
+    if !json.chars().any(is_escaped) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for character in json.chars() {
+        if is_escaped(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// An error with its causes, each once.
@@ -165,7 +242,13 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// Help and version go out as asked for; wrong arguments are exit code 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    match error.use_stderr() {
+        // An argument may be a file's name that another chose.
+        true => complain(error.render().to_string().trim_end()),
+        false => {
+            let _ = error.print();
+        }
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
@@ -184,7 +267,54 @@ fn start_tracing(verbose: u8) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| usual());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Visible(io::stderr()))
+        .with_ansi(false)
         .without_time()
         .init();
+}
+
+/// Writes what is logged as [`visible`] shows it: it tells of names and texts of others.
+struct Visible<W>(W);
+
+impl<W: Write> Write for Visible<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(visible(&text).as_bytes())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_says_the_same_and_steers_no_terminal() {
+        let hostile = serde_json::json!({
+            "a\u{9b}31m": ["\u{1b}]0;x\u{7}", "\u{7f}\u{85}\u{202e}\u{2028}\u{e0001}", "plain \u{1f980}"],
+        });
+        let written = serde_json::to_string_pretty(&hostile).unwrap();
+        let escaped = escaped_json(&written);
+        assert!(escaped.chars().all(|it| it == '\n' || !is_hidden(it)));
+        assert!(escaped.contains("\\u202e") && escaped.contains("\\udb40\\udc01"));
+        let read: serde_json::Value = serde_json::from_str(&escaped).unwrap();
+        assert_eq!(read, hostile);
+    }
+
+    #[test]
+    fn what_is_logged_steers_no_terminal() {
+        let mut written = Vec::new();
+        write!(Visible(&mut written), "from {}\n", "\u{1b}[2J\u{9b}2J").unwrap();
+        assert_eq!(
+            String::from_utf8(written).unwrap(),
+            "from \\u{1b}[2J\\u{9b}2J\n"
+        );
+    }
 }

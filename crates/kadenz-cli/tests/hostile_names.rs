@@ -17,7 +17,10 @@ const ATTACKS: [(&str, &str); 7] = [
     ("link to a folder", r#"ln -s /tmp/elsewhere "$0""#),
     ("folder", r#"mkdir -m 777 "$0""#),
     ("empty file", r#": > "$0"; chmod 666 "$0""#),
-    ("locked file", r#": > "$0"; chmod 666 "$0"; flock "$0" sleep 600 &"#),
+    (
+        "locked file",
+        r#": > "$0"; chmod 666 "$0"; flock "$0" sleep 600 &"#,
+    ),
 ];
 
 /// Runs `"$@"` after the attack `$attack` on `$name`, in places that nobody else sees. The last lines say how

@@ -22,6 +22,19 @@ const ABSENT: &[(&str, &[&str], &str)] = &[
         "firmware runs this: no allocation, no socket, no clock",
     ),
     (
+        "crates/kadenz-cli/src/",
+        &[
+            "io::stdout",
+            "io::stderr",
+            "println!",
+            "print!",
+            "eprintln!",
+            "eprint!",
+            "dbg!",
+        ],
+        "what came from outside steers no terminal: write by `output`, which shows such characters",
+    ),
+    (
         "crates/",
         &["mpsc::channel", "unbounded_channel", "lazy_static"],
         "no queue without a bound, no hidden global state",
@@ -41,6 +54,8 @@ const ABSENT: &[(&str, &[&str], &str)] = &[
 
 /// Files that may, each for the reason given in it.
 const MAY: &[(&str, &str)] = &[
+    ("io::stdout", "crates/kadenz-cli/src/output.rs"),
+    ("io::stderr", "crates/kadenz-cli/src/output.rs"),
     ("Timestamp::now", "crates/kadenz-record/src/"),
     ("SystemTime::now", "crates/kadenz-rt/src/clock/"),
     ("SystemTime::now", "crates/kadenz-record/src/"),
@@ -140,6 +155,29 @@ mod tests {
             places(&check(&files)),
             ["crates/kadenz-report/src/lib.rs:2"]
         );
+    }
+
+    #[test]
+    fn what_writes_past_the_filter_is_found() {
+        let files = [
+            file(
+                "crates/kadenz-cli/src/commands/a.rs",
+                "println!(\"{name}\");\nwriteln!(std::io::stdout(), \"{name}\")?;\n",
+            ),
+            file(
+                "crates/kadenz-cli/src/output.rs",
+                "let mut out = io::stdout().lock();\n",
+            ),
+            file(
+                "crates/kadenz-cli/src/commands/b.rs",
+                "output::say(&name);\ncommand.stdout(Stdio::piped());\n",
+            ),
+        ];
+        let expected = [
+            "crates/kadenz-cli/src/commands/a.rs:1",
+            "crates/kadenz-cli/src/commands/a.rs:2",
+        ];
+        assert_eq!(places(&check(&files)), expected);
     }
 
     #[test]

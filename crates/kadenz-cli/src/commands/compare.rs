@@ -71,14 +71,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.json {
         output::json(&ComparisonOutput::new(&runs, &comparison, &tested))?;
     } else if runs.len() == 1 {
-        output::say(&terminal::summaries(&runs, output::style()));
+        output::show(&terminal::summaries(&runs, output::style()));
     } else {
         let style = output::style();
         let said = match options.details {
             true => terminal::comparison(&comparison, &runs, style),
             false => terminal::comparison_answer(&comparison, &runs, style),
         };
-        output::say(&said);
+        output::show(&said);
     }
     for violation in &tested.violations {
         output::note(&format!("failed: {violation}"));

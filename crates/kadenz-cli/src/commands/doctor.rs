@@ -1,7 +1,7 @@
 //! `kadenz doctor`.
 
 use clap::{Args, ValueEnum};
-use kadenz_report::terminal::{Style, wrap};
+use kadenz_report::terminal::{Emphasis, Style, Text, wrap};
 use kadenz_rt::doctor::{self, Finding, Severity};
 use kadenz_rt::shield::{self, Restored};
 use serde::Serialize;
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     } else if output::is_quiet() {
         output::say(&totals(&findings, true));
     } else {
-        output::say(&page(&findings, options.all, output::style()));
+        output::show(&page(&findings, options.all, output::style()));
     }
     let limit = options.fail_on.map(|level| match level {
         Level::Costs => Severity::Costs,
@@ -194,7 +194,7 @@ fn word(severity: Severity) -> &'static str {
 }
 
 /// The findings as a page of text, wrapped at words to the width.
-fn page(findings: &[Finding], all: bool, style: Style) -> String {
+fn page(findings: &[Finding], all: bool, style: Style) -> Text {
     const INDENT: &str = "               ";
     let width = style
         .width
@@ -214,26 +214,31 @@ fn page(findings: &[Finding], all: bool, style: Style) -> String {
         }
         text.push('\n');
     }
-    let text = coloured(&text, style);
-    format!("{text}{}", wrap(&totals(findings, all), style.width))
+    text.push_str(&wrap(&totals(findings, all), style.width));
+    coloured(&text, style)
 }
 
 /// The severity at the beginning of a finding in its colour.
-fn coloured(text: &str, style: Style) -> String {
+fn coloured(text: &str, style: Style) -> Text {
     let line = |line: &str| {
-        let colour = [
-            ("spoils", "1;31"),
-            ("costs", "1;33"),
-            ("note", "1"),
-            ("fine", "32"),
+        let emphasis = [
+            ("spoils", Emphasis::Bad),
+            ("costs", Emphasis::Warning),
+            ("note", Emphasis::Bold),
+            ("fine", Emphasis::Good),
         ];
-        let found = colour.into_iter().find(|(word, _)| line.starts_with(word));
+        let found = emphasis
+            .into_iter()
+            .find(|(word, _)| line.starts_with(word));
         match found.filter(|_| style.rich) {
-            Some((word, code)) => format!("\u{1b}[{code}m{word}\u{1b}[0m{}\n", &line[word.len()..]),
-            None => format!("{line}\n"),
+            Some((word, emphasis)) => Text::join(
+                [Text::emphasised(word, emphasis), line[word.len()..].into()],
+                "",
+            ),
+            None => line.into(),
         }
     };
-    text.lines().map(line).collect()
+    Text::join(text.lines().map(line), "\n")
 }
 
 fn totals(findings: &[Finding], all: bool) -> String {

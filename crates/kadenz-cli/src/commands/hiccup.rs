@@ -10,7 +10,7 @@ use kadenz_rt::tuning::Policy;
 
 use super::outcome::{self, Telling};
 use crate::options::{ClockOption, CpuList, Defaults, MeasureOptions, Progress, Span};
-use crate::output::Outcome;
+use crate::output::{self, Outcome};
 
 /// How long does this machine hold a sleeping thread back?
 ///
@@ -135,7 +135,7 @@ fn program(options: &Options) -> Option<Command> {
     command.args(arguments);
     if options.measure.json {
         // Standard output is the result's alone.
-        command.stdout(std::io::stderr());
+        command.stdout(output::of_notes());
     }
     Some(command)
 }

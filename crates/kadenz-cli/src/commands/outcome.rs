@@ -93,7 +93,7 @@ pub(crate) fn tell(telling: &Telling<'_>) -> anyhow::Result<Outcome> {
             cheapest: telling.cheapest,
         })?;
     } else if telling.measure.details && !output::is_quiet() {
-        output::say(&terminal::summaries(&runs, output::style()));
+        output::show(&terminal::summaries(&runs, output::style()));
         if let Some(cheapest) = telling.cheapest {
             output::say(&format!("\n{}", cheapest.told()));
         }
@@ -122,7 +122,7 @@ fn say_briefly(runs: &[Summary], outcome: Outcome, sentences: &[String], places:
         sentences,
         places,
     };
-    output::say(&terminal::brief(runs, &aside, output::style()));
+    output::show(&terminal::brief(runs, &aside, output::style()));
 }
 
 /// Why nothing came back, with the remedy, where every packet of a run was lost.
@@ -196,7 +196,7 @@ pub(crate) fn show(folders: &[PathBuf], shown: Shown, reading: Reading) -> anyho
     match shown {
         Shown::Json => output::json(&Output::new(&runs))?,
         Shown::Details if !output::is_quiet() => {
-            output::say(&terminal::summaries(&runs, output::style()));
+            output::show(&terminal::summaries(&runs, output::style()));
         }
         Shown::Brief | Shown::Details => say_briefly(&runs, outcome, &[], &[]),
     }

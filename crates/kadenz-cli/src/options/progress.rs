@@ -1,6 +1,5 @@
 //! What a user sees while a measurement runs.
 
-use std::io::IsTerminal as _;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -27,7 +26,7 @@ impl Progress {
     /// Progress of a measurement that should last `total`, if that is known.
     pub(crate) fn new(words: &'static str, total: Option<Duration>) -> Self {
         let length = total.map(|total| u64::try_from(total.as_millis()).unwrap_or(u64::MAX));
-        let terminal = std::io::stderr().is_terminal() && !output::is_quiet();
+        let terminal = output::is_read_now() && !output::is_quiet();
         let bar = match length {
             _ if !terminal => ProgressBar::hidden(),
             Some(length) => ProgressBar::new(length),
@@ -104,7 +103,7 @@ pub(crate) struct Steps {
 impl Steps {
     /// Work that has not begun yet.
     pub(crate) fn new(words: &'static str, total: usize) -> Self {
-        let terminal = std::io::stderr().is_terminal() && !output::is_quiet();
+        let terminal = output::is_read_now() && !output::is_quiet();
         let bar = match terminal {
             true => ProgressBar::new(total as u64),
             false => ProgressBar::hidden(),
@@ -153,7 +152,7 @@ pub(crate) fn waiting<T>(words: &str, work: impl FnOnce() -> T) -> T {
 }
 
 fn spin(words: &str, done: &mpsc::Receiver<()>) {
-    if !std::io::stderr().is_terminal() || output::is_quiet() {
+    if !output::is_read_now() || output::is_quiet() {
         return output::note(&format!("{words} ..."));
     }
     let bar = ProgressBar::new_spinner().with_prefix(words.to_owned());

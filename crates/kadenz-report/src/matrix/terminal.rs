@@ -1,15 +1,14 @@
 //! A matrix in a terminal.
 
-use comfy_table::{Cell as TableCell, CellAlignment};
-
 use super::cell::Cell;
 use super::contribution::Bought;
 use super::layout::{self, Layout, microseconds};
 use super::{Load, Matrix, Recommendation, Standing, words};
 use crate::numbers;
 use crate::statistics::Percent;
-use crate::terminal::text::{indented, wrap};
-use crate::terminal::{Style, coloured};
+use crate::terminal::Style;
+use crate::terminal::table::{Cell as TableCell, Table};
+use crate::terminal::text::{Text, indented, wrap};
 
 const HEADER: [&str; 6] = ["p50", "p99", "p99.9", "max", "misses", ""];
 /// Border and padding of a column.
@@ -30,48 +29,45 @@ const MARGIN: usize = 3;
 /// assert!(text.starts_with("No deadline was stated"));
 /// ```
 #[must_use]
-pub fn terminal(matrix: &Matrix, style: Style) -> String {
+pub fn terminal(matrix: &Matrix, style: Style) -> Text {
     let wrapped = |text: &String| wrap(text, style.width);
-    let mut parts: Vec<String> = matrix
+    let mut parts: Vec<Text> = matrix
         .recommendation
         .sentences
         .iter()
-        .map(wrapped)
+        .map(|text| wrapped(text).into())
         .collect();
     parts.extend(matrix.loads.iter().map(|&load| cells(matrix, load, style)));
-    parts.extend(bought(matrix, style));
+    parts.extend(bought(matrix, style).map(Text::from));
     let ranking = matrix.ranking_words();
     if !ranking.is_empty() {
         let lines: Vec<String> = ranking.iter().map(wrapped).collect();
-        parts.push(lines.join("\n"));
+        parts.push(lines.join("\n").into());
     }
-    parts.extend(how(&matrix.recommendation, style));
-    parts.join("\n\n")
+    parts.extend(how(&matrix.recommendation, style).map(Text::from));
+    Text::join(parts, "\n\n")
 }
 
 /// The control periods in the rows and columns of the paper's figures, a table a load, in
 /// microseconds.
 #[must_use]
-pub fn terminal_periods(matrix: &Matrix, style: Style) -> String {
+pub fn terminal_periods(matrix: &Matrix, style: Style) -> Text {
     let table = |&load: &Load| {
         let layout = layout::here(matrix, load)?;
         let title = format!("control periods {} (us)", load.words());
-        Some(format!("{title}\n{}", periods(&layout, style)))
+        Some(Text::join([title.into(), periods(&layout, style)], "\n"))
     };
-    let tables: Vec<String> = matrix.loads.iter().filter_map(table).collect();
-    tables.join("\n\n")
+    Text::join(matrix.loads.iter().filter_map(table), "\n\n")
 }
 
-fn cells(matrix: &Matrix, load: Load, style: Style) -> String {
-    let mut table = style.table();
+fn cells(matrix: &Matrix, load: Load, style: Style) -> Text {
+    let mut table = Table::new(style);
     table.set_header(std::iter::once(load.words()).chain(HEADER));
     for cell in matrix.of_load(load) {
         table.add_row(row(matrix, cell));
     }
-    for column in table.column_iter_mut().skip(1).take(HEADER.len() - 1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    table.align_right(1..HEADER.len());
+    table.text()
 }
 
 fn row(matrix: &Matrix, cell: &Cell) -> Vec<TableCell> {
@@ -84,7 +80,7 @@ fn row(matrix: &Matrix, cell: &Cell) -> Vec<TableCell> {
     row.push(match cell.verdict.filter(|verdict| verdict.count > 0) {
         Some(verdict) => {
             let misses = TableCell::new(numbers::thousands(verdict.misses));
-            coloured(misses, verdict.misses == 0)
+            misses.judged(verdict.misses == 0)
         }
         None => TableCell::new(""),
     });
@@ -143,7 +139,7 @@ fn how(recommendation: &Recommendation, style: Style) -> Option<String> {
 }
 
 /// A layout in as many tables as the width asks for.
-fn periods(layout: &Layout, style: Style) -> String {
+fn periods(layout: &Layout, style: Style) -> Text {
     let labels: Vec<String> = layout.rows.iter().map(layout::Row::label).collect();
     let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0) + MARGIN;
     let label_width = width(&mut labels.iter().map(String::len)) + 1;
@@ -169,7 +165,7 @@ fn periods(layout: &Layout, style: Style) -> String {
             used += of_column(end);
             end += 1;
         }
-        let mut table = style.table();
+        let mut table = Table::new(style);
         table.set_header(
             std::iter::once("").chain(layout.columns[first..end].iter().map(String::as_str)),
         );
@@ -177,11 +173,9 @@ fn periods(layout: &Layout, style: Style) -> String {
             let figures = (first..end).map(|column| text(row, column));
             table.add_row(std::iter::once(label.clone()).chain(figures));
         }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        tables.push(table.trim_fmt());
+        table.align_right_from(1);
+        tables.push(table.text());
         first = end;
     }
-    tables.join("\n\n")
+    Text::join(tables, "\n\n")
 }

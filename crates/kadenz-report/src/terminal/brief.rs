@@ -1,11 +1,10 @@
 //! The answer on one screen: the verdict, a table of a few series, what to mend first, where the rest is.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell, CellAlignment, Color};
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use super::Style;
-use super::text::wrap;
+use super::table::{Cell, Table};
+use super::text::{Emphasis, Text, wrap};
 use crate::matrix::Matrix;
 use crate::numbers;
 use crate::statistics::Percent;
@@ -49,7 +48,7 @@ pub struct Aside<'a> {
 /// assert!(text.starts_with("No deadline was stated"));
 /// ```
 #[must_use]
-pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> String {
+pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
     let style = Style {
         width: style.width.min(COLUMNS),
         ..style
@@ -62,11 +61,11 @@ pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> String {
     let of_remedies = remedies.as_ref().map_or(0, |it| it.lines().count());
     let mut parts = vec![verdict];
     parts.extend(table(runs, left.saturating_sub(of_remedies), style));
-    parts.extend(remedies);
+    parts.extend(remedies.map(Text::from));
     if !aside.places.is_empty() {
-        parts.push(aside.places.join("\n"));
+        parts.push(aside.places.join("\n").into());
     }
-    parts.join("\n\n")
+    Text::join(parts, "\n\n")
 }
 
 /// The first sentence of the verdict on the first run: what fits into a line of a script.
@@ -81,7 +80,7 @@ pub fn headline(runs: &[Summary]) -> String {
 }
 
 /// The verdicts of all runs, the first sentence in bold and in its colour.
-fn verdict(runs: &[Summary], aside: &Aside<'_>, style: Style) -> String {
+fn verdict(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
     let each = (VERDICT / runs.len().max(1)).max(1);
     let mut lines = Vec::new();
     for (index, run) in runs.iter().take(VERDICT).enumerate() {
@@ -96,7 +95,7 @@ fn verdict(runs: &[Summary], aside: &Aside<'_>, style: Style) -> String {
         }
         lines.extend(emphasised(&sentences, each, aside.kept, style));
     }
-    lines.join("\n")
+    Text::join(lines, "\n")
 }
 
 fn sentences(run: &Summary) -> Vec<String> {
@@ -135,16 +134,16 @@ fn left(budget: &Budget) -> Option<String> {
 }
 
 /// Wraps sentences into so many lines, the first sentence in bold and colour.
-fn emphasised(sentences: &[String], lines: usize, kept: bool, style: Style) -> Vec<String> {
+fn emphasised(sentences: &[String], lines: usize, kept: bool, style: Style) -> Vec<Text> {
     let mut strong = first_sentence(&sentences[0]).0.chars().count();
     let text = clipped(&sentences.join(" "), lines, style);
     if !style.rich {
-        return text;
+        return text.into_iter().map(Text::from).collect();
     }
-    let colour = match sentences[0].contains(NO_DEADLINE) {
-        true => "",
-        false if kept => ";32",
-        false => ";31",
+    let emphasis = match sentences[0].contains(NO_DEADLINE) {
+        true => Emphasis::Bold,
+        false if kept => Emphasis::Good,
+        false => Emphasis::Bad,
     };
     let mut emphasised = Vec::new();
     for line in text {
@@ -155,8 +154,8 @@ fn emphasised(sentences: &[String], lines: usize, kept: bool, style: Style) -> V
             .map_or(line.len(), |it| it.0);
         let (bold, rest) = line.split_at(end);
         emphasised.push(match bold {
-            "" => line,
-            _ => format!("\u{1b}[1{colour}m{bold}\u{1b}[0m{rest}"),
+            "" => line.into(),
+            _ => Text::join([Text::emphasised(bold, emphasis), rest.into()], ""),
         });
         // The space at the end of the line belongs to it.
         strong = strong.saturating_sub(letters + 1);
@@ -212,24 +211,22 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
 }
 
 /// The table, with so many rows at most.
-fn table(runs: &[Summary], rows: usize, style: Style) -> Option<String> {
+fn table(runs: &[Summary], rows: usize, style: Style) -> Option<Text> {
     let chosen = chosen(runs);
     if chosen.is_empty() {
         return None;
     }
-    let mut table = style.table();
-    table.load_style(NOTHING);
+    let mut table = Table::new(style);
+    table.without_lines();
     let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
-    table.set_header(header.map(|it| Cell::new(it).add_attribute(Attribute::Bold)));
+    table.set_header(header.map(|it| Cell::new(it).bold()));
     for (run, series) in chosen.iter().take(rows.min(ROWS)) {
         let folder = run.folder.file_name().filter(|_| runs.len() > 1);
         let folder = folder.map_or_else(String::new, |it| format!("{}: ", it.display()));
         table.add_row(row(&format!("{folder}{}", series.series.name), series));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    Some(table.trim_fmt())
+    table.align_right_from(1);
+    Some(table.text())
 }
 
 fn row(name: &str, series: &SeriesSummary) -> Vec<Cell> {
@@ -243,8 +240,8 @@ fn row(name: &str, series: &SeriesSummary) -> Vec<Cell> {
         |verdict| {
             let cell = Cell::new(numbers::thousands(verdict.misses));
             match verdict.misses {
-                0 => cell.fg(Color::Green),
-                _ => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+                0 => cell.judged(true),
+                _ => cell.judged(false).bold(),
             }
         },
     );

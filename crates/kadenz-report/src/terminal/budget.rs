@@ -1,22 +1,21 @@
 //! The budget: where a deadline's time goes, a row a layer.
 
-use comfy_table::{Cell, CellAlignment};
-
 use super::Style;
-use super::text::wrap;
+use super::table::{Cell, Table};
+use super::text::{Text, wrap};
 use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::budget::{Budget, Layer};
 
 /// Each budget in words and by layer; none in a run without round trips and messages, or without a
 /// deadline.
-pub(super) fn budgets(summary: &Summary, style: Style) -> Vec<String> {
+pub(super) fn budgets(summary: &Summary, style: Style) -> Vec<Text> {
     let all = Budget::all(summary);
     all.iter().map(|budget| table(budget, style)).collect()
 }
 
-fn table(budget: &Budget, style: Style) -> String {
-    let mut table = style.table();
+fn table(budget: &Budget, style: Style) -> Text {
+    let mut table = Table::new(style);
     table.set_header(["budget", "50 %", "99.9 %", "max"]);
     for layer in &budget.layers {
         table.add_row(row(layer));
@@ -29,11 +28,9 @@ fn table(budget: &Budget, style: Style) -> String {
     let limit = numbers::span(budget.limit_ns as f64);
     let cells = [Cell::new(format!("left of {limit}"))];
     table.add_row(cells.into_iter().chain(left.map(value)));
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    table.align_right_from(1);
     let words = wrap(&budget.to_string(), style.width);
-    format!("{words}\n\n{}", table.trim_fmt())
+    Text::join([words.into(), table.text()], "\n\n")
 }
 
 fn row(layer: &Layer) -> Vec<Cell> {

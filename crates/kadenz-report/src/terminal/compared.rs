@@ -1,9 +1,8 @@
 //! A comparison on one screen: a sentence, what else differs, and a table of the main figures.
 
-use comfy_table::{Cell, CellAlignment};
-
 use super::comparison::{ratio, shown};
-use super::text::wrap;
+use super::table::{Cell, Table};
+use super::text::{Text, wrap};
 use super::{Style, round_trips};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric};
 use crate::statistics::Percent;
@@ -20,8 +19,8 @@ const MOST_CHARACTERS: usize = 110;
 /// Of two runs a row for each figure, of more a row for each run and series; of runs that sent packets
 /// the tables of round trips instead.
 #[must_use]
-pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style) -> String {
-    let mut parts = vec![wrap(&comparison.answer(runs), style.width)];
+pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style) -> Text {
+    let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
     let named = |difference: &crate::compare::Difference| {
         let sentence = difference.sentence(&comparison.runs);
         match sentence.char_indices().nth(MOST_CHARACTERS) {
@@ -35,7 +34,7 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
         let shown = differences.iter().take(MOST_DIFFERENCES).map(named);
         lines.extend(shown.map(|line| wrap(&line, style.width)));
         lines.extend(more(differences.len(), MOST_DIFFERENCES));
-        parts.push(lines.join("\n"));
+        parts.push(lines.join("\n").into());
     }
     let (header, rows) = match comparison.runs.len() {
         0..=2 => figures(comparison),
@@ -51,23 +50,27 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
     parts.extend(round_trips::tables(comparison, style));
     if !rows.is_empty() && comparison.network.is_empty() {
         let number = rows.len();
-        let mut table = style.table();
+        let mut table = Table::new(style);
         table.set_header(header);
-        table.add_rows(rows.into_iter().take(MOST_ROWS));
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
+        for row in rows.into_iter().take(MOST_ROWS) {
+            table.add_row(row);
         }
-        let mut lines = vec![table.trim_fmt()];
-        lines.extend(more(number, MOST_ROWS));
+        table.align_right_from(1);
+        let mut lines = vec![table.text()];
+        lines.extend(more(number, MOST_ROWS).map(Text::from));
         if any_marked {
-            lines.push("^ slower, v faster: chance hardly explains it.".to_owned());
+            lines.push("^ slower, v faster: chance hardly explains it.".into());
         }
-        parts.push(lines.join("\n"));
+        parts.push(Text::join(lines, "\n"));
     }
     let notes = comparison.unread.iter().chain(&comparison.alone);
-    parts.extend(notes.take(2).map(|sentence| wrap(sentence, style.width)));
+    parts.extend(
+        notes
+            .take(2)
+            .map(|sentence| wrap(sentence, style.width).into()),
+    );
     parts.retain(|part| !part.is_empty());
-    parts.join("\n\n")
+    Text::join(parts, "\n\n")
 }
 
 fn more(number: usize, shown: usize) -> Option<String> {

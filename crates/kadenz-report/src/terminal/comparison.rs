@@ -1,9 +1,8 @@
 //! The table of a comparison.
 
-use comfy_table::{Cell, CellAlignment};
-
-use super::text::wrap;
-use super::{Style, coloured, round_trips};
+use super::table::{Cell, Table};
+use super::text::{Text, wrap};
+use super::{Style, round_trips};
 use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
 use crate::summary::Summary;
 
@@ -18,8 +17,8 @@ use crate::summary::Summary;
 /// assert_eq!(comparison(&compared, &runs, Style::plain()), "No two runs share a series.");
 /// ```
 #[must_use]
-pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> String {
-    let mut parts = vec![wrap(&comparison.answer(runs), style.width)];
+pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Text {
+    let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
     parts.retain(|part| !part.is_empty());
     let differing: Vec<String> = comparison
         .differences
@@ -28,14 +27,14 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> St
         .collect();
     if !differing.is_empty() {
         let heading = "The runs were taken differently:";
-        parts.push(format!("{heading}\n{}", differing.join("\n")));
+        parts.push(format!("{heading}\n{}", differing.join("\n")).into());
     }
     parts.extend(round_trips::tables(comparison, style));
     for series in &comparison.series {
         parts.extend(tables(comparison, series, runs, style));
     }
     if comparison.series.is_empty() {
-        parts.push("No two runs share a series.".to_owned());
+        parts.push("No two runs share a series.".into());
     } else {
         let confidence = crate::numbers::percentage(comparison.confidence);
         let intervals = || {
@@ -55,14 +54,14 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> St
                  figures together taken into account.",
             );
         }
-        parts.extend((!note.is_empty()).then(|| wrap(&note, style.width)));
+        parts.extend((!note.is_empty()).then(|| wrap(&note, style.width).into()));
     }
     parts.extend(
         (comparison.alone.iter())
             .chain(&comparison.unread)
-            .map(|sentence| wrap(sentence, style.width)),
+            .map(|sentence| wrap(sentence, style.width).into()),
     );
-    parts.join("\n\n")
+    Text::join(parts, "\n\n")
 }
 
 /// One table for all candidates where the width allows it, else a table each; cells are wrapped
@@ -72,12 +71,12 @@ fn tables(
     series: &SeriesComparison,
     runs: &[Summary],
     style: Style,
-) -> Vec<String> {
+) -> Vec<Text> {
     let wide = Style {
         width: u16::MAX,
         ..style
     };
-    let fits = |table: &String| {
+    let fits = |table: &Text| {
         let width = table.lines().map(visible_width).max().unwrap_or(0);
         width <= usize::from(style.width)
     };
@@ -114,8 +113,8 @@ fn table(
     candidates: &[Candidate],
     runs: &[Summary],
     style: Style,
-) -> String {
-    let mut table = style.table();
+) -> Text {
+    let mut table = Table::new(style);
     let mut header = vec![series.name.clone(), comparison.runs[0].clone()];
     for candidate in candidates {
         header.push(comparison.runs[candidate.run].clone());
@@ -155,10 +154,8 @@ fn table(
         }
         table.add_row(row);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    table.align_right_from(1);
+    table.text()
 }
 
 pub(super) fn shown(metric: Metric, figure: Option<f64>) -> String {
@@ -187,8 +184,8 @@ pub(super) fn ratio(figure: &FigureComparison) -> Cell {
     let (low, high) = (crate::compare::times(low), crate::compare::times(high));
     let text = format!("{times}x ({low} to {high})");
     match figure.significant {
-        Some(true) if ratio > 1.0 => coloured(Cell::new(format!("^ {text}")), false),
-        Some(true) => coloured(Cell::new(format!("v {text}")), true),
+        Some(true) if ratio > 1.0 => Cell::new(format!("^ {text}")).judged(false),
+        Some(true) => Cell::new(format!("v {text}")).judged(true),
         _ => Cell::new(text),
     }
 }

@@ -1,10 +1,10 @@
 //! The table of messages: a row a subscriber.
 
-use comfy_table::{Cell, CellAlignment};
 use kadenz_record::run::messages::{Messages, ONE_WAY_FROM_SEND, Subscriber};
 
-use super::text::wrap;
-use super::{Style, coloured};
+use super::Style;
+use super::table::{Cell, Table};
+use super::text::{Text, wrap};
 use crate::numbers;
 use crate::statistics::Percent;
 use crate::summary::Summary;
@@ -27,18 +27,16 @@ const SHOWN: usize = 48;
 /// What became of the messages, in words and by subscriber, with the times from publishing on; absent
 /// in a run that published none. The longest loss stands on the page and in JSON: the table is wide
 /// enough.
-pub(super) fn messages(summary: &Summary, style: Style) -> Option<String> {
+pub(super) fn messages(summary: &Summary, style: Style) -> Option<Text> {
     let counted = summary.run.messages.as_ref()?;
-    let mut table = style.table();
+    let mut table = Table::new(style);
     table.set_header(HEADER);
     for subscriber in counted.subscribers.iter().take(SHOWN) {
         table.add_row(row(subscriber, counted, summary));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    table.align_right_from(1);
     let words = wrap(&messages::answer(counted), style.width);
-    Some(format!("{words}\n\n{}", table.trim_fmt()))
+    Some(Text::join([words.into(), table.text()], "\n\n"))
 }
 
 fn row(subscriber: &Subscriber, counted: &Messages, summary: &Summary) -> Vec<Cell> {
@@ -50,7 +48,7 @@ fn row(subscriber: &Subscriber, counted: &Messages, summary: &Summary) -> Vec<Ce
     vec![
         Cell::new(&subscriber.name),
         number(subscriber.received),
-        coloured(number(subscriber.lost), subscriber.lost == 0),
+        number(subscriber.lost).judged(subscriber.lost == 0),
         number(subscriber.duplicates),
         number(subscriber.reordered),
         number(subscriber.dropped + subscriber.overrun),

@@ -10,10 +10,9 @@ mod network;
 mod overview;
 mod round_trips;
 mod sheet;
+pub(crate) mod table;
 pub(crate) mod text;
 
-use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
-use comfy_table::{Cell, Color, ContentArrangement, Table};
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
 pub use brief::{Aside, brief, headline};
@@ -21,7 +20,7 @@ pub use compared::comparison_answer;
 pub use comparison::comparison;
 pub use overview::overview;
 pub use sheet::sheet;
-pub use text::wrap;
+pub use text::{Emphasis, Text, is_hidden, one_line, visible, wrap};
 
 use crate::matrix::{self, Matrix};
 use crate::numbers;
@@ -57,31 +56,13 @@ impl Style {
     /// rich, or plain, whatever it is.
     #[must_use]
     pub fn of_stdout(colour: Option<bool>) -> Self {
-        let table = Table::new();
+        let table = comfy_table::Table::new();
         let width = table.width().filter(|_| table.is_tty());
         Self {
             width: width.unwrap_or(PLAIN_WIDTH).max(LEAST_WIDTH),
             rich: colour.unwrap_or(width.is_some()),
         }
     }
-
-    /// An empty table in this style.
-    pub(crate) fn table(self) -> Table {
-        let mut table = Table::new();
-        table.set_width(self.width);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        if self.rich {
-            table.load_style(UTF8_FULL_CONDENSED).enforce_styling();
-        } else {
-            table.load_style(ASCII_MARKDOWN).force_no_tty();
-        }
-        table
-    }
-}
-
-/// Good and bad in colour.
-pub(crate) fn coloured(cell: Cell, good: bool) -> Cell {
-    cell.fg(if good { Color::Green } else { Color::Red })
 }
 
 /// All that a run says: what was measured where, the answer in words, the series, the warnings.
@@ -94,42 +75,45 @@ pub(crate) fn coloured(cell: Cell, good: bool) -> Cell {
 /// assert!(text.contains("no series"));
 /// ```
 #[must_use]
-pub fn summary(summary: &Summary, style: Style) -> String {
-    let mut parts = vec![heading(summary, style)];
+pub fn summary(summary: &Summary, style: Style) -> Text {
+    let mut parts: Vec<Text> = vec![heading(summary, style).into()];
     if let Some(matrix) = Matrix::of(summary) {
         parts.push(matrix::terminal(&matrix, style));
         parts.extend(beside(&matrix, summary, style));
     } else {
-        parts.extend(answer(summary).map(|answer| wrap(&answer, style.width)));
+        parts.extend(answer(summary).map(|answer| wrap(&answer, style.width).into()));
         parts.extend(budget::budgets(summary, style));
         parts.extend(network::packets(summary, style));
         parts.extend(messages::messages(summary, style));
         if summary.series.is_empty() {
-            parts.push("This run holds no series.".to_owned());
+            parts.push("This run holds no series.".into());
         } else {
             parts.push(sheet(&summary.by_themselves().collect::<Vec<_>>(), style));
         }
     }
-    parts.extend(modes::modes(summary));
-    parts.extend(refused(summary, style));
-    parts.extend(warnings(&summary.warnings, style));
-    parts.join("\n\n")
+    let last = [
+        modes::modes(summary),
+        refused(summary, style),
+        warnings(&summary.warnings, style),
+    ];
+    parts.extend(last.into_iter().flatten().map(Text::from));
+    Text::join(parts, "\n\n")
 }
 
 /// The series of a matrix that are none of its cells.
-fn beside(matrix: &Matrix, summary: &Summary, style: Style) -> Option<String> {
+fn beside(matrix: &Matrix, summary: &Summary, style: Style) -> Option<Text> {
     let others: Vec<_> = matrix.others(summary).collect();
     (!others.is_empty()).then(|| sheet(&others, style))
 }
 
 /// Several runs: each by itself, then the table of all.
 #[must_use]
-pub fn summaries(runs: &[Summary], style: Style) -> String {
-    let mut parts: Vec<String> = runs.iter().map(|run| summary(run, style)).collect();
+pub fn summaries(runs: &[Summary], style: Style) -> Text {
+    let mut parts: Vec<Text> = runs.iter().map(|run| summary(run, style)).collect();
     if runs.len() > 1 {
         parts.push(overview(runs, style));
     }
-    parts.join("\n\n")
+    Text::join(parts, "\n\n")
 }
 
 /// Which run, when, how long, and on what.

@@ -1,10 +1,10 @@
 //! The table of packets: a row a device.
 
-use comfy_table::{Cell, CellAlignment};
 use kadenz_record::run::network::{Flow, Interface, Network};
 
-use super::text::wrap;
-use super::{Style, coloured};
+use super::Style;
+use super::table::{Cell, Table};
+use super::text::{Text, wrap};
 use crate::numbers;
 use crate::statistics::Percent;
 use crate::summary::Summary;
@@ -27,30 +27,31 @@ const SHOWN: usize = 48;
 
 /// What became of the packets, in words and by device; absent in a run that sent none. The
 /// places of devices that answered broadcasts stand on the page and in JSON: the table is wide enough.
-pub(super) fn packets(summary: &Summary, style: Style) -> Option<String> {
+pub(super) fn packets(summary: &Summary, style: Style) -> Option<Text> {
     let network = summary.run.network.as_ref()?;
-    let mut parts = vec![wrap(&packets::answer(network), style.width)];
-    parts.extend(broadcasts::answer(summary).map(|answer| wrap(&answer, style.width)));
+    let wrapped = |words: &str| Text::from(wrap(words, style.width));
+    let mut parts = vec![wrapped(&packets::answer(network))];
+    parts.extend(broadcasts::answer(summary).map(|answer| wrapped(&answer)));
     parts.push(table(network, summary, style));
     let hidden = network.flows.len().saturating_sub(SHOWN);
     if hidden > 0 {
-        parts.push(format!("{hidden} more devices stand in `--json`."));
+        parts.push(format!("{hidden} more devices stand in `--json`.").into());
     }
     if network.foreign > 0 {
         let foreign = numbers::thousands(network.foreign);
         let words = format!("{foreign} packets came that belonged to no flow of this run.");
-        parts.push(wrap(&words, style.width));
+        parts.push(wrapped(&words));
     }
     let path = network.path.as_ref().and_then(wire::sentence);
-    parts.extend(path.map(|words| wrap(&words, style.width)));
-    parts.extend(network.interface.as_ref().map(through));
+    parts.extend(path.map(|words| wrapped(&words)));
+    parts.extend(network.interface.as_ref().map(|it| through(it).into()));
     let testbed = testbed::words(summary);
-    parts.extend(testbed.map(|words| wrap(&words, style.width)));
-    Some(parts.join("\n\n"))
+    parts.extend(testbed.map(|words| wrapped(&words)));
+    Some(Text::join(parts, "\n\n"))
 }
 
-fn table(network: &Network, summary: &Summary, style: Style) -> String {
-    let mut table = style.table();
+fn table(network: &Network, summary: &Summary, style: Style) -> Text {
+    let mut table = Table::new(style);
     table.set_header(HEADER);
     for flow in network.flows.iter().take(SHOWN) {
         table.add_row(row(flow, network, summary));
@@ -58,10 +59,8 @@ fn table(network: &Network, summary: &Summary, style: Style) -> String {
     if network.flows.len() > 1 {
         table.add_row(row(&packets::total(network), network, summary));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    table.align_right_from(1);
+    table.text()
 }
 
 fn row(flow: &Flow, network: &Network, summary: &Summary) -> Vec<Cell> {
@@ -77,7 +76,7 @@ fn row(flow: &Flow, network: &Network, summary: &Summary) -> Vec<Cell> {
     vec![
         Cell::new(&flow.device),
         number(flow.sent),
-        coloured(number(flow.lost), flow.lost == 0),
+        number(flow.lost).judged(flow.lost == 0),
         number(flow.longest_loss),
         number(flow.duplicates),
         number(flow.reordered),

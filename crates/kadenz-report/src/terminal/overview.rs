@@ -1,8 +1,8 @@
 //! The blog's table: what mean and deviation say, beside what they hide.
 
-use comfy_table::{Cell, CellAlignment};
-
 use super::Style;
+use super::table::{Cell, Table};
+use super::text::Text;
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
 
@@ -12,18 +12,16 @@ const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/s
 /// deviations the maximum lies from the mean. For normally distributed values the last column
 /// would stay below 6 even in a day.
 #[must_use]
-pub fn overview(runs: &[Summary], style: Style) -> String {
-    let mut table = style.table();
+pub fn overview(runs: &[Summary], style: Style) -> Text {
+    let mut table = Table::new(style);
     table.set_header(HEADER);
     for run in runs {
         for series in &run.series {
             table.add_row(row(&label(run, series, runs), series));
         }
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    table.align_right_from(1);
+    table.text()
 }
 
 /// The name of a series; its run's where there are several, with both where a run has more than one.

@@ -1,9 +1,8 @@
 //! The tables of round trips: switches as the post compares them, and the hosts that asked.
 
-use comfy_table::{Cell, CellAlignment, Table};
-
 use super::Style;
-use super::text::wrap;
+use super::table::{Cell, Table};
+use super::text::{Text, wrap};
 use crate::compare::network::NetworkHost;
 use crate::compare::{Comparison, NetworkRow};
 use crate::numbers;
@@ -33,16 +32,17 @@ const NOTE: &str = "Time on the wire is computed for one packet and its answer; 
                     is more (+) or less than there.";
 
 /// The tables of a comparison; none where no two runs sent packets.
-pub(super) fn tables(comparison: &Comparison, style: Style) -> Vec<String> {
+pub(super) fn tables(comparison: &Comparison, style: Style) -> Vec<Text> {
     if comparison.network.is_empty() {
         return Vec::new();
     }
-    let mut table = style.table();
+    let mut table = Table::new(style);
     table.set_header(HEADER);
     for row in &comparison.network {
         table.add_row(cells(comparison, row));
     }
-    let mut parts = vec![aligned(table, 2), wrap(NOTE, style.width)];
+    table.align_right_from(2);
+    let mut parts = vec![table.text(), wrap(NOTE, style.width).into()];
     parts.extend(hosts(comparison, style));
     parts
 }
@@ -77,12 +77,12 @@ fn signed(ns: i64) -> String {
 }
 
 /// Whoever asked, where it was not always the same.
-fn hosts(comparison: &Comparison, style: Style) -> Option<String> {
+fn hosts(comparison: &Comparison, style: Style) -> Option<Text> {
     let rows = &comparison.network;
     if rows.windows(2).all(|pair| pair[0].host == pair[1].host) {
         return None;
     }
-    let mut table = style.table();
+    let mut table = Table::new(style);
     table.set_header(HOSTS);
     for row in rows {
         let [measured, _, not_on_wire] = times(row.round_trip, absolute);
@@ -91,7 +91,8 @@ fn hosts(comparison: &Comparison, style: Style) -> Option<String> {
         cells.extend([measured, not_on_wire]);
         table.add_row(cells);
     }
-    Some(aligned(table, 5))
+    table.align_right_from(5);
+    Some(table.text())
 }
 
 fn facts(host: &NetworkHost) -> [String; 4] {
@@ -108,14 +109,6 @@ fn facts(host: &NetworkHost) -> [String; 4] {
     ]
 }
 
-/// Numbers, from this column on, stand at the right.
-fn aligned(mut table: Table, from: usize) -> String {
-    for column in table.column_iter_mut().skip(from) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,7 +116,7 @@ mod tests {
     use crate::compare::network::tests::{post, round_trips};
     use crate::summary::Summary;
 
-    fn told(runs: &[Summary]) -> Vec<String> {
+    fn told(runs: &[Summary]) -> Vec<Text> {
         let options = CompareOptions::default();
         let wide = Style {
             width: u16::MAX,

@@ -2,10 +2,9 @@
 
 use std::borrow::Borrow;
 
-use comfy_table::{Cell, CellAlignment};
-
-use super::text::wrap;
-use super::{Style, coloured};
+use super::Style;
+use super::table::{Cell, Table};
+use super::text::{Text, wrap};
 use crate::numbers;
 use crate::statistics::{Cluster, Extreme, JitterFacts, Percent, Percentile};
 use crate::summary::SeriesSummary;
@@ -19,12 +18,12 @@ const MARGIN: usize = 3;
 /// What a table says of each series: count, extremes, mean, deviation, percentiles, deadline and,
 /// where there are raw samples, jitter and the places of the highest and lowest.
 #[must_use]
-pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> String {
+pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
     let series: Vec<&SeriesSummary> = series.iter().map(Borrow::borrow).collect();
     let columns: Vec<Column> = series.iter().map(|it| Column::new(it)).collect();
     let labels = labels(&columns);
     let label_width = labels.iter().map(|label| width(label)).max().unwrap_or(0) + MARGIN + 1;
-    let mut tables = Vec::new();
+    let mut tables: Vec<Text> = Vec::new();
     let mut rest = &columns[..];
     while !rest.is_empty() {
         let fitting = fitting(rest, usize::from(style.width).saturating_sub(label_width));
@@ -37,7 +36,7 @@ pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> String {
             "(n): only n samples lie beyond this percentile; beyond the others lie {FEW_BEYOND} or \
              more."
         );
-        tables.push(wrap(&note, style.width));
+        tables.push(wrap(&note, style.width).into());
     }
     let coarsest = (series.iter().flat_map(|it| &it.percentiles))
         .filter_map(Percentile::coarseness)
@@ -48,10 +47,15 @@ pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> String {
             "<=: the log is coarse, and this is the upper edge of what it counts as one; the value may lie \
              up to {share} lower."
         );
-        tables.push(wrap(&note, style.width));
+        tables.push(wrap(&note, style.width).into());
     }
-    tables.extend(series.iter().filter_map(|series| extremes(series, style)));
-    tables.join("\n\n")
+    tables.extend(
+        series
+            .iter()
+            .filter_map(|series| extremes(series, style))
+            .map(Text::from),
+    );
+    Text::join(tables, "\n\n")
 }
 
 /// How many of the first columns fit beside the labels; at least one.
@@ -64,8 +68,8 @@ fn fitting(columns: &[Column], room: usize) -> usize {
     fit.count().max(1)
 }
 
-fn table(labels: &[&'static str], columns: &[Column], style: Style) -> String {
-    let mut table = style.table();
+fn table(labels: &[&'static str], columns: &[Column], style: Style) -> Text {
+    let mut table = Table::new(style);
     let names = columns.iter().map(|column| column.name.clone());
     table.set_header(std::iter::once(String::new()).chain(names));
     for &label in labels {
@@ -81,10 +85,8 @@ fn table(labels: &[&'static str], columns: &[Column], style: Style) -> String {
         );
         table.add_row(row);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    table.align_right_from(1);
+    table.text()
 }
 
 /// All labels in the order of the figures.
@@ -155,7 +157,7 @@ impl Figure {
     fn cell(&self) -> Cell {
         let cell = Cell::new(&self.text);
         match self.good {
-            Some(good) => coloured(cell, good),
+            Some(good) => cell.judged(good),
             None => cell,
         }
     }

@@ -1,4 +1,152 @@
-//! Prose that keeps to a width.
+//! What a terminal is given: prose that keeps to a width, and nothing of others that steers it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+/// Text for a terminal. Names and words that came with a run, a log or a message are in it as
+/// [`visible`] shows them; the escape sequences that it may hold are colours of this crate's own.
+///
+/// ```
+/// use kadenz_report::terminal::Text;
+///
+/// let text = Text::from("a\u{1b}[2Jb");
+/// assert_eq!(text, "a\\u{1b}[2Jb");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text(String);
+
+/// How words stand out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emphasis {
+    /// Bold.
+    Bold,
+    /// Bold and green.
+    Good,
+    /// Bold and red.
+    Bad,
+    /// Bold and yellow.
+    Warning,
+}
+
+impl Text {
+    /// Words that stand out.
+    #[must_use]
+    pub fn emphasised(words: &str, emphasis: Emphasis) -> Self {
+        let code = match emphasis {
+            Emphasis::Bold => "1",
+            Emphasis::Good => "1;32",
+            Emphasis::Bad => "1;31",
+            Emphasis::Warning => "1;33",
+        };
+        Self(format!("\u{1b}[{code}m{}\u{1b}[0m", visible(words)))
+    }
+
+    /// Of which the caller knows that its escape sequences are colours.
+    pub(super) fn trusted(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Parts with something between them.
+    #[must_use]
+    pub fn join(parts: impl IntoIterator<Item: Into<Self>>, between: &str) -> Self {
+        let parts: Vec<String> = parts.into_iter().map(|part| part.into().0).collect();
+        Self(parts.join(&visible(between)))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(visible(text).into_owned())
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+/// Text of others as a terminal may be given it: what would steer a terminal, change the direction of
+/// what follows or show as nothing is written as `\u{1b}`. Lines and tabulators stay.
+///
+/// ```
+/// use kadenz_report::terminal::visible;
+///
+/// assert_eq!(visible("one\ntwo \u{202e}"), "one\ntwo \\u{202e}");
+/// ```
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    escaped(text, |it| is_hidden(it) && !matches!(it, '\n' | '\t'))
+}
+
+/// As [`visible`], for a name that is part of a line: it makes no lines of its own either.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, is_hidden)
+}
+
+fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match is_hidden(character) {
+            true => shown.extend(character.escape_unicode()),
+            false => shown.push(character),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character steers a terminal or cannot be seen: controls (C0, DEL, C1), separators of lines
+/// and paragraphs, interlinear annotations, and what Unicode 16 calls `Default_Ignorable_Code_Point`
+/// (`DerivedCoreProperties.txt`), among them all that set the direction (UAX 9).
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
 
 /// Breaks `text` at spaces so that no line is longer than `width` characters, words aside that are
 /// longer by themselves.
@@ -40,6 +188,34 @@ pub(crate) fn indented(text: &str, width: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_and_the_rest_stays() {
+        let kept = "Grüße, 你好, \u{1f980}: e\u{301}, \u{5e9}\u{5dc}\u{5d5}\u{5dd}\n\tx\u{fffd}";
+        assert_eq!(visible(kept), kept);
+        let steering = "\0\u{7}\u{8}\r\u{1b}\u{7f}\u{80}\u{9b}\u{9f}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\
+            \u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\
+            \u{feff}\u{fff9}\u{e0001}";
+        for character in steering.chars() {
+            let (text, code) = (format!("a{character}b"), character as u32);
+            let shown = format!("a\\u{{{code:x}}}b");
+            assert_eq!(visible(&text), shown);
+            assert_eq!(one_line(&text), shown);
+        }
+        assert_eq!(one_line("a\nb\tc"), "a\\u{a}b\\u{9}c");
+    }
+
+    #[test]
+    fn colours_are_ours_and_no_others_pass() {
+        let text = Text::join(
+            [
+                Text::emphasised("kept\u{1b}[5m", Emphasis::Good),
+                Text::from("\u{1b}[31mred"),
+            ],
+            "\n",
+        );
+        assert_eq!(text, "\u{1b}[1;32mkept\\u{1b}[5m\u{1b}[0m\n\\u{1b}[31mred");
+    }
 
     #[test]
     fn lines_keep_to_the_width_and_words_stay_whole() {

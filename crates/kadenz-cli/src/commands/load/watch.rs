@@ -1,6 +1,5 @@
 //! What a user sees while the load runs.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -44,7 +43,7 @@ struct Line {
 
 impl Line {
     fn new() -> Self {
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = output::is_read_now();
         let bar = match terminal {
             true => ProgressBar::new_spinner(),
             false => ProgressBar::hidden(),

@@ -1,6 +1,5 @@
 //! From one log to another, with progress, until the end or Ctrl-C.
 
-use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -184,7 +183,7 @@ impl Working {
             return;
         }
         let (done, all) = done();
-        if std::io::stderr().is_terminal() {
+        if output::is_read_now() {
             let bar = self.bar.get_or_insert_with(|| bar(self.words));
             bar.set_length(all);
             bar.set_position(done);

@@ -109,7 +109,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         {
             // Where numbers go to a plot, what is no number goes aside, once.
             if !std::mem::replace(&mut hinted, true) {
-                let name = shown::plain(raw.channel.as_str());
+                let name = output::name(raw.channel.as_str());
                 output::note(&format!("{name}: {hint}"));
             }
             continue;
@@ -190,7 +190,7 @@ fn words(raw: &Raw<'_>, said: &Said, known: &Known, options: &Options, url: &str
         .map(|it| format!(" no. {}", it.number));
     let mut text = format!(
         "{}  {}  {}  {} B  from {}{}\n",
-        shown::plain(raw.channel.as_str()),
+        output::name(raw.channel.as_str()),
         stamp::time_of_day(stamp::wall_ns(stamp::came(&raw.delivery))),
         known.called(raw.fingerprint()),
         raw.payload.len(),

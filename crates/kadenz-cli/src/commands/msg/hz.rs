@@ -11,7 +11,6 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
-use super::shown;
 use super::table::{self, ChannelOutput};
 use super::types::{Known, TypesOption};
 use crate::options::Span;
@@ -188,7 +187,7 @@ impl Options {
 /// A line for each channel; whether somebody still reads.
 fn lines(figures: &[ChannelFigures], now: MonotonicTime) -> bool {
     figures.iter().all(|it| {
-        let name = shown::plain(it.channel.as_str());
+        let name = output::name(it.channel.as_str());
         let Some(pace) = it.pace else {
             return output::tell(&format!("{name}  {} message", it.messages));
         };
@@ -214,7 +213,7 @@ fn row(figures: &ChannelFigures, known: &Known) -> Vec<String> {
     let pace = figures.pace;
     let jitter = pace.and_then(|it| it.jitter);
     vec![
-        shown::plain(figures.channel.as_str()),
+        figures.channel.as_str().to_owned(),
         known.called(figures.fingerprint),
         numbers::thousands(figures.messages),
         table::hertz(pace.map(|it| it.rate_hz)),

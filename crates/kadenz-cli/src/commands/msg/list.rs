@@ -10,7 +10,6 @@ use kadenz_rt::clock;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
-use super::shown;
 use super::table::{self, ChannelOutput};
 use super::types::{Known, TypesOption};
 use crate::options::Span;
@@ -109,7 +108,7 @@ fn tell(options: &Options, figures: &[ChannelFigures], known: &Known) -> anyhow:
     }
     let rows = figures.iter().map(|it| {
         vec![
-            shown::plain(it.channel.as_str()),
+            it.channel.as_str().to_owned(),
             known.called(it.fingerprint),
             numbers::thousands(it.messages),
             table::hertz(it.pace.map(|pace| pace.rate_hz)),

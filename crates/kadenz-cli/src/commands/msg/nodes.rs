@@ -8,7 +8,6 @@ use kadenz_rt::clock;
 use serde::Serialize;
 
 use super::bus::BusOption;
-use super::shown;
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
@@ -65,7 +64,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     while !stop.requested() && clock::now() < until {
         let wait = until.remaining(clock::now()).min(LOOK);
         if let Some(happened) = nodes.next_event(wait)? {
-            let name = shown::plain(&happened.name);
+            let name = output::name(&happened.name);
             output::note(&format!("{name} {}", words(happened.event)));
         }
     }
@@ -117,7 +116,7 @@ fn life(life: Life) -> &'static str {
 fn line(node: &Node) -> String {
     let mut line = format!(
         "{}  {}, every {:?}, {} missed, {} restarts",
-        shown::plain(&node.name),
+        output::name(&node.name),
         life(node.life),
         node.interval,
         node.missed,
@@ -127,7 +126,7 @@ fn line(node: &Node) -> String {
         line.push_str(", two programs of one name");
     }
     if !node.state.is_empty() {
-        line.push_str(&format!(": {}", shown::plain(&node.state)));
+        line.push_str(&format!(": {}", output::name(&node.state)));
     }
     line
 }

@@ -6,7 +6,6 @@ use kadenz::msg::service::request::CallError;
 use serde::Serialize;
 
 use super::bus::BusOption;
-use super::shown;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -163,8 +162,8 @@ fn table(parameters: &[ParameterInfo]) -> String {
             (Some(least), Some(most)) => format!("  [{least} to {most}]"),
             _ => String::new(),
         };
-        let (name, value) = (shown::plain(&it.name), of(it));
-        let description = shown::plain(&it.description);
+        let (name, value) = (output::name(&it.name), of(it));
+        let description = output::name(&it.description);
         format!("{name:width$}  {value}{range}  {description}")
             .trim_end()
             .to_owned()
@@ -178,7 +177,10 @@ fn value(parameters: &[ParameterInfo]) -> String {
 
 fn of(parameter: &ParameterInfo) -> String {
     let value = parameter.value.as_ref();
-    value.map_or_else(|| "-".to_owned(), |it| shown::plain(&it.to_string()))
+    value.map_or_else(
+        || "-".to_owned(),
+        |it| output::name(&it.to_string()).into_owned(),
+    )
 }
 
 impl ParameterOutput {

@@ -1,6 +1,6 @@
 //! `kadenz msg server`: the server in the middle of `tcpq://`.
 
-use std::io::{ErrorKind, IsTerminal as _};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -186,7 +186,7 @@ struct Live {
 
 impl Live {
     fn new() -> Self {
-        let shown = std::io::stderr().is_terminal() && !output::is_quiet();
+        let shown = output::is_read_now() && !output::is_quiet();
         Self {
             bar: if shown {
                 ProgressBar::new_spinner()

@@ -64,12 +64,6 @@ fn lengths(shape: &[usize]) -> String {
     lengths.join(" x ")
 }
 
-/// A name or a text without what would steer a terminal: anybody may publish under any name.
-pub(super) fn plain(text: &str) -> String {
-    let plain = |it: char| if it.is_control() { '\u{fffd}' } else { it };
-    text.chars().map(plain).collect()
-}
-
 /// Every field of a value that is no struct, with its path, as [`Value::numbers`] names them; at most
 /// so many.
 pub(super) fn leaves(value: &Value, most: usize) -> Vec<(String, String)> {
@@ -105,7 +99,7 @@ pub(super) fn word(value: &Value) -> String {
     match value {
         Value::Float(it) => format!("{it:?}"),
         Value::Double(it) => format!("{it:?}"),
-        other => plain(&other.to_json().to_string()),
+        other => other.to_json().to_string(),
     }
 }
 

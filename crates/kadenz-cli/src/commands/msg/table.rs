@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::stamp;
 use super::types::Known;
+use crate::output;
 
 /// What stands where nothing is known, or a sample cannot carry it.
 const NOTHING: &str = "-";
@@ -20,7 +21,7 @@ pub(in crate::commands) fn table(head: &[&str], words: usize, rows: Vec<Vec<Stri
         .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(head.to_vec());
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.iter().map(|cell| output::name(cell)));
     }
     for column in table.column_iter_mut().skip(words) {
         column.set_cell_alignment(CellAlignment::Right);

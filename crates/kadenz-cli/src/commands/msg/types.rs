@@ -208,7 +208,7 @@ impl Known {
             return Some(given.name().to_string());
         }
         let told = self.told.get(&fingerprint);
-        told.map(|it| super::shown::plain(&it.name))
+        told.map(|it| it.name.clone())
     }
 
     /// The name of a type or else its fingerprint, for a table.

@@ -103,7 +103,7 @@ pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
     if options.json {
         output::json(&told(&topology))?;
     } else {
-        output::say(&text);
+        output::data(&text);
     }
     Ok(Outcome::Kept)
 }

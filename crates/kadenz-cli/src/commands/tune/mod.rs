@@ -213,7 +213,7 @@ fn tell(options: &Options, plan: &plan::Plan, interrupted: bool) -> anyhow::Resu
             report: &page,
         })?;
     } else {
-        output::say(&terminal::summaries(&runs, output::style()));
+        output::show(&terminal::summaries(&runs, output::style()));
         output::note(&outcome::whereabouts(folder, Some(&page)));
     }
     Ok(if interrupted {

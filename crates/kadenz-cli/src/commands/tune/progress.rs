@@ -1,6 +1,5 @@
 //! What a user sees while a matrix is measured.
 
-use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -25,7 +24,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(total: usize) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = output::is_read_now().then(|| {
             let bar = ProgressBar::new(total as u64);
             let template = "{spinner} [{bar:30}] {pos} of {len} rounds  {msg}";
             if let Ok(style) = ProgressStyle::with_template(template) {

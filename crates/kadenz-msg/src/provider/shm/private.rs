@@ -18,9 +18,7 @@ use iceoryx2_bb_lock_free::mpmc::counting_bit_set::RelocatableCountingBitSet;
 use iceoryx2_cal::event::trigger::{State, unix_datagram_socket::GenericUnixDatagramSocketTrigger};
 use iceoryx2_cal::shm_allocator::bump_allocator::BumpAllocator;
 use iceoryx2_cal::shm_allocator::pool_allocator::PoolAllocator;
-use iceoryx2_cal::{
-    dynamic_storage, resizable_shared_memory, shared_memory, zero_copy_connection,
-};
+use iceoryx2_cal::{dynamic_storage, resizable_shared_memory, shared_memory, zero_copy_connection};
 use kadenz_rt::own_file::{self, OwnFileError};
 
 /// Where memory has names on Linux.

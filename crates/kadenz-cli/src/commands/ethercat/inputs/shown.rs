@@ -159,7 +159,7 @@ impl Printer {
             let names = ["cycle", "received_ns", "whole"].map(str::to_owned);
             let columns = self.entries.iter().map(Entry::column);
             let line: Vec<_> = names.into_iter().chain(columns).collect();
-            output::say(&line.join(","));
+            output::data(&line.join(","));
         }
     }
 
@@ -167,7 +167,7 @@ impl Printer {
     pub(super) fn print(&self, seen: &Seen<'_>) -> anyhow::Result<bool> {
         match self.form {
             Form::Words => Ok(output::tell(&self.words(seen))),
-            Form::Csv => Ok(output::tell(&self.line(seen))),
+            Form::Csv => Ok(output::data(&self.line(seen))),
             Form::Json => {
                 let told = self.told(seen);
                 if self.watch {

@@ -141,7 +141,7 @@ pub(super) fn run(options: &Read) -> anyhow::Result<Outcome> {
             registers: answered.into_iter().map(|it| it.told(r#type)).collect(),
         })?;
     } else if let (Form::Raw, Some(bytes)) = (options.form, &answered[0].bytes) {
-        output::raw(bytes);
+        output::raw(bytes)?;
     } else {
         output::say(&shown(options, r#type, &answered));
     }

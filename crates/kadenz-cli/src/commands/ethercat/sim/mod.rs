@@ -95,7 +95,7 @@ enum PaceOption {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let plan = plan(options)?;
     if options.print {
-        output::say(&plan.to_toml()?);
+        output::data(&plan.to_toml()?);
         return Ok(Outcome::Kept);
     }
     let interface = options.interface.as_deref();

@@ -8,6 +8,7 @@ use kadenz::msg::watch::Traces;
 use kadenz_rt::clock::MonotonicTime;
 
 use crate::commands::msg::{shown, stamp};
+use crate::output;
 
 /// Fields that are shown and remembered.
 const MOST_FIELDS: usize = 512;
@@ -70,7 +71,7 @@ impl Fields {
 
     /// What is known of the last message beside what it says.
     pub(super) fn head(&self, url: &str) -> String {
-        let name = shown::plain(self.channel.as_str());
+        let name = output::name(self.channel.as_str());
         match &self.last {
             None => format!("{name}: waiting for a message"),
             Some(last) => format!(

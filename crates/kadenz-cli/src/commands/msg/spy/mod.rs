@@ -14,9 +14,9 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
+use super::stamp;
 use super::table::{self, ChannelOutput};
 use super::types::{Known, TypesOption};
-use super::{shown, stamp};
 use crate::options::Span;
 use crate::output::{self, Outcome};
 use fields::Fields;
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         watcher,
         long: Throttle::new(Duration::from_millis(100), 1000),
     };
-    let terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let terminal = output::is_shown_now() && std::io::stdin().is_terminal();
     match terminal && !options.once && !options.json {
         true => spy.live()?,
         false => spy.plainly(options)?,
@@ -252,7 +252,7 @@ impl Spy {
                 let lines = match &fields {
                     Some(fields) => view.draw_fields(fields, &self.url, screen.size()),
                     None => {
-                        let head = format!("kadenz msg spy {}", shown::plain(&self.url));
+                        let head = format!("kadenz msg spy {}", self.url);
                         view.draw_table(&figures, &text, &head, across, screen.size())
                     }
                 };

@@ -1,6 +1,6 @@
 //! The terminal: what is drawn on it, which keys are pressed, and how it was before.
 
-use std::io::{Stdout, Write as _, stdout};
+use std::io::{Stdout, Write as _};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -10,6 +10,7 @@ use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlt
 use crossterm::{cursor, execute, queue};
 
 use super::view::{Key, Line};
+use crate::output;
 
 /// The terminal while it shows the spy. Dropping it puts it back.
 pub(super) struct Screen {
@@ -20,7 +21,9 @@ impl Screen {
     pub(super) fn open() -> anyhow::Result<Self> {
         terminal::enable_raw_mode().context("this terminal cannot be used; add `--once`")?;
         // From here on it is put back.
-        let mut screen = Self { out: stdout() };
+        let mut screen = Self {
+            out: output::screen(),
+        };
         execute!(screen.out, EnterAlternateScreen, cursor::Hide)?;
         Ok(screen)
     }
@@ -67,7 +70,7 @@ impl Screen {
             }
             queue!(
                 self.out,
-                Print(&line.text),
+                Print(output::name(&line.text)),
                 SetAttribute(Attribute::Reset),
                 Clear(ClearType::UntilNewLine)
             )?;

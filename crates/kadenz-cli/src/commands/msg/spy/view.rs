@@ -5,8 +5,8 @@ use kadenz::msg::watch::{ChannelFigures, Spark};
 use kadenz_report::numbers;
 
 use super::fields::Fields;
+use crate::commands::msg::table;
 use crate::commands::msg::types::Known;
-use crate::commands::msg::{shown, table};
 
 /// Seconds in the small picture beside a channel.
 const SECONDS: usize = 20;
@@ -166,14 +166,11 @@ impl View {
     /// What stands below the table.
     fn foot(&self) -> String {
         if self.types_filter {
-            return format!(
-                "filter: {}_   Enter keeps it, Escape drops it",
-                shown::plain(&self.filter)
-            );
+            return format!("filter: {}_   Enter keeps it, Escape drops it", self.filter);
         }
         let filter = match self.filter.is_empty() {
             true => "/ filter".to_owned(),
-            false => format!("/ filter ({})", shown::plain(&self.filter)),
+            false => format!("/ filter ({})", self.filter),
         };
         let pause = if self.is_paused {
             "p go on (PAUSED)"
@@ -339,7 +336,7 @@ pub(super) fn table_of(
     let row = |it: &ChannelFigures| {
         let jitter = it.pace.and_then(|it| it.jitter);
         vec![
-            shown::plain(it.channel.as_str()),
+            it.channel.as_str().to_owned(),
             known.called(it.fingerprint),
             numbers::thousands(it.messages),
             table::hertz(it.pace.map(|it| it.rate_hz)),
