@@ -311,7 +311,8 @@ mod tests {
     #[test]
     fn what_is_logged_steers_no_terminal() {
         let mut written = Vec::new();
-        write!(Visible(&mut written), "from {}\n", "\u{1b}[2J\u{9b}2J").unwrap();
+        let name = "\u{1b}[2J\u{9b}2J";
+        writeln!(Visible(&mut written), "from {name}").unwrap();
         assert_eq!(
             String::from_utf8(written).unwrap(),
             "from \\u{1b}[2J\\u{9b}2J\n"

@@ -19,6 +19,10 @@ impl<T: ToString> From<T> for Cell {
 }
 
 impl Cell {
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "what a row goes through is passed on as it is"
+    )]
     pub(crate) fn new(content: impl ToString) -> Self {
         Self(comfy_table::Cell::new(one_line(&content.to_string())))
     }

@@ -134,7 +134,7 @@ impl Shm {
         // iceoryx2 waits for what another program has begun, and for ever where that one was killed.
         within(OPENING, move || open_in(&folder, wanted, settings)).unwrap_or_else(|| {
             let what = format!("it did not open within {} s", OPENING.as_secs());
-            Err(address.failed(what, &reset(&private::folder())))
+            Err(address.failed(what, reset(&private::folder())))
         })
     }
 }
@@ -172,7 +172,7 @@ fn open_in(folder: &Path, address: Address, settings: Settings) -> Result<Shm, P
         address.failed(format!("{what}: {error:?}"), &remedy)
     };
     let config = private::config(folder)
-        .map_err(|error| address.failed("no folder of this user's own", &error.to_string()))?;
+        .map_err(|error| address.failed("no folder of this user's own", error.to_string()))?;
     let node = NodeBuilder::new()
         .config(&config)
         .signal_handling_mode(SignalHandlingMode::Disabled)

@@ -4,7 +4,7 @@
 //! another user may have made them before: a truncated file that every program waits for, or a link by
 //! which root makes files in a foreign folder. So [`Service`] is `ipc_threadsafe` with files in place of
 //! POSIX shared memory, and [`config`] has all of them in `/dev/shm/kadenz-msg-USER`, whose owner and
-//! mode are checked first. The files lie in the same kind of memory (tmpfs), so they cost the same.
+//! mode are checked first. The files lie in the same kind of memory (tmpfs).
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};

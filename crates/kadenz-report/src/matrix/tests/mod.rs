@@ -171,7 +171,10 @@ fn idle_states_held_off_are_recommended_before_a_cpu_is_given_away() {
     let bought = bought.filter(|it| it.measure == Measure::Idle && it.figure == Bought::P99_9);
     let pairs: Vec<String> = bought.map(|it| format!("{:?}", it.pairs.len())).collect();
     assert_eq!(pairs, ["1", "1"], "PM against PMI under each load");
-    for text in [terminal(&matrix, Style::plain()).to_string(), markdown(&matrix)] {
+    for text in [
+        terminal(&matrix, Style::plain()).to_string(),
+        markdown(&matrix),
+    ] {
         assert!(text.contains("--cpu-dma-latency 0us"), "{text}");
         assert!(text.contains("cpupower idle-set"), "{text}");
         assert!(text.contains("I: p99.9 lateness"), "{text}");
