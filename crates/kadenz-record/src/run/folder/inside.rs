@@ -97,8 +97,6 @@ fn check_regular(found: &fs::Metadata) -> io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-    use std::path::PathBuf;
-
     use super::*;
     use crate::run::model::SeriesFiles;
 
@@ -172,7 +170,8 @@ mod tests {
         );
     }
 
-    fn folder_with_file() -> (tempfile::TempDir, PathBuf) {
+    #[cfg(unix)]
+    fn folder_with_file() -> (tempfile::TempDir, std::path::PathBuf) {
         let parent = tempfile::tempdir().unwrap();
         let run = parent.path().join("run");
         fs::create_dir(&run).unwrap();
