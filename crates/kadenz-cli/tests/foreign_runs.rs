@@ -1,6 +1,7 @@
 //! Run folders that somebody else made: they name no file outside, hang no command, and take no more memory
 //! than any run.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
 use common::*;

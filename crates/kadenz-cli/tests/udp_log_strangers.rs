@@ -1,4 +1,5 @@
 //! `kadenz udp log` among strangers: who was not welcomed takes no room, claims no loss and ends nothing.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
 use common::listener::Listener;

@@ -34,7 +34,7 @@ pub(crate) fn series_of(series: Series, values: &[(i64, u64)]) -> SeriesSummary 
         unit: "ns".into(),
         ..series
     };
-    SeriesSummary::new(series, histogram, Vec::new(), 60_000_000_000)
+    SeriesSummary::new(series, &histogram, Vec::new(), 60_000_000_000)
 }
 
 /// A series of raw samples.

@@ -34,13 +34,15 @@ pub enum SummariseError {
     },
     /// Its series take more memory than any measurement needs.
     #[error(
-        "run {}: its series hold more than {MAX_BUCKETS} different values together, the most that is \
+        "run {}: its series hold more than {limit} different values together, the most that is \
          read; check where the run comes from",
         folder.display()
     )]
     TooManyValues {
         /// The run folder.
         folder: PathBuf,
+        /// The most.
+        limit: usize,
     },
     /// There is neither a folder nor a file of this name.
     #[error(
@@ -157,6 +159,15 @@ impl Summary {
         folder: impl AsRef<Path>,
         options: SummaryOptions,
     ) -> Result<Self, SummariseError> {
+        Self::read_within(folder, options, MAX_BUCKETS)
+    }
+
+    /// The same as [`Summary::read`], of a run with so many buckets at most.
+    pub(super) fn read_within(
+        folder: impl AsRef<Path>,
+        options: SummaryOptions,
+        max_buckets: usize,
+    ) -> Result<Self, SummariseError> {
         let reader = RunReader::open(folder)?;
         let mut summary = Self {
             folder: reader.dir().to_owned(),
@@ -189,9 +200,10 @@ impl Summary {
                     source,
                 })?;
             buckets += of_series.distribution.len();
-            if buckets > MAX_BUCKETS {
+            if buckets > max_buckets {
                 return Err(SummariseError::TooManyValues {
                     folder: summary.folder,
+                    limit: max_buckets,
                 });
             }
             summary.series.push(of_series);
@@ -257,7 +269,7 @@ impl Reading<'_> {
         } else {
             end_of(&intervals)
         };
-        let mut summary = SeriesSummary::new(series, histogram, intervals, duration_ns);
+        let mut summary = SeriesSummary::new(series, &histogram, intervals, duration_ns);
         if let Some(meter) = samples {
             summary.take_samples(&meter);
         }
@@ -382,12 +394,12 @@ impl SeriesSummary {
     #[must_use]
     pub fn new(
         series: Series,
-        histogram: SignedHistogram,
+        histogram: &SignedHistogram,
         intervals: Vec<IntervalPoint>,
         duration_ns: u64,
     ) -> Self {
         let count = histogram.count();
-        let distribution = distribution(&histogram);
+        let distribution = distribution(histogram);
         let any = count > 0;
         let min_ns = any.then(|| series.counts.min_ns.unwrap_or_else(|| histogram.min()));
         let max_ns = any.then(|| series.counts.max_ns.unwrap_or_else(|| histogram.max()));

@@ -48,6 +48,16 @@ fn ids(summary: &Summary) -> Vec<&str> {
         .collect()
 }
 
+#[test]
+fn a_run_of_too_many_different_values_names_the_limit() {
+    let values: Vec<i64> = (0..100).map(|n| n * 1_000_000).collect();
+    let (_folder, dir) = recorded(&values, false);
+    let read = |limit| Summary::read_within(&dir, SummaryOptions::default(), limit);
+    assert_eq!(read(100).unwrap().series[0].count, 100);
+    let error = read(99).unwrap_err().to_string();
+    assert!(error.contains("more than 99 different values"), "{error}");
+}
+
 fn edit(path: &Path, change: impl FnOnce(&str) -> String) {
     let text = fs::read_to_string(path).unwrap();
     fs::write(path, change(&text)).unwrap();

@@ -19,7 +19,7 @@ impl SeriesSummary {
     /// let round = |value_ns: i64| {
     ///     let mut histogram = SignedHistogram::new();
     ///     (0..100).for_each(|_| histogram.record(value_ns));
-    ///     SeriesSummary::new(Series::default(), histogram, Vec::new(), 0)
+    ///     SeriesSummary::new(Series::default(), &histogram, Vec::new(), 0)
     /// };
     /// let (first, second) = (round(1000), round(2000));
     /// let both = SeriesSummary::together([&first, &second]).expect("two are something");
@@ -41,7 +41,7 @@ impl SeriesSummary {
             counts,
             ..first.series.clone()
         };
-        Some(Self::new(series, histogram, Vec::new(), 0))
+        Some(Self::new(series, &histogram, Vec::new(), 0))
     }
 
     /// Adds all values by the rule of [`Histogram::add`](kadenz_record::histogram::Histogram::add).

@@ -396,8 +396,12 @@ fn a_percentile_of_a_coarse_log_is_marked() {
     let mut histogram = kadenz_record::histogram::SignedHistogram::new();
     histogram.late = kadenz_record::histogram::Histogram::with_layout(layout);
     histogram.late.record_n(150_000, 200_000);
-    let series =
-        crate::summary::SeriesSummary::new(named("hiccup", Kind::Hiccup), histogram, Vec::new(), 0);
+    let series = crate::summary::SeriesSummary::new(
+        named("hiccup", Kind::Hiccup),
+        &histogram,
+        Vec::new(),
+        0,
+    );
     let text = sheet(&[series], Style::plain());
     assert!(text.contains("<= 1"), "{text}");
     assert!(text.contains("may lie up to"), "{text}");
