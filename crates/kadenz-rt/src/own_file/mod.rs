@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::fmt;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -48,10 +49,9 @@ pub enum Trusted {
 }
 
 /// Why a file or folder is not used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum OwnFileError {
     /// Something else stands under that name.
-    #[error("{} is {found}, not {wanted}: look who put it there, and remove it (rm -r {0})", path.display())]
     Kind {
         /// Its path.
         path: PathBuf,
@@ -61,11 +61,6 @@ pub enum OwnFileError {
         wanted: &'static str,
     },
     /// Another user made it.
-    #[error(
-        "{} belongs to user {theirs}, not to user {ours}: if that user runs Kadenz, run as that user; \
-         else remove it (sudo rm -r {0})",
-        path.display()
-    )]
     Owner {
         /// Its path.
         path: PathBuf,
@@ -75,10 +70,6 @@ pub enum OwnFileError {
         ours: u32,
     },
     /// Others may write it.
-    #[error(
-        "others than its owner may write {0} (mode {mode:04o}): make sure of its content, then chmod go-w {0}",
-        path.display()
-    )]
     Writable {
         /// Its path.
         path: PathBuf,
@@ -86,13 +77,11 @@ pub enum OwnFileError {
         mode: u32,
     },
     /// The same file has other names, perhaps in a folder where it means something else.
-    #[error("{0} is one of several names of a file: look who linked it, and remove it (rm {0})", path.display())]
     Linked {
         /// Its path.
         path: PathBuf,
     },
     /// The operating system refused.
-    #[error("cannot {what} {0}: {source}{1}", path.display(), remedy(source))]
     Refused {
         /// What was tried.
         what: &'static str,
@@ -103,16 +92,77 @@ pub enum OwnFileError {
     },
 }
 
-#[cfg(unix)]
-pub use crate::os::user;
-
-fn remedy(source: &io::Error) -> &'static str {
-    match source.kind() {
-        ErrorKind::PermissionDenied => "; run as the user whose it is, or as root (sudo)",
-        ErrorKind::StorageFull => "; make room there",
-        _ => "",
+impl OwnFileError {
+    /// What mends it, where one step does.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Kind { path, .. } | Self::Linked { path } => {
+                let path = path.display();
+                format!("look who put it there, and remove it (rm -r {path})")
+            }
+            Self::Owner { theirs: 0, .. } => "run as root (sudo)".to_owned(),
+            Self::Owner { path, .. } => format!(
+                "if that user runs Kadenz, run as that user; else remove it (sudo rm -r {})",
+                path.display()
+            ),
+            Self::Writable { path, .. } => {
+                let path = path.display();
+                format!("make sure of its content, then chmod go-w {path}")
+            }
+            Self::Refused { source, .. } => match source.kind() {
+                ErrorKind::PermissionDenied => {
+                    "run as the user whose it is, or as root (sudo)".to_owned()
+                }
+                ErrorKind::StorageFull => "make room there".to_owned(),
+                _ => return None,
+            },
+        };
+        Some(remedy)
     }
 }
+
+impl fmt::Display for OwnFileError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind {
+                path,
+                found,
+                wanted,
+            } => write!(out, "{} is {found}, not {wanted}", path.display()),
+            Self::Owner { path, theirs, ours } => {
+                let path = path.display();
+                write!(out, "{path} belongs to user {theirs}, not to user {ours}")
+            }
+            Self::Writable { path, mode } => {
+                let path = path.display();
+                write!(out, "others may write {path} (mode {mode:04o})")
+            }
+            Self::Linked { path } => {
+                write!(out, "{} is one of several names of a file", path.display())
+            }
+            Self::Refused { what, path, source } => {
+                write!(out, "cannot {what} {}: {source}", path.display())
+            }
+        }?;
+        match self.remedy() {
+            Some(remedy) => write!(out, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for OwnFileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(unix)]
+pub use crate::os::user;
 
 /// Says what was tried with which path when the system refuses it.
 pub fn refused(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OwnFileError {
@@ -217,7 +267,7 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
 }
 
 /// Makes a folder that this user alone may enter, and those above it that are missing. One that is there
-/// must be this user's, with no right to write for others.
+/// must be this user's or root's, with no right to write for others.
 ///
 /// # Errors
 /// [`OwnFileError`] for what is no folder, belongs to somebody else, or may be written by others.
@@ -234,7 +284,7 @@ pub fn folder(path: &Path) -> Result<(), OwnFileError> {
     }
     let about = fs::symlink_metadata(path).map_err(refused("look at", path))?;
     check_kind(path, &about, "a folder")?;
-    check_rights(path, &about, Trusted::User)
+    check_rights(path, &about, Trusted::UserOrRoot)
 }
 
 /// Whether the path still leads to this file.

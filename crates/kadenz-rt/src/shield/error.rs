@@ -112,7 +112,8 @@ impl RaiseShieldError {
             Self::AllCpus { .. } | Self::Offline { .. } | Self::NoCpus => {
                 "choose among the CPUs in /sys/devices/system/cpu/online".to_owned()
             }
-            Self::Unsupported | Self::OneCpu | Self::Journal(_) => return None,
+            Self::Journal(error) => return error.remedy(),
+            Self::Unsupported | Self::OneCpu => return None,
         };
         Some(remedy)
     }
