@@ -396,5 +396,6 @@ fn check_rights(_path: &Path, _about: &Metadata, _trusted: Trusted) -> Result<()
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;
