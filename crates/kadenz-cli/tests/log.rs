@@ -268,3 +268,49 @@ fn play_steps_at_each_line_and_loses_what_it_is_told_to() {
     assert!((50..150).contains(&left_out), "{left_out}");
     assert_eq!(entries(&other).len() as u64, 200 - left_out);
 }
+
+/// A short MCAP file of many empty messages of a channel with a long name, which each event of an event
+/// log repeats, and of a message of zeros.
+fn bombs(folder: &Path) -> [PathBuf; 2] {
+    let names = folder.join("names.mcap");
+    let mut writer = log::create(&names, log::Format::Mcap).unwrap();
+    let channel = std::sync::Arc::new(log::LoggedChannel::lcm(&"N".repeat(999)));
+    let mut entry = Entry {
+        channel,
+        ..Entry::default()
+    };
+    (0..40_000).for_each(|_| writer.write(&entry).unwrap());
+    writer.finish().unwrap();
+
+    let zeros = folder.join("zeros.mcap");
+    let mut writer = log::create(&zeros, log::Format::Mcap).unwrap();
+    entry.channel = log::LoggedChannel::lcm("ZEROS").into();
+    entry.payload = vec![0; 20 << 20];
+    writer.write(&entry).unwrap();
+    writer.finish().unwrap();
+    [names, zeros]
+}
+
+#[test]
+fn a_log_that_grows_without_measure_ends_the_command_and_an_option_allows_it() {
+    let folder = folder();
+    let [names, zeros] = bombs(folder.path());
+    for (bomb, expansion) in [(names, 10), (zeros, 100)] {
+        let length = std::fs::metadata(&bomb).unwrap().len();
+        let allowed = log::Limits { expansion }.allowed_bytes(length);
+        let out = folder.path().join("out.lcmlog");
+        let convert = |expansion: &str| {
+            let allowing = ["--force", "--max-expansion", expansion];
+            let arguments = ["log", "convert", text(&bomb), "--out", text(&out)];
+            run(&[&arguments[..], &allowing].concat())
+        };
+        let said = convert(&expansion.to_string());
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains("raise --max-expansion"), "{}", said.err);
+        let written = std::fs::metadata(&out).unwrap().len();
+        assert!(written <= allowed, "{written} of {allowed}");
+        let said = convert("10000");
+        assert_eq!(said.code, 0, "{}", said.err);
+        assert!(std::fs::metadata(&out).unwrap().len() > allowed);
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
-use super::{Damage, Entry, LogError, LoggedChannel};
+use super::{Damage, Entry, Limits, LogError, LoggedChannel, MAX_CHUNK_BYTES};
 
 /// Where a chunk lies, and the times of its first and last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,9 @@ pub(crate) struct Lying {
     pub(crate) sequence: u32,
     /// What the format calls its channel; [`Chunked::channel`] knows it.
     pub(crate) channel: u32,
-    pub(crate) from: usize,
-    pub(crate) length: usize,
+    /// Where it lies in the chunk, which is shorter than [`MAX_CHUNK_BYTES`].
+    pub(crate) from: u32,
+    pub(crate) length: u32,
 }
 
 /// A chunk in memory.
@@ -35,7 +36,34 @@ pub(crate) struct Loaded {
     next: usize,
 }
 
+/// How much a chunk and the list of its messages may take together.
+const MAX_LOADED_BYTES: usize = MAX_CHUNK_BYTES as usize / 4 * 5;
+
+/// Notes a message of a chunk of that many bytes; `None` where it holds more messages than there is
+/// memory for.
+pub(crate) fn note(messages: &mut Vec<Lying>, chunk: usize, message: Lying) -> Option<()> {
+    if chunk + messages.len() * size_of::<Lying>() >= MAX_LOADED_BYTES {
+        return None;
+    }
+    messages.push(message);
+    Some(())
+}
+
 impl Loaded {
+    /// How many bytes of memory it holds.
+    fn memory(&self) -> usize {
+        self.bytes.capacity() + self.messages.capacity() * size_of::<Lying>()
+    }
+
+    /// Makes it ready for the next chunk.
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.messages.clear();
+        self.next = 0;
+        shrink(&mut self.bytes);
+        shrink(&mut self.messages);
+    }
+
     fn head(&self) -> Option<&Lying> {
         self.messages.get(self.next)
     }
@@ -64,15 +92,38 @@ pub(crate) struct Shelf {
     /// What was damaged before any chunk was read.
     beforehand: Damage,
     pub(crate) damage: Damage,
+    /// How long the log is, how many bytes its chunks were unpacked to, and how many may be.
+    length: u64,
+    unpacked: u64,
+    pub(crate) limits: Limits,
 }
 
 /// The most chunks in memory, and the most bytes of them, one chunk more aside.
-const MOST_OPEN: usize = 64;
-const MOST_OPEN_BYTES: usize = 256 << 20;
+const MAX_OPEN: usize = 64;
+const MAX_OPEN_BYTES: usize = 64 << 20;
+
+/// The most buffers that are kept for the next chunks, and the most bytes of one.
+const MAX_SPARE: usize = 4;
+const MAX_SPARE_BYTES: usize = 2 << 20;
+
+/// Gives memory back where a buffer has become larger than what is kept.
+pub(crate) fn shrink<T>(buffer: &mut Vec<T>) {
+    buffer.shrink_to(MAX_SPARE_BYTES / size_of::<T>().max(1));
+}
+
+/// Whether chunks share bytes of the file: then one would be read again and again.
+pub(crate) fn overlap(places: &[Place]) -> bool {
+    let mut spans: Vec<(u64, u64)> = places.iter().map(|it| (it.offset, it.length)).collect();
+    spans.sort_unstable();
+    spans.windows(2).any(|pair| {
+        let (offset, length) = pair[0];
+        pair[1].0 < offset.saturating_add(length) || pair[1].0 == offset
+    })
+}
 
 impl Shelf {
-    /// Over chunks in any order. Those already passed over are damage.
-    pub(crate) fn new(mut places: Vec<Place>, damage: Damage) -> Self {
+    /// Over chunks, in any order, of a log of that length. Those already passed over are damage.
+    pub(crate) fn new(mut places: Vec<Place>, damage: Damage, length: u64) -> Self {
         places.sort_by_key(|place| (place.first, place.offset));
         Self {
             places,
@@ -82,6 +133,9 @@ impl Shelf {
             from: i64::MIN,
             beforehand: damage,
             damage,
+            length,
+            unpacked: 0,
+            limits: Limits::default(),
         }
     }
 
@@ -94,7 +148,18 @@ impl Shelf {
         self.from = time.as_unix_ns();
         self.next_place = 0;
         self.damage = self.beforehand;
-        self.spare.append(&mut self.open);
+        self.unpacked = 0;
+        while let Some(loaded) = self.open.pop() {
+            self.put_away(loaded);
+        }
+    }
+
+    /// Keeps a buffer for the next chunk, if few are kept.
+    fn put_away(&mut self, mut loaded: Loaded) {
+        if self.spare.len() < MAX_SPARE {
+            loaded.clear();
+            self.spare.push(loaded);
+        }
     }
 
     /// How many bytes of chunks have been read.
@@ -119,9 +184,8 @@ impl Shelf {
                 return Ok(false);
             };
             loaded.next += 1;
-            let bytes = loaded
-                .bytes
-                .get(message.from..message.from + message.length);
+            let from = message.from as usize;
+            let bytes = loaded.bytes.get(from..from + message.length as usize);
             let known = source.channel(message.channel);
             let told = match (bytes, known) {
                 (Some(bytes), Some(channel)) => {
@@ -131,11 +195,11 @@ impl Shelf {
                 _ => false,
             };
             if !told {
-                self.damage.add(message.length as u64);
+                self.damage.add(message.length.into());
             }
             if self.open[at].head().is_none() {
                 let done = self.open.swap_remove(at);
-                self.spare.push(done);
+                self.put_away(done);
             }
             if told {
                 return Ok(true);
@@ -163,15 +227,15 @@ impl Shelf {
                 continue;
             }
             let mut loaded = self.spare.pop().unwrap_or_default();
-            loaded.messages.clear();
-            loaded.next = 0;
             if !source.load(&place, &mut loaded)? {
                 self.damage.add(place.length);
             }
+            self.unpacked += loaded.bytes.len() as u64;
+            self.limits.check(self.unpacked, self.length)?;
             loaded.messages.retain(|it| it.log_time >= self.from);
             loaded.messages.sort_by_key(|it| it.log_time);
             if loaded.messages.is_empty() {
-                self.spare.push(loaded);
+                self.put_away(loaded);
             } else {
                 self.open.push(loaded);
             }
@@ -180,8 +244,8 @@ impl Shelf {
     }
 
     fn is_full(&self) -> bool {
-        let bytes: usize = self.open.iter().map(|it| it.bytes.len()).sum();
-        self.open.len() >= MOST_OPEN || bytes >= MOST_OPEN_BYTES
+        let bytes: usize = self.open.iter().map(Loaded::memory).sum();
+        self.open.len() >= MAX_OPEN || bytes >= MAX_OPEN_BYTES
     }
 }
 

@@ -64,10 +64,12 @@ impl Compression {
         Ok(())
     }
 
-    /// Decompresses bytes over what a vector holds. Takes memory as bytes come out, and no more than
-    /// was said; `None` where they are damaged or there is not as much as was said.
+    /// Decompresses bytes over what a vector holds. Takes as much memory as was said, which the caller
+    /// bounds; `None` where the bytes are damaged or there is not as much as was said.
     pub(crate) fn decompress(self, bytes: &[u8], length: u64, into: &mut Vec<u8>) -> Option<()> {
         into.clear();
+        // A vector that grows by doubling takes twice as much.
+        into.reserve_exact(usize::try_from(length).ok()?);
         let read = match self {
             Self::None => bytes.take(length).read_to_end(into),
             Self::Lz4 => lz4_flex::frame::FrameDecoder::new(bytes)

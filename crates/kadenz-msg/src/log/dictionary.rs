@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json, json};
 
+use super::by_address::{ByAddress, remember};
 use super::{Entry, LCM_ENCODING, LoggedChannel, Schema};
 use crate::message::Fingerprint;
 use crate::types::{Definition, MemberType, PrimitiveType, Struct, Types, ValueError};
@@ -32,15 +33,19 @@ use crate::types::{Definition, MemberType, PrimitiveType, Struct, Types, ValueEr
 #[derive(Default)]
 pub struct Dictionary {
     types: Types,
-    /// What logs brought with them, by the text.
-    embedded: HashMap<Arc<Schema>, Arc<Types>>,
+    /// What logs brought with them, where it can be read.
+    embedded: HashMap<ByAddress<Schema>, Option<Arc<Types>>>,
     /// Channels with what was found out about them.
-    described: HashMap<(Arc<LoggedChannel>, Fingerprint), Arc<LoggedChannel>>,
-    as_json: HashMap<(Arc<LoggedChannel>, Fingerprint), Arc<LoggedChannel>>,
+    described: HashMap<ChannelOfType, Arc<LoggedChannel>>,
+    as_json: HashMap<ChannelOfType, Arc<LoggedChannel>>,
 }
 
-/// The most channels and texts that are remembered of logs.
-const MOST_KNOWN: usize = 1 << 14;
+type ChannelOfType = (ByAddress<LoggedChannel>, Fingerprint);
+
+/// The longest message that is decoded, in bytes, and the longest text that may come out of one: JSON
+/// is several times as long.
+const MAX_DECODED_BYTES: usize = 32 << 20;
+const MAX_TEXT_BYTES: usize = 64 << 20;
 
 /// Why a message cannot be told as JSON.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +57,14 @@ pub enum NoJson {
         channel: String,
         /// What it carries.
         encoding: String,
+    },
+    /// It, or its text, is longer than what is decoded.
+    #[error("{channel}: a message of {length} bytes, or its JSON, is longer than what is decoded")]
+    TooLong {
+        /// The channel.
+        channel: String,
+        /// How long the message is.
+        length: usize,
     },
     /// Its type is not known, or it does not follow it.
     #[error("{channel}: {source}")]
@@ -102,7 +115,7 @@ impl Dictionary {
         let Some(fingerprint) = entry.fingerprint() else {
             return false;
         };
-        let key = (Arc::clone(&entry.channel), fingerprint);
+        let key = (ByAddress::new(&entry.channel), fingerprint);
         let known = self.described.get(&key).map(Arc::clone);
         let described = known.unwrap_or_else(|| {
             let channel = LoggedChannel {
@@ -121,13 +134,13 @@ impl Dictionary {
         if schema.encoding != LCM_ENCODING {
             return None;
         }
-        if let Some(known) = self.embedded.get(schema) {
-            return Some(Arc::clone(known));
+        let address = ByAddress::new(schema);
+        if let Some(known) = self.embedded.get(&address) {
+            return known.clone();
         }
         let text = String::from_utf8_lossy(&schema.data);
-        let types = Arc::new(Types::from_text(&text).ok()?);
-        let schema = Arc::clone(schema);
-        Some(remember(&mut self.embedded, schema, types))
+        let types = Types::from_text(&text).ok().map(Arc::new);
+        remember(&mut self.embedded, address, types)
     }
 
     /// Makes an LCM message one in JSON, with a JSON schema, which viewers such as Foxglove show.
@@ -145,16 +158,23 @@ impl Dictionary {
         let own = self.types_of(entry);
         let own = own.filter(|it| it.by_fingerprint(fingerprint).next().is_some());
         let types = own.as_deref().unwrap_or(&self.types);
+        let length = entry.payload.len();
+        let too_long = || NoJson::TooLong {
+            channel: channel(),
+            length,
+        };
+        if length > MAX_DECODED_BYTES {
+            return Err(too_long());
+        }
         let value = types
             .decode(&entry.payload)
             .map_err(|source| NoJson::Value {
                 channel: channel(),
                 source,
             })?;
-        entry.payload.clear();
-        let text = value.to_json().to_string();
-        entry.payload.extend_from_slice(text.as_bytes());
-        let key = (Arc::clone(&entry.channel), fingerprint);
+        let text = value.to_json_text(MAX_TEXT_BYTES).ok_or_else(too_long)?;
+        entry.payload = text.into_bytes();
+        let key = (ByAddress::new(&entry.channel), fingerprint);
         if let Some(known) = self.as_json.get(&key) {
             entry.channel = Arc::clone(known);
             return Ok(());
@@ -173,19 +193,6 @@ impl Dictionary {
         entry.channel = remember(&mut self.as_json, key, Arc::new(channel));
         Ok(())
     }
-}
-
-/// Notes something, unless a hostile log has filled the memory already.
-fn remember<K: std::hash::Hash + Eq, V>(
-    known: &mut HashMap<K, Arc<V>>,
-    key: K,
-    value: Arc<V>,
-) -> Arc<V> {
-    if known.len() >= MOST_KNOWN {
-        known.clear();
-    }
-    known.insert(key, Arc::clone(&value));
-    value
 }
 
 /// A type as a JSON schema. Structs are written out where they are used, as viewers follow no

@@ -46,6 +46,18 @@ pub enum LogError {
         /// What can be done.
         remedy: &'static str,
     },
+    /// More comes out of it than its length allows.
+    #[error(
+        "more than {allowed} bytes would come out of a log of {length}: so do logs that were made to \
+         fill memory or a disk. Where you trust it, raise --max-expansion, which is how many times \
+         its own length a log may become"
+    )]
+    Expands {
+        /// How many bytes were allowed.
+        allowed: u64,
+        /// How long the log is, in bytes.
+        length: u64,
+    },
     /// What is there cannot be written on.
     #[error(
         "{format} cannot be appended to: write a new file, and put both together by `kadenz log merge`"

@@ -1,9 +1,12 @@
 //! What is in a log.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
+use super::by_address::{ByAddress, remember};
+use super::limits::MAX_CHANNELS;
 use super::{Entry, Format, LogError, LogReader, LoggedChannel};
 
 /// What is in a log.
@@ -19,6 +22,9 @@ pub struct Info {
     pub span: Option<(WallTime, WallTime)>,
     /// Its channels, sorted by name.
     pub channels: Vec<ChannelInfo>,
+    /// How many messages are of channels beyond those listed: of a log's messages the first 16,384
+    /// channels are told apart.
+    pub other_messages: u64,
     /// What of it could not be read.
     pub damage: Damage,
     /// Whether its writer came to its end; `None` where the format does not tell.
@@ -40,6 +46,14 @@ pub struct ChannelInfo {
     pub payload_bytes: Option<u64>,
     /// The fingerprints of LCM messages that were seen, sorted, at most sixteen.
     pub fingerprints: Vec<u64>,
+}
+
+impl ChannelInfo {
+    /// Its name and its type's, by which channels are sorted.
+    fn key(&self) -> (&str, &str) {
+        let schema = self.channel.schema.as_deref();
+        (&self.channel.name, schema.map_or("", |it| &it.name))
+    }
 }
 
 /// What of a log could not be read.
@@ -75,6 +89,7 @@ impl Info {
             messages: 0,
             span: None,
             channels: Vec::new(),
+            other_messages: 0,
             damage: Damage::default(),
             complete: None,
             library: String::new(),
@@ -94,9 +109,14 @@ impl Info {
 /// ```
 #[derive(Debug, Default)]
 pub struct Survey {
-    channels: BTreeMap<(String, String), ChannelInfo>,
+    channels: Vec<ChannelInfo>,
+    /// Where a channel's counts are, by its name and its type's.
+    by_name: HashMap<(String, String), usize>,
+    /// The same by what describes it.
+    by_address: HashMap<ByAddress<LoggedChannel>, Option<usize>>,
     span: Option<(WallTime, WallTime)>,
     messages: u64,
+    other_messages: u64,
 }
 
 impl Survey {
@@ -105,7 +125,11 @@ impl Survey {
         self.messages += 1;
         let (first, last) = self.span.unwrap_or((entry.log_time, entry.log_time));
         self.span = Some((first.min(entry.log_time), last.max(entry.log_time)));
-        let channel = self.channel(&entry.channel);
+        let place = self.place(&entry.channel);
+        let Some(channel) = place.and_then(|it| self.channels.get_mut(it)) else {
+            self.other_messages += 1;
+            return;
+        };
         channel.messages += 1;
         let bytes = channel.payload_bytes.get_or_insert(0);
         *bytes += entry.payload.len() as u64;
@@ -119,15 +143,32 @@ impl Survey {
         }
     }
 
-    fn channel(&mut self, channel: &LoggedChannel) -> &mut ChannelInfo {
+    /// Where a channel's counts are; `None` where there are too many channels.
+    fn place(&mut self, channel: &Arc<LoggedChannel>) -> Option<usize> {
+        let address = ByAddress::new(channel);
+        if let Some(known) = self.by_address.get(&address) {
+            return *known;
+        }
         let schema = channel.schema.as_ref().map(|schema| schema.name.clone());
         let key = (channel.name.clone(), schema.unwrap_or_default());
-        self.channels.entry(key).or_insert_with(|| ChannelInfo {
+        let known = self.by_name.get(&key).copied();
+        let place = known.or_else(|| self.new_channel(key, channel));
+        remember(&mut self.by_address, address, place)
+    }
+
+    fn new_channel(&mut self, key: (String, String), channel: &LoggedChannel) -> Option<usize> {
+        let place = self.channels.len();
+        if place >= MAX_CHANNELS {
+            return None;
+        }
+        self.by_name.insert(key, place);
+        self.channels.push(ChannelInfo {
             channel: channel.clone(),
             messages: 0,
             payload_bytes: None,
             fingerprints: Vec::new(),
-        })
+        });
+        Some(place)
     }
 
     /// How many messages were counted.
@@ -141,7 +182,10 @@ impl Survey {
     pub fn into_info(self, mut info: Info) -> Info {
         info.messages = self.messages;
         info.span = self.span;
-        info.channels = self.channels.into_values().collect();
+        info.other_messages = self.other_messages;
+        info.channels = self.channels;
+        info.channels
+            .sort_by(|one, other| one.key().cmp(&other.key()));
         info
     }
 }

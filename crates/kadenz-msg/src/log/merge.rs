@@ -2,7 +2,7 @@
 
 use kadenz_rt::clock::WallTime;
 
-use super::{Damage, Entry, Format, Info, LogError, LogReader};
+use super::{Damage, Entry, Format, Info, Limits, LogError, LogReader};
 
 /// Several logs as one. Holds one message of each in memory, and what each reader holds.
 pub struct Merged {
@@ -61,6 +61,12 @@ impl LogReader for Merged {
             *head = Head::Unread;
         }
         Ok(())
+    }
+
+    fn set_limits(&mut self, limits: Limits) {
+        for (reader, _) in &mut self.readers {
+            reader.set_limits(limits);
+        }
     }
 
     fn outline(&self) -> Info {

@@ -22,6 +22,7 @@
 //! ```
 
 mod append;
+mod by_address;
 mod chunks;
 pub mod compression;
 mod dictionary;
@@ -32,6 +33,7 @@ mod faulty;
 mod file;
 mod format;
 mod info;
+mod limits;
 pub mod mcap;
 pub mod merge;
 pub mod play;
@@ -52,6 +54,7 @@ pub use file::{LogFile, SmallDisk};
 pub use format::Format;
 pub use info::{ChannelInfo, Damage, Info, Survey, survey};
 use kadenz_rt::clock::WallTime;
+pub use limits::{Limits, MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES};
 
 /// Where a log's bytes come from.
 pub trait Source: Read + Seek + Send {}
@@ -59,13 +62,13 @@ pub trait Source: Read + Seek + Send {}
 impl<T: Read + Seek + Send> Source for T {}
 
 /// Reads a log from its begin to its end, in bounded memory: a message, or a few chunks of a format
-/// that has chunks.
+/// that has chunks; at most 512 MiB beyond the file's own length, whatever the file says.
 pub trait LogReader: Send {
     /// Reads the next message over the one that is there; `false` at the end. What is damaged is
     /// passed over and counted.
     ///
     /// # Errors
-    /// Where the file system fails.
+    /// Where the file system fails, and where more comes out of the log than its [`Limits`] allow.
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError>;
 
     /// Goes to the first message that was logged at or after a time; by the index where the format
@@ -74,6 +77,10 @@ pub trait LogReader: Send {
     /// # Errors
     /// Where the file system fails.
     fn seek(&mut self, time: WallTime) -> Result<(), LogError>;
+
+    /// Allows more or less to come out of the log than [`Limits::default`]. A format that is not
+    /// compressed has no need of it.
+    fn set_limits(&mut self, _limits: Limits) {}
 
     /// What is known of the log without reading it, with nothing counted.
     fn outline(&self) -> Info;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kadenz_msg::log::{self, Dictionary};
 use kadenz_msg::types::Types;
 
 use super::copying::{self, Fate};
+use super::input::LimitOptions;
 use super::output_file::OutputOptions;
 use crate::commands::interrupt;
 use crate::output::Outcome;
@@ -39,6 +39,9 @@ pub(crate) struct Options {
     #[command(flatten)]
     output: OutputOptions,
 
+    #[command(flatten)]
+    limits: LimitOptions,
+
     /// Print what was done as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -68,21 +71,26 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         "LCM's event log says nothing of encodings; JSON needs an --out that ends in .mcap"
     );
     let mut dictionary = dictionary(&options.types)?;
-    let reader = log::open(&options.log);
-    let mut reader = reader.with_context(|| format!("cannot read {}", options.log.display()))?;
+    let mut reader = options.limits.open(&options.log)?;
     let stop = interrupt::stop_on_interrupt()?;
     let writer = options.output.create(&[&options.log])?;
-    let copied = copying::copy(reader.as_mut(), writer, &stop, &mut |entry| {
-        if to_json {
-            return match dictionary.to_json(entry) {
-                Ok(()) => Fate::Keep,
-                Err(_) if entry.channel.encoding == "json" => Fate::Keep,
-                Err(error) => Fate::LeaveOut(error.to_string()),
-            };
-        }
-        dictionary.complete(entry);
-        Fate::Keep
-    })?;
+    let copied = copying::copy(
+        reader.as_mut(),
+        writer,
+        options.limits.limits(),
+        &stop,
+        &mut |entry| {
+            if to_json {
+                return match dictionary.to_json(entry) {
+                    Ok(()) => Fate::Keep,
+                    Err(_) if entry.channel.encoding == "json" => Fate::Keep,
+                    Err(error) => Fate::LeaveOut(error.to_string()),
+                };
+            }
+            dictionary.complete(entry);
+            Fate::Keep
+        },
+    )?;
     copying::tell(&copied, options.json, &options.output.out)?;
     Ok(if copied.left_out > 0 {
         Outcome::Incomplete

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kadenz_lab::stop::Stop;
-use kadenz_msg::log::{Damage, Entry, LogError, LogReader, LogWriter};
+use kadenz_msg::log::{Damage, Entry, Limits, LogError, LogReader, LogWriter};
 use kadenz_report::numbers;
 use serde::Serialize;
 
@@ -42,15 +42,19 @@ pub(crate) enum Fate {
 pub(crate) fn copy(
     reader: &mut dyn LogReader,
     mut writer: Box<dyn LogWriter>,
+    limits: Limits,
     stop: &Stop,
     judge: &mut dyn FnMut(&mut Entry) -> Fate,
 ) -> anyhow::Result<Copied> {
     let mut tally = Tally::default();
+    let length = reader.outline().bytes;
+    let check = |written: u64| limits.check(written, length);
     let mut progress = Working::new("copying");
     let result = work(
         reader,
         writer.as_mut(),
         stop,
+        &check,
         judge,
         &mut tally,
         &mut progress,
@@ -96,6 +100,7 @@ fn work(
     reader: &mut dyn LogReader,
     writer: &mut dyn LogWriter,
     stop: &Stop,
+    check: &dyn Fn(u64) -> Result<(), LogError>,
     judge: &mut dyn FnMut(&mut Entry) -> Fate,
     tally: &mut Tally,
     progress: &mut Working,
@@ -106,7 +111,9 @@ fn work(
             return Ok(true);
         }
         progress.tick(|| reader.progress());
-        match judge(&mut entry) {
+        let fate = judge(&mut entry);
+        check(writer.length() + longest(&entry))?;
+        match fate {
             Fate::Keep => match writer.write(&entry) {
                 Ok(()) => tally.messages += 1,
                 Err(error @ LogError::Unfit { .. }) => tally.leave_out(error.to_string()),
@@ -118,6 +125,12 @@ fn work(
         }
     }
     Ok(false)
+}
+
+/// How many bytes a message takes in any format, uncompressed.
+fn longest(entry: &Entry) -> u64 {
+    const HEAD: usize = 32;
+    (HEAD + entry.channel.name.len() + entry.payload.len()) as u64
 }
 
 /// Says what was copied.

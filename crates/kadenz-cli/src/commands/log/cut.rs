@@ -9,6 +9,7 @@ use kadenz_msg::log;
 use kadenz_msg::log::play::PlayOptions;
 
 use super::copying::{self, Fate};
+use super::input::LimitOptions;
 use super::moment::{self, Moment};
 use super::output_file::OutputOptions;
 use crate::commands::interrupt;
@@ -32,6 +33,9 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     output: OutputOptions,
+
+    #[command(flatten)]
+    limits: LimitOptions,
 
     /// Print what was done as JSON
     #[arg(long, help_heading = "Output")]
@@ -86,22 +90,28 @@ impl Part {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let said = || format!("cannot read {}", options.log.display());
-    let mut reader = log::open(&options.log).with_context(said)?;
+    let mut reader = options.limits.open(&options.log)?;
     let part = options.part.of(reader.as_mut()).with_context(said)?;
     if let Some(from) = part.from {
         reader.seek(from)?;
     }
     let stop = interrupt::stop_on_interrupt()?;
     let writer = options.output.create(&[&options.log])?;
-    let copied = copying::copy(reader.as_mut(), writer, &stop, &mut |entry| {
-        if part.until.is_some_and(|until| entry.log_time >= until) {
-            Fate::End
-        } else if part.wants(&entry.channel.name) {
-            Fate::Keep
-        } else {
-            Fate::Pass
-        }
-    })?;
+    let copied = copying::copy(
+        reader.as_mut(),
+        writer,
+        options.limits.limits(),
+        &stop,
+        &mut |entry| {
+            if part.until.is_some_and(|until| entry.log_time >= until) {
+                Fate::End
+            } else if part.wants(&entry.channel.name) {
+                Fate::Keep
+            } else {
+                Fate::Pass
+            }
+        },
+    )?;
     copying::tell(&copied, options.json, &options.output.out)?;
     Ok(Outcome::Kept)
 }

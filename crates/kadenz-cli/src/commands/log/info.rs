@@ -9,6 +9,7 @@ use kadenz_msg::log::{self, ChannelInfo, Info};
 use kadenz_report::numbers;
 use serde::Serialize;
 
+use super::input::LimitOptions;
 use super::moment;
 use crate::output::{self, Outcome};
 
@@ -30,6 +31,9 @@ pub(crate) struct Options {
     /// Read every message, also where there is an index
     #[arg(long)]
     thorough: bool,
+
+    #[command(flatten)]
+    limits: LimitOptions,
 
     /// Print JSON
     #[arg(long, help_heading = "Output")]
@@ -58,6 +62,8 @@ struct ToldLog {
     skipped_bytes: u64,
     chunks: Vec<ToldChunks>,
     channels: Vec<ToldChannel>,
+    /// Messages of channels beyond those that are told apart.
+    other_messages: u64,
 }
 
 #[derive(Serialize)]
@@ -82,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut logs = Vec::new();
     for path in &options.logs {
         let said = || format!("cannot read {}", path.display());
-        let mut reader = log::open(path).with_context(said)?;
+        let mut reader = options.limits.open(path)?;
         let info = if options.thorough {
             log::survey(reader.as_mut())
         } else {
@@ -128,6 +134,7 @@ fn told(path: PathBuf, info: Info) -> ToldLog {
             .map(|(compression, count)| ToldChunks { compression, count })
             .collect(),
         channels: info.channels.into_iter().map(told_channel).collect(),
+        other_messages: info.other_messages,
     }
 }
 
@@ -188,6 +195,12 @@ fn shown(info: &Info) -> String {
         ));
     }
     lines.push(table(&info.channels, seconds));
+    if info.other_messages > 0 {
+        lines.push(format!(
+            "  {} of further channels; only so many are told apart",
+            numbers::counted(info.other_messages, "message")
+        ));
+    }
     lines.join("\n")
 }
 

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
-use kadenz_msg::log;
 use kadenz_msg::log::merge::Merged;
 
 use super::copying::{self, Fate};
+use super::input::LimitOptions;
 use super::output_file::OutputOptions;
 use crate::commands::interrupt;
 use crate::output::Outcome;
@@ -28,6 +27,9 @@ pub(crate) struct Options {
     #[command(flatten)]
     output: OutputOptions,
 
+    #[command(flatten)]
+    limits: LimitOptions,
+
     /// Print what was done as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -36,14 +38,19 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut readers = Vec::new();
     for path in &options.logs {
-        let reader = log::open(path);
-        readers.push(reader.with_context(|| format!("cannot read {}", path.display()))?);
+        readers.push(options.limits.open(path)?);
     }
     let inputs: Vec<&Path> = options.logs.iter().map(PathBuf::as_path).collect();
     let stop = interrupt::stop_on_interrupt()?;
     let writer = options.output.create(&inputs)?;
     let mut merged = Merged::new(readers);
-    let copied = copying::copy(&mut merged, writer, &stop, &mut |_| Fate::Keep)?;
+    let copied = copying::copy(
+        &mut merged,
+        writer,
+        options.limits.limits(),
+        &stop,
+        &mut |_| Fate::Keep,
+    )?;
     copying::tell(&copied, options.json, &options.output.out)?;
     Ok(Outcome::Kept)
 }

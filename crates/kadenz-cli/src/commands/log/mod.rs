@@ -4,6 +4,7 @@ mod convert;
 mod copying;
 mod cut;
 mod info;
+mod input;
 mod merge;
 mod moment;
 mod output_file;

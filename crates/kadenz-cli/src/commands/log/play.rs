@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
 use kadenz_lab::stop::Stop;
 use kadenz_msg::channel::Channel;
 use kadenz_msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
-use kadenz_msg::log::{self, Entry, LCM_ENCODING, LoggedChannel};
+use kadenz_msg::log::{Entry, LCM_ENCODING, LoggedChannel};
 use kadenz_msg::provider::Outlet;
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_report::numbers;
 use serde::Serialize;
 
 use super::cut::Part;
+use super::input::LimitOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
 use crate::commands::msg::telling::Telling;
@@ -88,6 +88,9 @@ pub(crate) struct Options {
     )]
     seed: u64,
 
+    #[command(flatten)]
+    limits: LimitOptions,
+
     /// Print what was played as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -122,8 +125,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         (0.0..=1.0).contains(&options.loss),
         "--loss is a share between 0 and 1; one message in a hundred is 0.01"
     );
-    let reader = log::open(&options.log);
-    let mut reader = reader.with_context(|| format!("cannot read {}", options.log.display()))?;
+    let mut reader = options.limits.open(&options.log)?;
     let play = PlayOptions {
         speed: options.speed,
         looped: options.looped,

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
-use kadenz_msg::log;
 
 use super::copying::{self, Fate};
+use super::input::LimitOptions;
 use super::output_file::OutputOptions;
 use crate::commands::interrupt;
 use crate::output::Outcome;
@@ -28,17 +27,25 @@ pub(crate) struct Options {
     #[command(flatten)]
     output: OutputOptions,
 
+    #[command(flatten)]
+    limits: LimitOptions,
+
     /// Print what was done as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let reader = log::open(&options.log);
-    let mut reader = reader.with_context(|| format!("cannot read {}", options.log.display()))?;
+    let mut reader = options.limits.open(&options.log)?;
     let stop = interrupt::stop_on_interrupt()?;
     let writer = options.output.create(&[&options.log])?;
-    let copied = copying::copy(reader.as_mut(), writer, &stop, &mut |_| Fate::Keep)?;
+    let copied = copying::copy(
+        reader.as_mut(),
+        writer,
+        options.limits.limits(),
+        &stop,
+        &mut |_| Fate::Keep,
+    )?;
     copying::tell(&copied, options.json, &options.output.out)?;
     Ok(Outcome::Kept)
 }

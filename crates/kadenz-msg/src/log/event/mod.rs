@@ -11,6 +11,8 @@ mod writer;
 pub use reader::EventReader;
 pub use writer::EventWriter;
 
+use super::MAX_MESSAGE_BYTES;
+
 /// What every event begins with.
 const SYNC: [u8; 4] = [0xed, 0xa1, 0xda, 0x01];
 
@@ -43,7 +45,8 @@ impl Header {
             data_bytes: u32::from_be_bytes(*rest.first_chunk::<4>()?),
         };
         let possible = (1..=LONGEST_NAME as u32).contains(&header.name_bytes);
-        (*sync == SYNC && possible && i32::try_from(header.data_bytes).is_ok()).then_some(header)
+        let fits = header.data_bytes as usize <= MAX_MESSAGE_BYTES;
+        (*sync == SYNC && possible && fits).then_some(header)
     }
 
     fn put(self, into: &mut Vec<u8>) {

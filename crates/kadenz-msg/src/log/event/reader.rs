@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kadenz_rt::clock::WallTime;
 
 use super::{HEADER_BYTES, Header, LONGEST_NAME, SYNC};
+use crate::log::limits::MAX_CHANNELS;
 use crate::log::{
     Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
 };
@@ -20,9 +21,6 @@ pub struct EventReader<S> {
     /// The name as it is read, used again.
     name: Vec<u8>,
 }
-
-/// The most channels that are remembered; hostile logs could have a name for each event.
-const MOST_CHANNELS: usize = 1 << 16;
 
 /// Bisection ends where so few bytes are left.
 const NEAR: u64 = 1 << 16;
@@ -92,27 +90,39 @@ impl<S: Source> EventReader<S> {
         }
     }
 
+    /// Whether an event may begin at a place ahead; the reader stays where it is.
+    fn sync_at(&mut self, place: u64) -> Result<bool, LogError> {
+        let ahead = usize::try_from(place - self.at).unwrap_or(usize::MAX);
+        let buffered = self.source.buffer().get(ahead..);
+        if let Some(four) = buffered.and_then(|it| it.first_chunk()) {
+            return Ok(*four == SYNC);
+        }
+        // What is read ahead stays: a hostile log asks for this every few bytes.
+        let source = self.source.get_mut();
+        let stands = source.stream_position()?;
+        source.seek(SeekFrom::Start(place))?;
+        let mut four = [0; 4];
+        let read = source.read_exact(&mut four);
+        source.seek(SeekFrom::Start(stands))?;
+        match read {
+            Ok(()) => Ok(four == SYNC),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The header of the event that begins here, if one does and it is followed by another one or
     /// the end. The reader stands after the header then, and anywhere else otherwise.
     fn event_here(&mut self) -> Result<Option<Header>, LogError> {
-        let begin = self.at;
         let Some(bytes) = self.take::<HEADER_BYTES>()? else {
             return Ok(None);
         };
         let Some(header) = Header::parse(&bytes) else {
             return Ok(None);
         };
-        let body = begin + HEADER_BYTES as u64;
-        let end = body + header.body_bytes();
-        if end > self.length {
-            return Ok(None);
-        }
-        self.go_to(end)?;
-        if end < self.length && self.take::<4>()? != Some(SYNC) {
-            return Ok(None);
-        }
-        self.go_to(body)?;
-        Ok(Some(header))
+        let end = self.at + header.body_bytes();
+        let fits = end == self.length || (end < self.length && self.sync_at(end)?);
+        Ok(fits.then_some(header))
     }
 
     /// The first event at or after a byte and before a limit, with where it begins.
@@ -179,7 +189,7 @@ impl<S: Source> EventReader<S> {
             return Arc::clone(known);
         }
         let channel = Arc::new(LoggedChannel::lcm(&name));
-        if self.channels.len() < MOST_CHANNELS {
+        if self.channels.len() < MAX_CHANNELS {
             let name = channel.name.clone();
             self.channels.insert(name, Arc::clone(&channel));
         }

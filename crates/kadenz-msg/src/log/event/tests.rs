@@ -1,5 +1,6 @@
 use std::io::Cursor;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kadenz_rt::clock::WallTime;
 use proptest::prelude::*;
@@ -90,6 +91,57 @@ fn a_promised_length_of_gigabytes_takes_no_memory() {
     let (all, reader) = read(&bytes);
     assert!(all.is_empty());
     assert_eq!(reader.damage().skipped_bytes, bytes.len() as u64);
+}
+
+#[test]
+fn a_header_that_claims_more_than_the_longest_message_is_none() {
+    let mut header = Header {
+        number: 0,
+        time_us: 0,
+        name_bytes: 1,
+        data_bytes: crate::log::MAX_MESSAGE_BYTES as u32,
+    };
+    let parsed = |header: Header| {
+        let mut bytes = Vec::new();
+        header.put(&mut bytes);
+        Header::parse(bytes.first_chunk().unwrap())
+    };
+    assert_eq!(parsed(header), Some(header));
+    header.data_bytes += 1;
+    assert_eq!(parsed(header), None);
+}
+
+/// Headers that claim a far end, where no event begins.
+#[test]
+fn what_is_read_ahead_stays_while_a_claimed_end_is_looked_at() {
+    struct Counted<'a>(Cursor<&'a [u8]>, Arc<AtomicU64>);
+    impl std::io::Read for Counted<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let read = self.0.read(into)?;
+            self.1.fetch_add(read as u64, Ordering::Relaxed);
+            Ok(read)
+        }
+    }
+    impl std::io::Seek for Counted<'_> {
+        fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+    let mut bytes = Vec::new();
+    let header = Header {
+        number: 0,
+        time_us: 0,
+        name_bytes: 1,
+        data_bytes: 200_000,
+    };
+    (0..10_000).for_each(|_| header.put(&mut bytes));
+    bytes.extend(vec![0; 200_000]);
+    let read = Arc::new(AtomicU64::new(0));
+    let source = Counted(Cursor::new(&bytes), Arc::clone(&read));
+    let mut reader = EventReader::open(source).unwrap();
+    assert!(!reader.read(&mut Entry::default()).unwrap());
+    let read = read.load(Ordering::Relaxed);
+    assert!(read < 20 * bytes.len() as u64, "{read}");
 }
 
 #[test]

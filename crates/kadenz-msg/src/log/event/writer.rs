@@ -1,6 +1,7 @@
 use super::{Header, LONGEST_NAME};
 use crate::log::file::Appender;
-use crate::log::{Entry, Format, LogError, LogFile, LogWriter};
+use crate::log::limits::TOO_LONG;
+use crate::log::{Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
 
 /// Writes LCM's event log, byte for byte as liblcm does; times are cut to microseconds.
 pub struct EventWriter {
@@ -45,14 +46,14 @@ impl LogWriter for EventWriter {
         if name.is_empty() || name.len() > LONGEST_NAME {
             return Err(unfit("a name there has 1 to 999 bytes"));
         }
-        let Ok(data_bytes) = i32::try_from(entry.payload.len()) else {
-            return Err(unfit("a message there has less than 2 GiB"));
-        };
+        if entry.payload.len() > MAX_MESSAGE_BYTES {
+            return Err(unfit(TOO_LONG));
+        }
         let header = Header {
             number: self.number,
             time_us: entry.log_time.as_unix_ns().div_euclid(1000),
             name_bytes: name.len() as u32,
-            data_bytes: data_bytes.unsigned_abs(),
+            data_bytes: entry.payload.len() as u32,
         };
         header.put(&mut self.file.waiting);
         self.file.waiting.extend_from_slice(name);

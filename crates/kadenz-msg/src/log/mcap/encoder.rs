@@ -7,18 +7,22 @@ use std::sync::Arc;
 use super::index::{ChunkIndex, ChunkPlace};
 use super::records::Put as _;
 use super::{MAGIC, Options, op};
+use crate::log::by_address::{ByAddress, remember};
 use crate::log::compression::Compression;
-use crate::log::{Entry, LoggedChannel, Schema};
+use crate::log::limits::TOO_LONG;
+use crate::log::{Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema};
 
 /// Makes the bytes of an MCAP file.
 pub(super) struct Encoder {
     compression: Compression,
     channels: HashMap<Arc<LoggedChannel>, u16>,
     /// Schemas and channels as records, in the order of their numbers from 1.
-    pub(super) schemas: Vec<(Arc<Schema>, Vec<u8>)>,
+    pub(super) schemas: Vec<Vec<u8>>,
     pub(super) channel_records: Vec<(u16, Vec<u8>)>,
-    /// What the last message's channel was, so that it is not looked up again.
-    last: Option<(Arc<LoggedChannel>, u16)>,
+    schema_numbers: HashMap<Arc<Schema>, u16>,
+    /// The same by address, so that descriptions are not compared for every message.
+    seen_channels: HashMap<ByAddress<LoggedChannel>, u16>,
+    seen_schemas: HashMap<ByAddress<Schema>, u16>,
     chunk: Chunk,
     pub(super) index: ChunkIndex,
     pub(super) attachments: Vec<Indexed>,
@@ -29,6 +33,8 @@ pub(super) struct Encoder {
 #[derive(Default)]
 struct Chunk {
     records: Vec<u8>,
+    /// How many bytes of those describe channels.
+    descriptions: usize,
     span: Option<(i64, i64)>,
     /// Where each channel's messages lie.
     index: BTreeMap<u16, Vec<(i64, u64)>>,
@@ -43,7 +49,6 @@ pub(super) struct Indexed {
 
 /// Why a message is no message of an MCAP file.
 pub(super) const TOO_MANY_CHANNELS: &str = "a file has at most 65535 channels";
-pub(super) const TOO_LONG: &str = "it is longer than 2 GiB";
 
 impl Encoder {
     pub(super) fn new(compression: Compression) -> Self {
@@ -52,7 +57,9 @@ impl Encoder {
             channels: HashMap::new(),
             schemas: Vec::new(),
             channel_records: Vec::new(),
-            last: None,
+            schema_numbers: HashMap::new(),
+            seen_channels: HashMap::new(),
+            seen_schemas: HashMap::new(),
             chunk: Chunk::default(),
             index: ChunkIndex::default(),
             attachments: Vec::new(),
@@ -74,6 +81,12 @@ impl Encoder {
         self.chunk.records.len()
     }
 
+    /// How many of those are messages: what a chunk is ended by, as one with long descriptions would
+    /// else hold a message or two, and the file mostly descriptions.
+    pub(super) fn message_bytes(&self) -> usize {
+        self.chunk.records.len() - self.chunk.descriptions
+    }
+
     /// How many messages the chunk holds.
     pub(super) fn chunk_messages(&self) -> u64 {
         self.chunk.index.values().map(|it| it.len() as u64).sum()
@@ -81,7 +94,7 @@ impl Encoder {
 
     /// Puts a message into the chunk.
     pub(super) fn add(&mut self, entry: &Entry) -> Result<(), &'static str> {
-        if i32::try_from(entry.payload.len()).is_err() {
+        if entry.payload.len() > MAX_MESSAGE_BYTES {
             return Err(TOO_LONG);
         }
         let channel = self.number(&entry.channel)?;
@@ -104,17 +117,15 @@ impl Encoder {
 
     /// The number of a channel, which is given one where it has none.
     fn number(&mut self, channel: &Arc<LoggedChannel>) -> Result<u16, &'static str> {
-        if let Some((last, number)) = &self.last
-            && Arc::ptr_eq(last, channel)
-        {
+        let address = ByAddress::new(channel);
+        if let Some(number) = self.seen_channels.get(&address) {
             return Ok(*number);
         }
         let number = match self.channels.get(channel) {
             Some(number) => *number,
             None => self.new_channel(channel)?,
         };
-        self.last = Some((Arc::clone(channel), number));
-        Ok(number)
+        Ok(remember(&mut self.seen_channels, address, number))
     }
 
     fn new_channel(&mut self, channel: &Arc<LoggedChannel>) -> Result<u16, &'static str> {
@@ -138,19 +149,28 @@ impl Encoder {
     }
 
     fn schema(&mut self, schema: &Arc<Schema>) -> Result<u16, &'static str> {
-        let known = self.schemas.iter().position(|(it, _)| it == schema);
-        let at = known.unwrap_or(self.schemas.len());
-        let number = u16::try_from(at + 1).map_err(|_| TOO_MANY_CHANNELS)?;
-        if known.is_none() {
-            let mut record = Vec::new();
-            record.record(op::SCHEMA, |content| {
-                content.put_u16(number);
-                content.put_counted(schema.name.as_bytes());
-                content.put_counted(schema.encoding.as_bytes());
-                content.put_counted(&schema.data);
-            });
-            self.schemas.push((Arc::clone(schema), record));
+        let address = ByAddress::new(schema);
+        if let Some(number) = self.seen_schemas.get(&address) {
+            return Ok(*number);
         }
+        let number = match self.schema_numbers.get(schema) {
+            Some(number) => *number,
+            None => self.new_schema(schema)?,
+        };
+        Ok(remember(&mut self.seen_schemas, address, number))
+    }
+
+    fn new_schema(&mut self, schema: &Arc<Schema>) -> Result<u16, &'static str> {
+        let number = u16::try_from(self.schemas.len() + 1).map_err(|_| TOO_MANY_CHANNELS)?;
+        let mut record = Vec::new();
+        record.record(op::SCHEMA, |content| {
+            content.put_u16(number);
+            content.put_counted(schema.name.as_bytes());
+            content.put_counted(schema.encoding.as_bytes());
+            content.put_counted(&schema.data);
+        });
+        self.schemas.push(record);
+        self.schema_numbers.insert(Arc::clone(schema), number);
         Ok(number)
     }
 
@@ -160,14 +180,16 @@ impl Encoder {
         if chunk.index.contains_key(&channel) {
             return;
         }
+        let begin = chunk.records.len();
         let (schema, record) = &self.channel_records[usize::from(channel)];
         if let Some(at) = usize::from(*schema).checked_sub(1) {
             chunk.schemas.resize(self.schemas.len(), false);
             if !std::mem::replace(&mut chunk.schemas[at], true) {
-                chunk.records.extend_from_slice(&self.schemas[at].1);
+                chunk.records.extend_from_slice(&self.schemas[at]);
             }
         }
         chunk.records.extend_from_slice(record);
+        chunk.descriptions += chunk.records.len() - begin;
     }
 
     /// Ends the chunk, if there is anything in it, and puts it and its message indexes into `into`,
@@ -211,6 +233,7 @@ impl Encoder {
         place.index_length = (into.len() - indexes) as u64;
         self.index.push(&place, self.compression);
         self.chunk.records.clear();
+        self.chunk.descriptions = 0;
         self.chunk.index.clear();
         self.chunk.schemas.clear();
         Ok(())

@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::WallTime;
 
+use super::names::Names;
 use super::records::Fields;
-use super::scan::{ChunkHead, LONGEST_RECORD, Map, Names, Scan, record_at};
+use super::scan::{ChunkHead, Map, Scan, record_at};
 use super::{MAGIC, RECORD_HEAD, op};
-use crate::log::chunks::{Chunked, Loaded, Lying, Place, Shelf};
-use crate::log::compression::Compression;
+use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};
 use crate::log::{
-    ChannelInfo, Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD,
-    Source, survey,
+    ChannelInfo, Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel,
+    MAX_CHUNK_BYTES, READ_AHEAD, Source, survey,
 };
 
 /// Reads MCAP in the order of time, also files whose writer was killed.
@@ -71,7 +71,7 @@ impl<S: Source> McapReader<S> {
         }
         .map()?;
         let names = std::mem::take(&mut map.names);
-        let shelf = Shelf::new(std::mem::take(&mut map.places), map.damage);
+        let shelf = Shelf::new(std::mem::take(&mut map.places), map.damage, length);
         let raw = Vec::new();
         let chunks = Chunks {
             source,
@@ -82,15 +82,21 @@ impl<S: Source> McapReader<S> {
         Ok(Self { chunks, shelf, map })
     }
 
-    /// The named facts that the file holds.
+    /// The named facts that the file holds; an index that names more than the file can hold is read
+    /// as far as that.
     ///
     /// # Errors
     /// Where the file system fails.
     #[expect(clippy::type_complexity, reason = "names, and pairs under each")]
     pub fn facts(&mut self) -> Result<Vec<(String, Vec<(String, String)>)>, LogError> {
         let mut all = Vec::new();
+        let mut left = self.chunks.length;
         for offset in &self.map.metadata {
             if let Some((op::METADATA, content)) = record_at(&mut self.chunks.source, *offset)? {
+                let Some(rest) = left.checked_sub(content.len() as u64) else {
+                    break;
+                };
+                left = rest;
                 let mut fields = Fields(&content);
                 all.extend(fields.text().zip(fields.map()));
             }
@@ -98,14 +104,20 @@ impl<S: Source> McapReader<S> {
         Ok(all)
     }
 
-    /// The files within the log; those over 256 MiB are left out.
+    /// The files within the log; those over 96 MiB are left out, and an index that names more than the
+    /// log can hold is read as far as that.
     ///
     /// # Errors
     /// Where the file system fails.
     pub fn attachments(&mut self) -> Result<Vec<Attachment>, LogError> {
         let mut all = Vec::new();
+        let mut left = self.chunks.length;
         for offset in &self.map.attachments {
             if let Some((op::ATTACHMENT, content)) = record_at(&mut self.chunks.source, *offset)? {
+                let Some(rest) = left.checked_sub(content.len() as u64) else {
+                    break;
+                };
+                left = rest;
                 all.extend(attachment(&content));
             }
         }
@@ -158,12 +170,14 @@ fn attachment(content: &[u8]) -> Option<Attachment> {
 impl<S: Source> Chunks<S> {
     /// Reads a place into `raw`; `false` where the file ends before.
     fn fetch(&mut self, place: &Place) -> Result<bool, LogError> {
-        self.source.seek(SeekFrom::Start(place.offset))?;
         self.raw.clear();
-        let length = place.length.min(self.length);
+        if place.length > MAX_CHUNK_BYTES + RECORD_HEAD {
+            return Ok(false);
+        }
+        self.source.seek(SeekFrom::Start(place.offset))?;
         self.source
             .by_ref()
-            .take(length)
+            .take(place.length)
             .read_to_end(&mut self.raw)?;
         Ok(self.raw.len() as u64 == place.length)
     }
@@ -176,13 +190,10 @@ impl<S: Source> Chunks<S> {
         }
         let content = self.raw.get(RECORD_HEAD as usize..)?;
         let head = ChunkHead::parse(content, content.len() as u64)?;
-        if head.uncompressed > LONGEST_RECORD {
-            return None;
-        }
         let compressed = usize::try_from(head.compressed).ok()?;
         let packed = content.get(head.head..)?.get(..compressed)?;
-        let compression = Compression::named(head.compression.as_bytes())?;
-        compression.decompress(packed, head.uncompressed, &mut into.bytes)?;
+        head.compression
+            .decompress(packed, head.uncompressed, &mut into.bytes)?;
         (head.crc == 0 || head.crc == crc32fast::hash(&into.bytes)).then_some(())
     }
 
@@ -193,18 +204,19 @@ impl<S: Source> Chunks<S> {
         while !records.0.is_empty() {
             let (number, content) = records.record()?;
             if number != op::MESSAGE {
-                self.names.learn(number, content);
+                self.names.learn(number, content).ok()?;
                 continue;
             }
             let mut fields = Fields(content);
-            into.messages.push(Lying {
+            let message = Lying {
                 channel: fields.u16()?.into(),
                 sequence: fields.u32()?,
                 log_time: fields.time()?,
                 publish_time: fields.time()?,
-                from: whole - records.0.len() - fields.0.len(),
-                length: fields.0.len(),
-            });
+                from: (whole - records.0.len() - fields.0.len()) as u32,
+                length: fields.0.len() as u32,
+            };
+            chunks::note(&mut into.messages, whole, message)?;
         }
         Some(())
     }
@@ -216,7 +228,9 @@ impl<S: Source> Chunked for Chunks<S> {
             return Ok(false);
         }
         into.bytes.clear();
-        Ok(self.unpack(into).and_then(|()| self.note(into)).is_some())
+        let unpacked = self.unpack(into);
+        shrink(&mut self.raw);
+        Ok(unpacked.and_then(|()| self.note(into)).is_some())
     }
 
     fn channel(&self, number: u32) -> Option<Arc<LoggedChannel>> {
@@ -233,6 +247,10 @@ impl<S: Source> LogReader for McapReader<S> {
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
         self.shelf.seek(time);
         Ok(())
+    }
+
+    fn set_limits(&mut self, limits: Limits) {
+        self.shelf.limits = limits;
     }
 
     fn outline(&self) -> Info {

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
-use std::sync::Arc;
 
+use super::names::Names;
 use super::records::Fields;
 use super::{MAGIC, RECORD_HEAD, op};
-use crate::log::chunks::Place;
+use crate::log::chunks::{Place, overlap};
 use crate::log::compression::Compression;
-use crate::log::{Damage, LogError, LoggedChannel, Schema, Source};
+use crate::log::{Damage, LogError, MAX_CHUNK_BYTES, Source};
 
 /// What is known of a file without its messages.
 #[derive(Default)]
@@ -28,58 +28,6 @@ pub(super) struct Map {
     pub(super) complete: bool,
     pub(super) library: String,
 }
-
-/// Schemas and channels by their numbers.
-#[derive(Default)]
-pub(super) struct Names {
-    schemas: HashMap<u16, Arc<Schema>>,
-    pub(super) channels: HashMap<u16, Arc<LoggedChannel>>,
-}
-
-impl Names {
-    /// Takes a schema or channel record; anything else is passed over.
-    pub(super) fn learn(&mut self, number: u8, content: &[u8]) {
-        let mut fields = Fields(content);
-        let _ = match number {
-            op::SCHEMA => self.schema(&mut fields),
-            op::CHANNEL => self.channel(&mut fields),
-            _ => None,
-        };
-    }
-
-    fn schema(&mut self, fields: &mut Fields<'_>) -> Option<()> {
-        let number = fields.u16()?;
-        if self.schemas.contains_key(&number) {
-            return None;
-        }
-        let schema = Schema {
-            name: fields.text()?,
-            encoding: fields.text()?,
-            data: fields.counted()?.to_vec(),
-        };
-        self.schemas.insert(number, Arc::new(schema));
-        Some(())
-    }
-
-    fn channel(&mut self, fields: &mut Fields<'_>) -> Option<()> {
-        let number = fields.u16()?;
-        if self.channels.contains_key(&number) {
-            return None;
-        }
-        let schema = fields.u16()?;
-        let channel = LoggedChannel {
-            schema: self.schemas.get(&schema).map(Arc::clone),
-            name: fields.text()?,
-            encoding: fields.text()?,
-            metadata: fields.map()?,
-        };
-        self.channels.insert(number, Arc::new(channel));
-        Some(())
-    }
-}
-
-/// The longest record that is read at once.
-pub(super) const LONGEST_RECORD: u64 = 1 << 28;
 
 /// Messages outside of chunks are gathered to about so much.
 const STRETCH_BYTES: u64 = 1 << 20;
@@ -166,7 +114,7 @@ impl<S: Source> Scan<'_, S> {
             let Some((number, length)) = self.head(at)? else {
                 return Ok(None);
             };
-            if length > LONGEST_RECORD.min(footer.saturating_sub(at + RECORD_HEAD)) {
+            if length > MAX_CHUNK_BYTES.min(footer.saturating_sub(at + RECORD_HEAD)) {
                 return Ok(None);
             }
             crc.update(&[number]);
@@ -189,7 +137,7 @@ impl<S: Source> Scan<'_, S> {
             op::STATISTICS => self.statistics(&mut fields)?,
             op::ATTACHMENT_INDEX => self.map.attachments.push(fields.u64()?),
             op::METADATA_INDEX => self.map.metadata.push(fields.u64()?),
-            _ => self.map.names.learn(number, content),
+            _ => self.map.names.learn(number, content).ok()?,
         }
         Some(())
     }
@@ -199,7 +147,7 @@ impl<S: Source> Scan<'_, S> {
         let (offset, length) = (fields.u64()?, fields.u64()?);
         let _offsets = fields.counted()?;
         let _length = fields.u64()?;
-        let compression = fields.text()?;
+        let compression = Compression::named(fields.counted()?)?;
         if offset.checked_add(length)? > start {
             return None;
         }
@@ -207,11 +155,12 @@ impl<S: Source> Scan<'_, S> {
         Some(())
     }
 
-    fn chunk(&mut self, offset: u64, length: u64, span: (i64, i64), compression: String) {
+    fn chunk(&mut self, offset: u64, length: u64, span: (i64, i64), by: Compression) {
+        let compression = by.as_str();
         let known = &mut self.map.compressions;
-        match known.iter_mut().find(|(name, _)| *name == compression) {
+        match known.iter_mut().find(|(name, _)| name == compression) {
             Some((_, chunks)) => *chunks += 1,
-            None => known.push((compression, 1)),
+            None => known.push((compression.to_owned(), 1)),
         }
         self.map.places.push(Place {
             offset,
@@ -230,14 +179,19 @@ impl<S: Source> Scan<'_, S> {
         while !pairs.0.is_empty() {
             counts.insert(pairs.u16()?, pairs.u64()?);
         }
-        let whole = counts.values().sum::<u64>() == messages;
-        self.map.counts = whole.then_some(counts);
+        let all = counts.values();
+        let sum = all.fold(Some(0_u64), |sum, it| sum?.checked_add(*it));
+        self.map.counts = (sum == Some(messages)).then_some(counts);
         Some(())
     }
 
-    /// Whether the index finds every message: one without chunks does not.
+    /// Whether the index finds every message, and each once: one without chunks does not, nor does one
+    /// whose chunks overlap, which no writer made.
     fn has_index(&self) -> bool {
         let empty = |counts: &HashMap<u16, u64>| counts.values().all(|count| *count == 0);
+        if overlap(&self.map.places) {
+            return false;
+        }
         !self.map.places.is_empty() || self.map.counts.as_ref().is_some_and(empty)
     }
 
@@ -312,13 +266,13 @@ impl<S: Source> Scan<'_, S> {
                 };
                 self.chunk(at, whole, head.span, head.compression);
             }
-            op::SCHEMA | op::CHANNEL if length <= LONGEST_RECORD => {
+            op::SCHEMA | op::CHANNEL if length <= MAX_CHUNK_BYTES => {
                 let mut content = Vec::new();
                 self.source
                     .by_ref()
                     .take(length)
                     .read_to_end(&mut content)?;
-                self.map.names.learn(number, &content);
+                return Ok(self.map.names.learn(number, &content).is_ok());
             }
             op::MESSAGE => {
                 let mut head = [0; 14];
@@ -400,11 +354,15 @@ pub(super) struct ChunkHead {
     pub(super) span: (i64, i64),
     pub(super) uncompressed: u64,
     pub(super) crc: u32,
-    pub(super) compression: String,
+    pub(super) compression: Compression,
     /// How many bytes of the content stand before the records, and how many records are.
     pub(super) head: usize,
     pub(super) compressed: u64,
 }
+
+/// How much may stand behind a chunk's records, where later versions of MCAP have more fields. A chunk
+/// with more has a garbled length: both lengths in it say the same but for this.
+const LONGEST_EXTENSION: u64 = 1 << 16;
 
 /// The longest name of a compression aside, so long is what stands before a chunk's records.
 const CHUNK_HEAD: u64 = 8 + 8 + 8 + 4 + 4 + 16 + 8;
@@ -416,12 +374,12 @@ impl ChunkHead {
         let span = (fields.time()?, fields.time()?);
         let uncompressed = fields.u64()?;
         let crc = fields.u32()?;
-        let compression = fields.text()?;
+        let compression = Compression::named(fields.counted()?)?;
         let compressed = fields.u64()?;
         let head = bytes.len() - fields.0.len();
-        let known = Compression::named(compression.as_bytes()).is_some();
-        let fits = compressed <= length.checked_sub(head as u64)?;
-        (known && fits && span.0 <= span.1).then_some(Self {
+        let behind = length.checked_sub(head as u64)?.checked_sub(compressed)?;
+        let fits = length <= MAX_CHUNK_BYTES && uncompressed <= MAX_CHUNK_BYTES;
+        (fits && behind <= LONGEST_EXTENSION && span.0 <= span.1).then_some(Self {
             span,
             uncompressed,
             crc,
@@ -444,7 +402,7 @@ pub(super) fn record_at<S: Source>(
     let Some((number, length)) = fields.u8().zip(fields.u64()) else {
         return Ok(None);
     };
-    if length > LONGEST_RECORD {
+    if length > MAX_CHUNK_BYTES {
         return Ok(None);
     }
     let mut content = Vec::new();

@@ -19,7 +19,7 @@ pub(super) fn put(encoder: &Encoder, file: &mut Appender) -> io::Result<()> {
         groups: Vec::new(),
         file,
     };
-    summary.records(op::SCHEMA, encoder.schemas.iter().map(|(_, it)| it))?;
+    summary.records(op::SCHEMA, encoder.schemas.iter())?;
     let channels = encoder.channel_records.iter();
     summary.records(op::CHANNEL, channels.map(|(_, it)| it))?;
     let span = summary.chunks(encoder)?;

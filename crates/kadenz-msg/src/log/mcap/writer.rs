@@ -6,7 +6,7 @@ use super::encoder::Encoder;
 use super::summary;
 use crate::log::compression::Compression;
 use crate::log::file::Appender;
-use crate::log::{Entry, Format, LogError, LogFile, LogWriter};
+use crate::log::{Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
 
 /// How an MCAP file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,7 +172,9 @@ impl LogWriter for McapWriter {
             self.longest_chunk_bytes,
             self.file.length(),
         );
-        if self.encoder.chunk_bytes() >= full || !self.file.waiting.is_empty() {
+        let longer = self.encoder.chunk_bytes() + entry.payload.len();
+        let is_full = self.encoder.message_bytes() >= full || longer > MAX_MESSAGE_BYTES;
+        if is_full || !self.file.waiting.is_empty() {
             self.end_chunk().map_err(LogError::of_write)?;
         }
         self.encoder.add(entry).map_err(|what| LogError::Unfit {

@@ -18,6 +18,3 @@ mod op {
     pub(super) const CHUNK_INFO: u8 = 6;
     pub(super) const CONNECTION: u8 = 7;
 }
-
-/// The longest record that is read at once.
-const LONGEST_RECORD: u32 = 1 << 28;

@@ -5,11 +5,12 @@ use kadenz_rt::clock::WallTime;
 
 use super::records::Record;
 use super::scan::{Connections, Map, Scan};
-use super::{LONGEST_RECORD, MAGIC, op};
-use crate::log::chunks::{Chunked, Loaded, Lying, Place, Shelf};
+use super::{MAGIC, op};
+use crate::log::chunks::{self, Chunked, Loaded, Lying, Place, Shelf, shrink};
 use crate::log::compression::Compression;
 use crate::log::{
-    Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
+    Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel, MAX_CHUNK_BYTES,
+    READ_AHEAD, Source,
 };
 
 /// Reads a bag of ROS 1 in the order of time, also one without index.
@@ -66,7 +67,7 @@ impl<S: Source> Rosbag1Reader<S> {
                 connections,
                 raw,
             },
-            shelf: Shelf::new(places, damage),
+            shelf: Shelf::new(places, damage, length),
             complete,
         })
     }
@@ -80,7 +81,7 @@ impl<S: Source> Chunks<S> {
         let size = record
             .header
             .u32("size")
-            .filter(|it| *it <= LONGEST_RECORD)?;
+            .filter(|it| u64::from(*it) <= MAX_CHUNK_BYTES)?;
         let compression = Compression::named(record.header.get("compression")?)?;
         let is_chunk = record.header.op()? == op::CHUNK;
         is_chunk.then_some(())?;
@@ -97,14 +98,15 @@ impl<S: Source> Chunks<S> {
                 op::CONNECTION => self.connections.learn(&record)?,
                 op::MESSAGE => {
                     let time = record.header.time("time")?;
-                    into.messages.push(Lying {
+                    let message = Lying {
                         log_time: time,
                         publish_time: time,
                         sequence: 0,
                         channel: record.header.u32("conn")?,
-                        from: whole - rest.len() - record.data.len(),
-                        length: record.data.len(),
-                    });
+                        from: (whole - rest.len() - record.data.len()) as u32,
+                        length: record.data.len() as u32,
+                    };
+                    chunks::note(&mut into.messages, whole, message)?;
                 }
                 _ => {}
             }
@@ -117,17 +119,20 @@ impl<S: Source> Chunked for Chunks<S> {
     fn load(&mut self, place: &Place, into: &mut Loaded) -> Result<bool, LogError> {
         self.source.seek(SeekFrom::Start(place.offset))?;
         self.raw.clear();
-        let length = place.length.min(self.length);
+        // What of the place is no chunk is an index behind it, which nobody needs.
+        let length = place.length.min(MAX_CHUNK_BYTES);
         self.source
             .by_ref()
             .take(length)
             .read_to_end(&mut self.raw)?;
         into.bytes.clear();
-        Ok(self.unpack(into).and_then(|()| self.note(into)).is_some())
+        let unpacked = self.unpack(into);
+        shrink(&mut self.raw);
+        Ok(unpacked.and_then(|()| self.note(into)).is_some())
     }
 
     fn channel(&self, number: u32) -> Option<Arc<LoggedChannel>> {
-        self.connections.0.get(&number).map(Arc::clone)
+        self.connections.channels.get(&number).map(Arc::clone)
     }
 }
 
@@ -139,6 +144,10 @@ impl<S: Source> LogReader for Rosbag1Reader<S> {
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
         self.shelf.seek(time);
         Ok(())
+    }
+
+    fn set_limits(&mut self, limits: Limits) {
+        self.shelf.limits = limits;
     }
 
     fn outline(&self) -> Info {
@@ -154,5 +163,42 @@ impl<S: Source> LogReader for Rosbag1Reader<S> {
     fn progress(&self) -> (u64, u64) {
         let all = self.shelf.places().iter().map(|place| place.length).sum();
         (self.shelf.read_bytes(), all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn a_chunk_that_the_index_names_again_and_again_is_read_once() {
+        let golden = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../conformance/logs/ros1-lz4.bag"
+        );
+        let mut bytes = std::fs::read(golden).unwrap();
+        // The index ends with what it says of the last chunk; both numbers are little-endian.
+        let number = |name: &[u8]| {
+            let at = bytes.windows(name.len()).position(|it| it == name);
+            at.unwrap() + name.len()
+        };
+        let index = number(b"index_pos=");
+        let index = u64::from_le_bytes(*bytes[index..].first_chunk().unwrap());
+        let mut rest = &bytes[index as usize..];
+        let mut last = rest.len();
+        while !rest.is_empty() {
+            last = rest.len();
+            Record::take(&mut rest).unwrap();
+        }
+        let count = number(b"chunk_count=");
+        let known = u32::from_le_bytes(*bytes[count..].first_chunk().unwrap());
+        bytes[count..count + 4].copy_from_slice(&(known + 9).to_le_bytes());
+        let info = bytes[bytes.len() - last..].to_vec();
+        (0..9).for_each(|_| bytes.extend(&info));
+        let mut reader = Rosbag1Reader::open(Cursor::new(bytes)).unwrap();
+        let info = reader.info().unwrap();
+        assert_eq!((info.messages, info.damage), (60, Damage::default()));
     }
 }

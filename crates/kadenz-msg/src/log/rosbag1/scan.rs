@@ -5,21 +5,30 @@ use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use super::records::{Header, Record, time};
-use super::{LONGEST_RECORD, MAGIC, op};
-use crate::log::chunks::Place;
-use crate::log::{Damage, LogError, LoggedChannel, Schema, Source};
+use super::{MAGIC, op};
+use crate::log::chunks::{Place, overlap};
+use crate::log::limits::{DescriptionBudget, text_bytes};
+use crate::log::{Damage, LogError, LoggedChannel, MAX_CHUNK_BYTES, Schema, Source};
 
 /// Channels by the number of their connection.
 #[derive(Default)]
-pub(super) struct Connections(pub(super) HashMap<u32, Arc<LoggedChannel>>);
+pub(super) struct Connections {
+    pub(super) channels: HashMap<u32, Arc<LoggedChannel>>,
+    budget: DescriptionBudget,
+}
+
+/// What a map or an `Arc` takes beside the text, in bytes.
+const ENTRY_BYTES: usize = 512;
 
 impl Connections {
-    /// Takes a connection record; `None` where it is none.
+    /// Takes a connection record; `None` where it is none, and where there is no memory for it.
     pub(super) fn learn(&mut self, record: &Record<'_>) -> Option<()> {
         let number = record.header.u32("conn")?;
-        if self.0.contains_key(&number) {
+        if self.channels.contains_key(&number) {
             return Some(());
         }
+        let bytes = text_bytes(record.header.0) + text_bytes(record.data) + ENTRY_BYTES;
+        self.budget.spend(bytes)?;
         let facts = Header(record.data);
         let schema = Schema {
             name: facts.text("type")?,
@@ -34,7 +43,7 @@ impl Connections {
             schema: Some(Arc::new(schema)),
             metadata: metadata.into_iter().flatten().collect(),
         };
-        self.0.insert(number, Arc::new(channel));
+        self.channels.insert(number, Arc::new(channel));
         Some(())
     }
 }
@@ -75,7 +84,7 @@ impl<S: Source> Scan<'_, S> {
         let (Some(op::BAG_HEADER), Some(index)) = (header.op(), index) else {
             return Ok(None);
         };
-        if self.length - index > u64::from(LONGEST_RECORD) {
+        if self.length - index > MAX_CHUNK_BYTES {
             return Ok(None);
         }
         let mut bytes = Vec::new();
@@ -88,8 +97,14 @@ impl<S: Source> Scan<'_, S> {
 
     /// A record's header and the length of its data; the source stands at its data.
     fn header(&mut self, at: u64) -> Result<Option<(Vec<u8>, u32)>, LogError> {
-        self.source.seek(SeekFrom::Start(at))?;
-        let Some(length) = self.length_field()?.filter(|it| *it <= LONGEST_RECORD) else {
+        let by = i64::try_from(at).unwrap_or(i64::MAX)
+            - i64::try_from(self.source.stream_position()?).unwrap_or(0);
+        // What is read ahead stays: records may be many and short.
+        self.source.seek_relative(by)?;
+        let Some(length) = self
+            .length_field()?
+            .filter(|it| u64::from(*it) <= MAX_CHUNK_BYTES)
+        else {
             return Ok(None);
         };
         let mut header = Vec::new();
@@ -129,7 +144,7 @@ impl<S: Source> Scan<'_, S> {
                     first: i64::MIN,
                     last: i64::MAX,
                 }),
-                op::INDEX | op::CONNECTION if data <= LONGEST_RECORD => {
+                op::INDEX | op::CONNECTION if u64::from(data) <= MAX_CHUNK_BYTES => {
                     let mut content = Vec::new();
                     self.source
                         .by_ref()
@@ -187,6 +202,9 @@ fn read_index(mut bytes: &[u8], end: u64) -> Option<Map> {
         }
     }
     map.places.sort_by_key(|place| place.offset);
+    if overlap(&map.places) {
+        return None;
+    }
     let ends: Vec<u64> = map.places.iter().skip(1).map(|it| it.offset).collect();
     for (place, end) in map.places.iter_mut().zip(ends.into_iter().chain([end])) {
         place.length = end - place.offset;

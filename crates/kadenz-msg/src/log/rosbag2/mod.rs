@@ -3,6 +3,7 @@
 #[cfg(feature = "rosbag2-sqlite")]
 mod sqlite;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::merge::Merged;
@@ -58,7 +59,9 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
         return Ok(Vec::new());
     }
     let text = std::fs::read_to_string(&path).map_err(LogError::at(&path))?;
+    let mut seen = HashSet::new();
     Ok(relative_paths(&text)
+        .filter(|name| seen.insert(*name))
         .map(|name| folder.join(name))
         .collect())
 }

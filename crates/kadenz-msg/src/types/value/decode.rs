@@ -13,6 +13,10 @@ use crate::message::Fingerprint;
 /// How deep structs may hold structs in a message that is decoded into a [`Value`].
 pub const MOST_VALUE_DEPTH: usize = 128;
 
+/// How much memory the structs and strings of a message may take, in bytes: a struct of a byte takes over
+/// a hundred times as much as its byte.
+const MOST_VALUE_BYTES: usize = 128 << 20;
+
 /// How many elements that take no bytes a message may have besides one for each of its bytes.
 const FREE_ELEMENTS: usize = 1024;
 
@@ -64,6 +68,7 @@ impl Types {
             depth: 0,
             length: bytes.len(),
             free: bytes.len().saturating_add(FREE_ELEMENTS),
+            memory: MOST_VALUE_BYTES,
         };
         let value = decoder.definition(of)?;
         match decoder.reader.left() {
@@ -89,6 +94,8 @@ struct Decoder<'a> {
     length: usize,
     /// How many more elements may take no bytes.
     free: usize,
+    /// How much memory structs and strings may still take.
+    memory: usize,
 }
 
 impl<'a> Decoder<'a> {
@@ -110,6 +117,7 @@ impl<'a> Decoder<'a> {
         if self.types.least_bytes(&of.name) == 0 {
             self.spend()?;
         }
+        self.take(size_of::<Record>() + of.members.len() * size_of::<Value>())?;
         self.depth += 1;
         let mut members = Vec::with_capacity(of.members.len());
         for member in &of.members {
@@ -242,6 +250,16 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Takes memory for what is not as long as its bytes.
+    fn take(&mut self, bytes: usize) -> Result<(), ValueError> {
+        let left = self.memory.checked_sub(bytes);
+        self.memory = left.ok_or_else(|| ValueError::TooMuchMemory {
+            path: self.trail.path(),
+            most: MOST_VALUE_BYTES,
+        })?;
+        Ok(())
+    }
+
     fn elements(&mut self, of: PrimitiveType, count: usize) -> Result<Elements, ValueError> {
         Ok(match of {
             PrimitiveType::Int8 => Elements::Int8(self.vector(count)?),
@@ -253,9 +271,10 @@ impl<'a> Decoder<'a> {
             PrimitiveType::Double => Elements::Double(self.vector(count)?),
             PrimitiveType::Boolean => Elements::Boolean(self.vector(count)?),
             PrimitiveType::String => {
-                let mut strings = Vec::with_capacity(count);
+                let mut strings = Vec::new();
                 for index in 0..count {
                     self.trail.enter_index(index);
+                    self.take(2 * size_of::<String>())?;
                     strings.push(self.string()?);
                     self.trail.leave();
                 }
@@ -265,7 +284,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn records(&mut self, of: &'a Arc<Struct>, count: usize) -> Result<Vec<Record>, ValueError> {
-        let mut records = Vec::with_capacity(count);
+        let mut records = Vec::new();
         for index in 0..count {
             self.trail.enter_index(index);
             records.push(self.record(of)?);
@@ -303,5 +322,30 @@ impl<'a> Decoder<'a> {
             path: self.trail.path(),
             cause,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structs_of_a_byte_each_take_no_more_memory_than_is_taken() {
+        let text = "struct small_t { int8_t a; } struct many_t { int32_t n; small_t all[n]; }";
+        let types = Types::from_text(text).unwrap();
+        let message = |count: u32| {
+            let mut bytes = types
+                .fingerprint("many_t")
+                .unwrap()
+                .0
+                .to_be_bytes()
+                .to_vec();
+            bytes.extend(count.to_be_bytes());
+            bytes.resize(bytes.len() + count as usize, 1);
+            bytes
+        };
+        assert!(types.decode(&message(100_000)).is_ok());
+        let error = types.decode(&message(5_000_000)).unwrap_err();
+        assert!(matches!(error, ValueError::TooMuchMemory { .. }), "{error}");
     }
 }

@@ -276,6 +276,16 @@ pub enum ValueError {
         /// How long the message is.
         length: usize,
     },
+    /// The structs and strings of a message need more memory than is taken.
+    #[error(
+        "{path}: the message's structs and strings would take more than {most} bytes of memory"
+    )]
+    TooMuchMemory {
+        /// The member.
+        path: String,
+        /// How much is taken.
+        most: usize,
+    },
     /// A default value would be too large.
     #[error("a value of {name} takes {bytes} bytes, more than a message may have")]
     TooLarge {

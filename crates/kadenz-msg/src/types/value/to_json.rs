@@ -1,5 +1,7 @@
 //! Values to JSON.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Number, Value as Json};
 
 use super::{Array, Elements, Record, Value};
@@ -24,6 +26,82 @@ impl Value {
             Self::Enum(it) => enumerated(&it.of, it.number),
             Self::Struct(it) => record(it),
             Self::Array(it) => array(it),
+        }
+    }
+
+    /// The text of [`Value::to_json`], without holding more than the text in memory; `None` where it is
+    /// longer than so many bytes.
+    #[must_use]
+    pub fn to_json_text(&self, longest: usize) -> Option<String> {
+        let mut text = Text {
+            text: String::new(),
+            longest,
+        };
+        text.value(self)?;
+        Some(text.text)
+    }
+}
+
+/// A text that grows up to a limit.
+struct Text {
+    text: String,
+    longest: usize,
+}
+
+impl Text {
+    fn value(&mut self, value: &Value) -> Option<()> {
+        match value {
+            Value::Struct(it) => self.record(it),
+            Value::Array(it) => self.rows(&it.elements, &it.shape, &mut 0),
+            scalar => self.put(&scalar.to_json()),
+        }
+    }
+
+    fn put(&mut self, scalar: &Json) -> Option<()> {
+        write!(self.text, "{scalar}").ok()?;
+        (self.text.len() <= self.longest).then_some(())
+    }
+
+    fn record(&mut self, it: &Record) -> Option<()> {
+        let mut members: Vec<(&str, &Value)> = it.iter().collect();
+        members.sort_unstable_by_key(|(name, _)| *name);
+        self.text.push('{');
+        for (number, (name, value)) in members.into_iter().enumerate() {
+            if number > 0 {
+                self.text.push(',');
+            }
+            self.put(&Json::from(name))?;
+            self.text.push(':');
+            self.value(value)?;
+        }
+        self.text.push('}');
+        Some(())
+    }
+
+    /// Rows of rows, whose elements stand one behind the other from `next` on.
+    fn rows(&mut self, all: &Elements, shape: &[usize], next: &mut usize) -> Option<()> {
+        self.text.push('[');
+        let (length, inner) = shape.split_first().unwrap_or((&0, &[]));
+        let rows = if all.is_empty() { 0 } else { *length };
+        for row in 0..rows {
+            if row > 0 {
+                self.text.push(',');
+            }
+            if inner.is_empty() {
+                self.element(all, *next)?;
+                *next += 1;
+            } else {
+                self.rows(all, inner, next)?;
+            }
+        }
+        self.text.push(']');
+        Some(())
+    }
+
+    fn element(&mut self, all: &Elements, place: usize) -> Option<()> {
+        match all {
+            Elements::Struct(_, all) => self.record(all.get(place)?),
+            scalars => self.put(&scalars.get(place)?.to_json()),
         }
     }
 }
@@ -88,5 +166,27 @@ fn float(value: f32) -> Json {
     match short {
         Some(short) if short as f32 == value => double(short),
         _ => double(f64::from(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::types::Types;
+
+    #[test]
+    fn the_text_of_a_value_is_that_of_its_json_up_to_a_limit() {
+        let text = "package a; enum e_t { ONE = 1 }
+            struct in_t { float z; string a; }
+            struct out_t { int8_t n; in_t all[n]; double rows[2][3]; boolean none[n][0x2]; e_t e;
+                byte b; string s; }";
+        let types = Types::from_text(text).unwrap();
+        let json = r#"{"n":2,"all":[{"z":0.1,"a":"q\"\n"},{"z":"NaN","a":""}],
+            "rows":[[1,2.5,3],[4,5,-6e300]],"none":[[true,false],[true,true]],"e":"ONE","b":255,
+            "s":"\u0007"}"#;
+        let value = types.value_from_json("a.out_t", &serde_json::from_str(json).unwrap());
+        let value = value.unwrap();
+        let expected = value.to_json().to_string();
+        assert_eq!(value.to_json_text(expected.len()), Some(expected.clone()));
+        assert_eq!(value.to_json_text(expected.len() - 2), None);
     }
 }
