@@ -7,6 +7,8 @@ use common::*;
 mod logs;
 use logs::*;
 
+use kadenz_msg::log::{self, Entry};
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -293,4 +295,30 @@ fn a_full_disk_ends_no_recording_and_leaves_a_whole_log() {
     let info = said_well(&["log", "info", text(&out), "--json"]).json();
     assert_eq!(info["logs"][0]["complete"], true);
     assert_eq!(info["logs"][0]["messages"], json["messages"]);
+}
+
+#[test]
+fn channels_beyond_those_that_are_counted_are_recorded_and_told_once() {
+    let folder = folder();
+    let many = folder.path().join("many.lcmlog");
+    let mut writer = log::create(&many, log::Format::EventLog).unwrap();
+    for n in 0..8400 {
+        let entry = Entry {
+            channel: log::LoggedChannel::lcm(&format!("INVENTED_{}", n % 4200)).into(),
+            ..Entry::default()
+        };
+        writer.write(&entry).unwrap();
+    }
+    writer.finish().unwrap();
+    let out = folder.path().join("out.mcap");
+    let bus = url(&many, "speed=0");
+    let said = said_well(&["log", "record", &bus, "--out", text(&out), "--json"]);
+    let json = said.json();
+    assert_described("log", "record", &json);
+    assert_eq!(json["messages"], 8400);
+    assert_eq!(json["channels"].as_array().unwrap().len(), 4096);
+    assert_eq!(json["further_channels"]["written"], 2 * (4200 - 4096));
+    let noted = said.err.matches("more than 4096 channels").count();
+    assert_eq!(noted, 1, "{}", said.err);
+    assert_eq!(entries(&out).len(), 8400);
 }

@@ -126,7 +126,7 @@ impl FromStr for Channel {
 }
 
 /// Which channels a subscription wants: as in LCM, a regular expression that must match the whole
-/// name (`^%s$`), so that a plain name matches itself alone.
+/// name, so that a plain name matches itself alone; `.` matches a newline as well.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
@@ -167,7 +167,8 @@ impl Pattern {
             let expression = None;
             return Ok(Self { text, expression });
         }
-        let whole = format!("^(?:{pattern})$");
+        // `.` is any character: a name with a newline in it would else escape `.*`.
+        let whole = format!(r"\A(?s:{pattern})\z");
         let built = regex::RegexBuilder::new(&whole)
             .size_limit(LARGEST_EXPRESSION)
             .dfa_size_limit(LARGEST_EXPRESSION)
@@ -216,6 +217,18 @@ pub(crate) fn is_literal(pattern: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_channel_escapes_a_pattern_by_a_newline() {
+        let all = Pattern::new(".*").unwrap();
+        let arms = Pattern::new("ARM.*").unwrap();
+        for name in ["ARM\nLEFT", "ARM\n", "ARM\r\n\n"] {
+            assert!(all.matches(name) && arms.matches(name), "{name:?}");
+        }
+        let arm = Pattern::new("A(R|S)M").unwrap();
+        assert!(arm.matches("ARM") && !arm.matches("ARM\n") && !arm.matches("\nARM"));
+        assert!(!Pattern::new("(?m)ARM|LEG").unwrap().matches("ARM\nLEG"));
+    }
 
     #[test]
     fn a_name_of_63_bytes_is_the_longest() {

@@ -127,7 +127,35 @@ pub trait LogWriter: Send {
     /// # Errors
     /// [`LogError::NoEnd`] where not even that is possible; the file can be read by its reader all the
     /// same.
-    fn finish(self: Box<Self>) -> Result<u64, LogError>;
+    fn finish(self: Box<Self>) -> Result<u64, LogError> {
+        self.finish_by_channel(&mut |_, _| {})
+    }
+
+    /// As [`LogWriter::finish`], and says of each channel by its name what was given up, also where the
+    /// file could not be brought to its end.
+    ///
+    /// # Errors
+    /// As [`LogWriter::finish`].
+    fn finish_by_channel(
+        self: Box<Self>,
+        given_up: &mut dyn FnMut(&str, Amount),
+    ) -> Result<u64, LogError>;
+}
+
+/// Some messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Amount {
+    /// How many.
+    pub messages: u64,
+    /// How many bytes of payload they have.
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Amount {
+    fn add_assign(&mut self, more: Self) {
+        self.messages += more.messages;
+        self.bytes += more.bytes;
+    }
 }
 
 /// Opens a log for reading, whatever its format: a file, or a folder of ROS 2.

@@ -11,7 +11,7 @@ use kadenz_msg::channel::Pattern;
 use kadenz_msg::log::LogError;
 use kadenz_msg::log::compression::Compression;
 use kadenz_msg::log::play::PlayOptions;
-use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder, Split};
+use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder, SetBack, Split, Watch};
 use kadenz_msg::provider::{Inlet, More, Received, Wait};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
@@ -145,7 +145,21 @@ struct Told {
     dropped: u64,
     /// What the disk said last, where it still refuses.
     trouble: Option<String>,
+    /// How often, and by how much in all, the wall clock was set back.
+    clock_set_back: u64,
+    clock_set_back_ns: u64,
     channels: Vec<ToldChannel>,
+    /// All channels beyond those that are counted one by one.
+    further_channels: ToldFurther,
+    /// Messages whose channel's name is none.
+    dropped_unnamed: u64,
+}
+
+#[derive(Serialize)]
+struct ToldFurther {
+    written: u64,
+    dropped_queue_full: u64,
+    dropped_disk_full: u64,
 }
 
 #[derive(Serialize)]
@@ -319,8 +333,12 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
         inverted: options.invert,
         ..PlayOptions::default()
     };
-    let watch = recorder.watch();
-    let mut trouble = None;
+    let mut said = Said {
+        watch: recorder.watch(),
+        trouble: None,
+        further: false,
+        set_back: 0,
+    };
     while !stop.requested() {
         if options.duration.is_some_and(|it| begun.elapsed() >= it.0) {
             break;
@@ -336,19 +354,87 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
             Ok(Received::Ended) => break,
             Ok(_) => {}
             Err(error) => {
-                say_once(&mut trouble, Some(error.to_string()));
+                said.trouble(Some(error.to_string()));
                 std::thread::sleep(LOOK);
             }
         }
-        say_once(&mut trouble, watch.trouble());
+        said.look();
     }
 }
 
-/// Says what troubles the recording, when it begins to.
-fn say_once(known: &mut Option<String>, now: Option<String>) {
-    if now.is_some() && *known != now {
-        output::note(&format!("trouble: {}", now.clone().unwrap_or_default()));
-        *known = now;
+/// What has been said while recording: each thing once, when it begins.
+struct Said {
+    watch: Watch,
+    trouble: Option<String>,
+    further: bool,
+    set_back: u64,
+}
+
+impl Said {
+    fn look(&mut self) {
+        let trouble = self.watch.trouble();
+        self.trouble(trouble);
+        if !self.further && self.watch.has_further_channels() {
+            self.further = true;
+            output::note(&further_channels());
+        }
+        let set_back = self.watch.set_back();
+        if set_back.times > self.set_back {
+            self.set_back = set_back.times;
+            output::note(&clock_set_back(set_back));
+        }
+    }
+
+    fn trouble(&mut self, now: Option<String>) {
+        if now.is_some() && self.trouble != now {
+            output::note(&format!("trouble: {}", now.clone().unwrap_or_default()));
+            self.trouble = now;
+        }
+    }
+}
+
+fn further_channels() -> String {
+    format!(
+        "more than {} channels: messages of further ones are recorded, and counted together; --channel \
+         takes those you want alone",
+        RecordOptions::default().most_channels
+    )
+}
+
+fn clock_set_back(set_back: SetBack) -> String {
+    format!(
+        "the wall clock was set back by {} in all; the log's times go on as if it had not been, so that \
+         spans stay right",
+        numbers::span(set_back.ns as f64)
+    )
+}
+
+/// What is wrong beside single channels.
+fn complain(recorded: &Recorded) {
+    let further = recorded.further;
+    if further.offered > 0 {
+        output::complain(&format!(
+            "{}: {} written, {} dropped as the queue was full, {} as the disk was",
+            further_channels(),
+            further.written,
+            further.queue_full,
+            further.disk_full
+        ));
+    }
+    if recorded.unnamed > 0 {
+        let count = numbers::counted(recorded.unnamed, "message");
+        output::complain(&format!(
+            "{count} dropped, whose channel has no name that a log holds"
+        ));
+    }
+    if recorded.given_up > 0 {
+        output::complain(&format!(
+            "{} of those given up for the index on a full disk",
+            recorded.given_up
+        ));
+    }
+    if recorded.set_back.times > 0 {
+        output::complain(&clock_set_back(recorded.set_back));
     }
 }
 
@@ -367,7 +453,15 @@ fn tell(recorded: &Recorded, options: &Options) -> anyhow::Result<()> {
             payload_bytes: recorded.bytes,
             dropped: recorded.dropped(),
             trouble: recorded.trouble.clone(),
+            clock_set_back: recorded.set_back.times,
+            clock_set_back_ns: recorded.set_back.ns,
             channels: channels.collect(),
+            further_channels: ToldFurther {
+                written: recorded.further.written,
+                dropped_queue_full: recorded.further.queue_full,
+                dropped_disk_full: recorded.further.disk_full,
+            },
+            dropped_unnamed: recorded.unnamed,
         });
     }
     let mut text = format!(
@@ -392,11 +486,6 @@ fn tell(recorded: &Recorded, options: &Options) -> anyhow::Result<()> {
             it.channel, it.queue_full, it.disk_full
         ));
     }
-    if recorded.given_up > 0 {
-        output::complain(&format!(
-            "{} given up for the index on a full disk",
-            recorded.given_up
-        ));
-    }
+    complain(recorded);
     Ok(())
 }

@@ -1,14 +1,12 @@
 use super::{Header, LONGEST_NAME};
 use crate::log::file::Appender;
 use crate::log::limits::TOO_LONG;
-use crate::log::{Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
+use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
 
 /// Writes LCM's event log, byte for byte as liblcm does; times are cut to microseconds.
 pub struct EventWriter {
     file: Appender,
     number: i64,
-    /// How many events wait for being written.
-    waiting: u64,
 }
 
 /// How much is gathered before it is written.
@@ -27,7 +25,6 @@ impl EventWriter {
         Self {
             file: Appender::new(file, bytes),
             number: events,
-            waiting: 0,
         }
     }
 }
@@ -59,25 +56,44 @@ impl LogWriter for EventWriter {
         self.file.waiting.extend_from_slice(name);
         self.file.waiting.extend_from_slice(&entry.payload);
         self.number += 1;
-        self.waiting += 1;
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), LogError> {
-        self.file.put().map_err(LogError::of_write)?;
-        self.waiting = 0;
-        Ok(())
+        self.file.put().map_err(LogError::of_write)
     }
 
     fn length(&self) -> u64 {
         self.file.length()
     }
 
-    fn finish(mut self: Box<Self>) -> Result<u64, LogError> {
-        match self.flush() {
-            Ok(()) => Ok(0),
-            Err(error) if error.is_no_room() => Ok(self.waiting),
-            Err(error) => Err(LogError::no_end(self.waiting, error)),
+    fn finish_by_channel(
+        mut self: Box<Self>,
+        given_up: &mut dyn FnMut(&str, Amount),
+    ) -> Result<u64, LogError> {
+        let Err(error) = self.flush() else {
+            return Ok(0);
+        };
+        let mut messages = 0;
+        each_event(&self.file.waiting, &mut |channel, bytes| {
+            messages += 1;
+            given_up(channel, Amount { messages: 1, bytes });
+        });
+        if error.is_no_room() {
+            return Ok(messages);
         }
+        Err(LogError::no_end(messages, error))
+    }
+}
+
+/// Goes through whole events: each one's channel and how many bytes of payload it has.
+fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
+    while let Some((header, rest)) = events.split_first_chunk()
+        && let Some(header) = Header::parse(header)
+        && let Some((name, rest)) = rest.split_at_checked(header.name_bytes as usize)
+        && let Some(rest) = rest.get(header.data_bytes as usize..)
+    {
+        tell(&String::from_utf8_lossy(name), header.data_bytes.into());
+        events = rest;
     }
 }

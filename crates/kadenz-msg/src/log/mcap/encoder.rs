@@ -10,7 +10,7 @@ use super::{MAGIC, Options, op};
 use crate::log::by_address::{ByAddress, remember};
 use crate::log::compression::Compression;
 use crate::log::limits::TOO_LONG;
-use crate::log::{Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema};
+use crate::log::{Amount, Entry, LoggedChannel, MAX_MESSAGE_BYTES, Schema};
 
 /// Makes the bytes of an MCAP file.
 pub(super) struct Encoder {
@@ -36,9 +36,26 @@ struct Chunk {
     /// How many bytes of those describe channels.
     descriptions: usize,
     span: Option<(i64, i64)>,
-    /// Where each channel's messages lie.
-    index: BTreeMap<u16, Vec<(i64, u64)>>,
+    /// What each channel has in it.
+    index: BTreeMap<u16, InChunk>,
     schemas: Vec<bool>,
+}
+
+/// What a channel has in a chunk.
+#[derive(Default)]
+struct InChunk {
+    /// The time of each message, and where it lies.
+    places: Vec<(i64, u64)>,
+    payload_bytes: u64,
+}
+
+impl InChunk {
+    fn amount(&self) -> Amount {
+        Amount {
+            messages: self.places.len() as u64,
+            bytes: self.payload_bytes,
+        }
+    }
 }
 
 /// An attachment or metadata record that was written, with its index record's content.
@@ -87,9 +104,16 @@ impl Encoder {
         self.chunk.records.len() - self.chunk.descriptions
     }
 
-    /// How many messages the chunk holds.
-    pub(super) fn chunk_messages(&self) -> u64 {
-        self.chunk.index.values().map(|it| it.len() as u64).sum()
+    /// What messages of each channel the chunk holds.
+    pub(super) fn chunk_messages(&self) -> impl Iterator<Item = (u16, Amount)> {
+        let index = self.chunk.index.iter();
+        index.map(|(channel, it)| (*channel, it.amount()))
+    }
+
+    /// Each channel's number and name.
+    pub(super) fn names(&self) -> impl Iterator<Item = (u16, &str)> {
+        let channels = self.channels.iter();
+        channels.map(|(channel, number)| (*number, channel.name.as_str()))
     }
 
     /// Puts a message into the chunk.
@@ -101,8 +125,9 @@ impl Encoder {
         self.describe(channel);
         let log_time = entry.log_time.as_unix_ns().max(0);
         let chunk = &mut self.chunk;
-        let places = chunk.index.entry(channel).or_default();
-        places.push((log_time, chunk.records.len() as u64));
+        let in_chunk = chunk.index.entry(channel).or_default();
+        in_chunk.places.push((log_time, chunk.records.len() as u64));
+        in_chunk.payload_bytes += entry.payload.len() as u64;
         let (first, last) = chunk.span.unwrap_or((log_time, log_time));
         chunk.span = Some((first.min(log_time), last.max(log_time)));
         chunk.records.record(op::MESSAGE, |content| {
@@ -227,8 +252,8 @@ impl Encoder {
         let indexes = into.len();
         for (channel, messages) in &self.chunk.index {
             let at = offset + (into.len() - begin) as u64;
-            place.indexes.push((*channel, at, messages.len() as u64));
-            put_message_index(*channel, messages, into);
+            place.indexes.push((*channel, at, messages.amount()));
+            put_message_index(*channel, &messages.places, into);
         }
         place.index_length = (into.len() - indexes) as u64;
         self.index.push(&place, self.compression);

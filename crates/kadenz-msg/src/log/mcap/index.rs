@@ -6,6 +6,7 @@ use std::io;
 
 use super::records::{Fields, Put as _};
 use super::{RECORD_HEAD, op};
+use crate::log::Amount;
 use crate::log::compression::Compression;
 use crate::log::file::Appender;
 
@@ -19,8 +20,8 @@ pub(super) struct ChunkPlace {
     pub(super) span: (i64, i64),
     pub(super) compressed: u64,
     pub(super) uncompressed: u64,
-    /// For each channel: where its message index lies, and how many messages there are.
-    pub(super) indexes: Vec<(u16, u64, u64)>,
+    /// For each channel: where its message index lies, and what messages there are.
+    pub(super) indexes: Vec<(u16, u64, Amount)>,
     pub(super) index_length: u64,
 }
 
@@ -55,8 +56,8 @@ struct Block {
 
 /// The index of a file that is being written.
 ///
-/// An entry is a chunk index record, as it will stand in the summary, a chunk's number of messages by
-/// channel, and the entry's own length, by which the last one is found.
+/// An entry is a chunk index record, as it will stand in the summary, what messages of each channel the
+/// chunk has, and the entry's own length, by which the last one is found.
 #[derive(Default)]
 pub(super) struct ChunkIndex {
     recent: Vec<u8>,
@@ -71,8 +72,11 @@ pub(super) struct ChunkIndex {
 /// What is told of the last chunk when it is taken back.
 pub(super) struct GivenUp {
     pub(super) offset: u64,
-    pub(super) messages: u64,
+    pub(super) channels: Vec<(u16, Amount)>,
 }
+
+/// How much of an entry each channel takes: its number, how many messages, how many bytes.
+const COUNT_BYTES: usize = 2 + 8 + 8;
 
 /// An entry as it lies in memory.
 struct Entry<'a> {
@@ -87,9 +91,13 @@ impl Entry<'_> {
         Some(((fields.time()?, fields.time()?), fields.u64()?))
     }
 
-    fn counts(&self) -> impl Iterator<Item = (u16, u64)> {
+    fn counts(&self) -> impl Iterator<Item = (u16, Amount)> {
         let mut fields = Fields(self.counts);
-        std::iter::from_fn(move || Some((fields.u16()?, fields.u64()?)))
+        std::iter::from_fn(move || {
+            let channel = fields.u16()?;
+            let (messages, bytes) = (fields.u64()?, fields.u64()?);
+            Some((channel, Amount { messages, bytes }))
+        })
     }
 }
 
@@ -97,10 +105,11 @@ impl ChunkIndex {
     pub(super) fn push(&mut self, place: &ChunkPlace, compression: Compression) {
         let begin = self.recent.len();
         place.put(compression, &mut self.recent);
-        for (channel, _, messages) in &place.indexes {
+        for (channel, _, amount) in &place.indexes {
             self.recent.put_u16(*channel);
-            self.recent.put_u64(*messages);
-            *self.messages.entry(*channel).or_default() += messages;
+            self.recent.put_u64(amount.messages);
+            self.recent.put_u64(amount.bytes);
+            *self.messages.entry(*channel).or_default() += amount.messages;
         }
         self.recent.put_u32(place.indexes.len() as u32);
         let length = self.recent.len() - begin;
@@ -187,14 +196,13 @@ impl ChunkIndex {
     fn pop_recent(&mut self) -> Option<GivenUp> {
         let (last, before) = last_entry(&self.recent)?;
         let (_, offset) = last.place()?;
-        let mut given_up = GivenUp {
+        let given_up = GivenUp {
             offset,
-            messages: 0,
+            channels: last.counts().collect(),
         };
-        for (channel, messages) in last.counts() {
-            given_up.messages += messages;
-            if let Some(all) = self.messages.get_mut(&channel) {
-                *all -= messages;
+        for (channel, amount) in &given_up.channels {
+            if let Some(all) = self.messages.get_mut(channel) {
+                *all -= amount.messages;
             }
         }
         let before = before.len();
@@ -227,7 +235,7 @@ fn last_entry(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (rest, length) = last_u32(bytes)?;
     let (before, entry) = rest.split_at(rest.len().checked_sub(length)?);
     let (entry, channels) = last_u32(entry)?;
-    let (record, counts) = entry.split_at(entry.len().checked_sub(channels * 10)?);
+    let (record, counts) = entry.split_at(entry.len().checked_sub(channels * COUNT_BYTES)?);
     Some((Entry { record, counts }, before))
 }
 

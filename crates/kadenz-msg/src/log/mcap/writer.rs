@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io;
 
 use kadenz_rt::clock::WallTime;
@@ -6,7 +7,7 @@ use super::encoder::Encoder;
 use super::summary;
 use crate::log::compression::Compression;
 use crate::log::file::Appender;
-use crate::log::{Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
+use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
 
 /// How an MCAP file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +120,7 @@ impl McapWriter {
 
     /// Writes index and footer; where there is no room, last chunks give theirs. Adds the messages of
     /// those to what was given up.
-    fn end(&mut self, given_up: &mut u64) -> Result<(), LogError> {
+    fn end(&mut self, given_up: &mut Lost) -> Result<(), LogError> {
         loop {
             let begin = self.file.length();
             let error = match summary::put(&self.encoder, &mut self.file) {
@@ -132,36 +133,50 @@ impl McapWriter {
                 return Err(error);
             }
             let missing = self.encoder.index.bytes().saturating_sub(had_room);
-            *given_up += self.give_up(missing)?.ok_or(error)?;
+            if !self.give_up(missing, given_up)? {
+                return Err(error);
+            }
         }
     }
 
-    /// Makes room of so many bytes, and of one chunk at least, at the end of the file. Returns how many
-    /// messages were there; `None` where there is no chunk any more.
-    fn give_up(&mut self, bytes: u64) -> io::Result<Option<u64>> {
-        let (from, mut messages) = (self.file.length(), None);
-        while messages.is_none() || from - self.file.length() < bytes {
+    /// Makes room of so many bytes, and of one chunk at least, at the end of the file. `false` where
+    /// there is no chunk any more.
+    fn give_up(&mut self, bytes: u64, given_up: &mut Lost) -> io::Result<bool> {
+        let (from, mut any) = (self.file.length(), false);
+        while !any || from - self.file.length() < bytes {
             let Some(chunk) = self.encoder.index.pop(&mut self.file)? else {
                 break;
             };
-            *messages.get_or_insert(0) += chunk.messages;
+            any = true;
+            given_up.add(chunk.channels);
             self.encoder.forget_from(chunk.offset);
             self.file.cut(chunk.offset)?;
         }
-        Ok(messages)
+        Ok(any)
     }
 
     /// Gives up what is not in the file.
-    fn give_up_waiting(&mut self) -> u64 {
-        let mut given_up = self.encoder.chunk_messages();
+    fn give_up_waiting(&mut self, given_up: &mut Lost) {
+        given_up.add(self.encoder.chunk_messages());
         // What waits is the last chunk that was ended, which is listed already.
         let written = self.file.written();
         if let Some(chunk) = self.encoder.index.pop_from(written) {
-            given_up += chunk.messages;
+            given_up.add(chunk.channels);
         }
         self.encoder.forget_from(written);
         self.file.waiting.clear();
-        given_up
+    }
+}
+
+/// What was given up, by the number of the channel.
+#[derive(Default)]
+struct Lost(BTreeMap<u16, Amount>);
+
+impl Lost {
+    fn add(&mut self, channels: impl IntoIterator<Item = (u16, Amount)>) {
+        for (channel, amount) in channels {
+            *self.0.entry(channel).or_default() += amount;
+        }
     }
 }
 
@@ -192,23 +207,28 @@ impl LogWriter for McapWriter {
         self.file.length() + self.encoder.chunk_bytes() as u64
     }
 
-    fn finish(mut self: Box<Self>) -> Result<u64, LogError> {
-        let mut given_up = 0;
-        let result = match self.flush() {
-            Err(error) if !error.is_no_room() => {
-                given_up = self.give_up_waiting();
-                Err(error)
-            }
-            flushed => {
-                if flushed.is_err() {
-                    given_up = self.give_up_waiting();
-                }
-                self.end(&mut given_up)
-            }
+    fn finish_by_channel(
+        mut self: Box<Self>,
+        given_up: &mut dyn FnMut(&str, Amount),
+    ) -> Result<u64, LogError> {
+        let mut lost = Lost::default();
+        let flushed = self.flush();
+        if flushed.is_err() {
+            self.give_up_waiting(&mut lost);
+        }
+        let result = match flushed {
+            Err(error) if !error.is_no_room() => Err(error),
+            _ => self.end(&mut lost),
         };
+        for (channel, name) in self.encoder.names() {
+            if let Some(amount) = lost.0.get(&channel) {
+                given_up(name, *amount);
+            }
+        }
+        let messages = lost.0.values().map(|amount| amount.messages).sum();
         match result {
-            Ok(()) => Ok(given_up),
-            Err(source) => Err(LogError::no_end(given_up, source)),
+            Ok(()) => Ok(messages),
+            Err(source) => Err(LogError::no_end(messages, source)),
         }
     }
 }

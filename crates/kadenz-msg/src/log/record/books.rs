@@ -20,9 +20,23 @@ pub(super) struct Slot {
 pub struct ChannelCounts {
     /// The channel.
     pub channel: Channel,
-    /// How many were given to the writer of the file.
+    /// How many are in the files; while recording, also those that wait for the next flush.
     pub written: u64,
     /// How many were dropped because the queue was full: the disk was too slow.
+    pub queue_full: u64,
+    /// How many were dropped because the disk was full, or refused for another reason; at the end also
+    /// those that had to make room for the index.
+    pub disk_full: u64,
+}
+
+/// What became of the messages of channels beyond those that are counted one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FurtherCounts {
+    /// How many came.
+    pub offered: u64,
+    /// How many are in a file, as far as is known.
+    pub written: u64,
+    /// How many were dropped because the queue was full.
     pub queue_full: u64,
     /// How many were dropped because the disk was full, or refused for another reason.
     pub disk_full: u64,
@@ -31,31 +45,65 @@ pub struct ChannelCounts {
 /// A table of fixed size: one thread adds channels, all may read.
 #[derive(Debug)]
 pub(super) struct Books {
+    /// The last one is for all channels that found no place.
     slots: Box<[Slot]>,
-    /// Messages of channels that had no place any more.
-    pub(super) beyond: AtomicU64,
+    /// Messages of channels whose names are none.
+    pub(super) unnamed: AtomicU64,
 }
 
 impl Books {
     /// For so many channels.
     pub(super) fn new(channels: usize) -> Self {
-        let slots = (0..channels.max(1)).map(|_| Slot::default()).collect();
-        let beyond = AtomicU64::new(0);
-        Self { slots, beyond }
+        let slots = (0..channels.max(1) + 1).map(|_| Slot::default());
+        let slots = slots.collect();
+        let unnamed = AtomicU64::new(0);
+        Self { slots, unnamed }
+    }
+
+    /// How many channels have a place of their own, which is the place of all others too.
+    pub(super) fn further(&self) -> usize {
+        self.slots.len() - 1
+    }
+
+    /// Where a channel may have its place, the likeliest first.
+    fn places(&self, channel: &str) -> impl Iterator<Item = usize> {
+        let count = self.further();
+        let begin = hash(channel) as usize % count;
+        (begin..count).chain(0..begin)
     }
 
     /// The place of a channel, which gets one where it has none; `None` where all are taken. To be
     /// called by one thread. Allocates nothing and waits for nobody.
     pub(super) fn place(&self, channel: &Channel) -> Option<usize> {
-        let begin = hash(channel.as_str()) as usize % self.slots.len();
-        let places = (begin..self.slots.len()).chain(0..begin);
-        for place in places {
+        for place in self.places(channel.as_str()) {
             let name = self.slots[place].name.get_or_init(|| *channel);
             if name == channel {
                 return Some(place);
             }
         }
         None
+    }
+
+    /// The counters of a channel that has been given a place, or of those that have not. For any thread.
+    pub(super) fn counters(&self, channel: &str) -> Option<&Slot> {
+        let mut slots = self.places(channel).map(|place| &self.slots[place]);
+        let own = slots.find_map(|slot| match slot.name.get() {
+            Some(name) => (name.as_str() == channel).then_some(Some(slot)),
+            None => Some(None),
+        });
+        own.flatten().or(self.slots.last())
+    }
+
+    /// What became of the messages of channels without a place.
+    pub(super) fn further_counts(&self) -> FurtherCounts {
+        self.slots
+            .last()
+            .map_or_else(FurtherCounts::default, |slot| FurtherCounts {
+                offered: slot.offered.load(Ordering::Relaxed).into(),
+                written: slot.written.load(Ordering::Relaxed),
+                queue_full: slot.queue_full.load(Ordering::Relaxed),
+                disk_full: slot.disk_full.load(Ordering::Relaxed),
+            })
     }
 
     pub(super) fn slot(&self, place: usize) -> Option<&Slot> {
@@ -104,5 +152,14 @@ mod tests {
         places.dedup();
         assert_eq!(places.len(), 8);
         assert_eq!(books.counts()[7].channel, channel(7));
+        let counted = |name: &str| std::ptr::from_ref(books.counters(name).unwrap());
+        assert_eq!(
+            counted("C3"),
+            std::ptr::from_ref(books.slot(books.place(&channel(3)).unwrap()).unwrap())
+        );
+        assert_eq!(
+            counted("C8"),
+            std::ptr::from_ref(books.slot(books.further()).unwrap())
+        );
     }
 }

@@ -28,7 +28,7 @@ fn payload(n: u32) -> Vec<u8> {
 }
 
 fn push(producer: &mut Producer, n: u32) -> bool {
-    producer.push(&head(n), &payload(n))
+    producer.push(&head(n), &[], &payload(n))
 }
 
 /// Takes what is there; every message is whole, and later than the one before.

@@ -6,6 +6,7 @@
 
 mod books;
 mod files;
+mod log_clock;
 #[cfg(all(test, loom))]
 mod loom;
 mod ring;
@@ -23,9 +24,10 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, WallTime};
 
 use books::Books;
-pub use books::ChannelCounts;
+pub use books::{ChannelCounts, FurtherCounts};
 use files::Files;
 pub use files::{MakeFile, Naming};
+use log_clock::{LogClock, Reading};
 use ring::{Head, Producer};
 pub use split::Split;
 
@@ -48,7 +50,8 @@ pub struct RecordOptions {
     pub compression: Compression,
     /// How many bytes of messages may wait for the disk.
     pub queue_bytes: usize,
-    /// How many channels are told apart; messages of further ones are dropped and counted.
+    /// How many channels are counted one by one; messages of further ones are recorded and counted
+    /// together.
     pub most_channels: usize,
     /// After how long what was taken is in the file, as the kernel sees it.
     pub flush_interval: Duration,
@@ -106,6 +109,7 @@ pub struct Recorder {
     producer: Producer,
     shared: Arc<Shared>,
     writing: Option<JoinHandle<()>>,
+    clock: LogClock,
 }
 
 /// What recorder, writer and watchers share.
@@ -115,6 +119,8 @@ struct Shared {
     stop: AtomicBool,
     bytes: AtomicU64,
     given_up: AtomicU64,
+    set_back: AtomicU64,
+    set_back_ns: AtomicU64,
     files: Mutex<Vec<PathBuf>>,
     trouble: Mutex<Option<String>>,
 }
@@ -124,16 +130,31 @@ struct Shared {
 pub struct Recorded {
     /// Channel by channel.
     pub channels: Vec<ChannelCounts>,
-    /// Messages that were dropped because there were more channels than are told apart.
-    pub beyond: u64,
-    /// Messages that were written, and given up at the end for the index on a full disk.
+    /// The channels beyond those, together.
+    pub further: FurtherCounts,
+    /// Messages that were dropped because their channel's name is none.
+    pub unnamed: u64,
+    /// Messages of those that the disk cost which were taken at first, and at the end not brought into the
+    /// file or given up for its index.
     pub given_up: u64,
-    /// How many bytes of payload were written.
+    /// How many bytes of payload are in the files.
     pub bytes: u64,
+    /// How often the wall clock was set back, and by how much in all.
+    pub set_back: SetBack,
     /// The files, in the order of their begin; rotation has renamed some since.
     pub files: Vec<PathBuf>,
     /// What the disk said last, while it refuses.
     pub trouble: Option<String>,
+}
+
+/// What happened to the wall clock. The log's times go on as if it had not: spans between messages stay
+/// right, and later times are ahead of the wall clock by that much, until it is set right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SetBack {
+    /// How often it was set back.
+    pub times: u64,
+    /// By how many nanoseconds in all.
+    pub ns: u64,
 }
 
 impl Recorded {
@@ -141,7 +162,7 @@ impl Recorded {
     #[must_use]
     pub fn written(&self) -> u64 {
         let written: u64 = self.channels.iter().map(|it| it.written).sum();
-        written.saturating_sub(self.given_up)
+        written + self.further.written
     }
 
     /// How many messages are in none.
@@ -149,7 +170,7 @@ impl Recorded {
     pub fn dropped(&self) -> u64 {
         let lost = |it: &ChannelCounts| it.queue_full + it.disk_full;
         let lost: u64 = self.channels.iter().map(lost).sum();
-        lost + self.beyond + self.given_up
+        lost + self.further.queue_full + self.further.disk_full + self.unnamed
     }
 }
 
@@ -164,15 +185,32 @@ impl Watch {
         lock(&self.0.trouble).clone()
     }
 
+    /// How often the wall clock was set back, and by how much.
+    #[must_use]
+    pub fn set_back(&self) -> SetBack {
+        SetBack {
+            times: self.0.set_back.load(Ordering::Relaxed),
+            ns: self.0.set_back_ns.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Whether there are more channels than are counted one by one.
+    #[must_use]
+    pub fn has_further_channels(&self) -> bool {
+        self.0.books.further_counts().offered > 0
+    }
+
     /// What was recorded until now.
     #[must_use]
     pub fn recorded(&self) -> Recorded {
         let shared = &self.0;
         Recorded {
             channels: shared.books.counts(),
-            beyond: shared.books.beyond.load(Ordering::Relaxed),
+            further: shared.books.further_counts(),
+            unnamed: shared.books.unnamed.load(Ordering::Relaxed),
             given_up: shared.given_up.load(Ordering::Relaxed),
             bytes: shared.bytes.load(Ordering::Relaxed),
+            set_back: self.set_back(),
             files: lock(&shared.files).clone(),
             trouble: lock(&shared.trouble).clone(),
         }
@@ -213,6 +251,8 @@ impl Recorder {
             stop: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             given_up: AtomicU64::new(0),
+            set_back: AtomicU64::new(0),
+            set_back_ns: AtomicU64::new(0),
             files: Mutex::default(),
             trouble: Mutex::default(),
         });
@@ -225,6 +265,7 @@ impl Recorder {
             producer,
             shared,
             writing: Some(writing),
+            clock: LogClock::default(),
         })
     }
 
@@ -239,21 +280,25 @@ impl Recorder {
         more: Option<Published>,
     ) -> bool {
         let books = &self.shared.books;
-        let place = books.place(channel);
-        let Some((place, slot)) = place.and_then(|place| Some((place, books.slot(place)?))) else {
-            books.beyond.fetch_add(1, Ordering::Relaxed);
+        let own = books.place(channel);
+        let place = own.unwrap_or(books.further());
+        let Some(slot) = books.slot(place) else {
             return false;
         };
         let counted = slot.offered.fetch_add(1, Ordering::Relaxed);
         let more = more.unwrap_or_default();
+        let name = writing::name_bytes(channel);
+        let begin: &[[u8; 8]] = if own.is_none() { &name } else { &[] };
+        let length = begin.len() * 8 + payload.len();
         let head = Head {
-            length: u32::try_from(payload.len()).unwrap_or(u32::MAX),
+            length: u32::try_from(length).unwrap_or(u32::MAX),
             slot: place as u32,
-            sequence: more.sequence.unwrap_or(counted),
+            // What counts all further channels numbers none of them.
+            sequence: more.sequence.unwrap_or(own.map_or(0, |_| counted)),
             log_time: received.as_unix_ns(),
             publish_time: more.time.unwrap_or(received).as_unix_ns(),
         };
-        let taken = self.producer.push(&head, payload);
+        let taken = self.producer.push(&head, begin, payload);
         if !taken {
             slot.queue_full.fetch_add(1, Ordering::Relaxed);
         }
@@ -261,20 +306,38 @@ impl Recorder {
     }
 
     /// Records a message as a provider hands it over; the log's time is the kernel's stamp where
-    /// there is one. As real-time safe as [`Recorder::record`].
+    /// there is one, and never goes back where the wall clock is set back ([`SetBack`]). As real-time safe
+    /// as [`Recorder::record`].
     pub fn take(&mut self, arrival: &Arrival<'_>) -> bool {
         let Ok(channel) = Channel::new(arrival.channel) else {
-            self.shared.books.beyond.fetch_add(1, Ordering::Relaxed);
+            self.shared.books.unnamed.fetch_add(1, Ordering::Relaxed);
             return false;
         };
         let stamp = arrival.stamps.kernel.unwrap_or(arrival.stamps.taken);
-        let age_ns = clock::now().since(stamp);
-        let received = WallTime::from_unix_ns(WallTime::now().as_unix_ns() - age_ns);
+        let reading = Reading {
+            before: clock::now(),
+            wall: WallTime::now(),
+            after: clock::now(),
+        };
+        let age_ns = reading.before.since(stamp);
+        let received = WallTime::from_unix_ns(self.log_time(reading).as_unix_ns() - age_ns);
         let more = Published {
             time: arrival.stamps.published,
             sequence: arrival.sequence.map(|it| it.number),
         };
         self.record(&channel, arrival.payload.bytes(), received, Some(more))
+    }
+
+    /// The log's time now; notes where the wall clock was set back.
+    fn log_time(&mut self, reading: Reading) -> WallTime {
+        let (time, back_ns) = self.clock.at(reading);
+        if back_ns > 0 {
+            self.shared.set_back.fetch_add(1, Ordering::Relaxed);
+            self.shared
+                .set_back_ns
+                .fetch_add(back_ns, Ordering::Relaxed);
+        }
+        time
     }
 
     /// Looks at what was recorded, from any thread.

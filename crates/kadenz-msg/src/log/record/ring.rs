@@ -56,10 +56,11 @@ pub(super) fn ring(bytes: usize) -> (Producer, Consumer) {
 }
 
 impl Producer {
-    /// Puts a message in; `false` where there is no room. Wait-free, allocates nothing.
-    pub(super) fn push(&mut self, head: &Head, payload: &[u8]) -> bool {
+    /// Puts a message in, of two parts whose lengths together stand in its head; `false` where there is
+    /// no room. Wait-free, allocates nothing.
+    pub(super) fn push(&mut self, head: &Head, begin: &[[u8; 8]], payload: &[u8]) -> bool {
         let ring = &self.0;
-        let needed = HEAD_WORDS + payload.len().div_ceil(8) as u64;
+        let needed = HEAD_WORDS + (begin.len() + payload.len().div_ceil(8)) as u64;
         let end = ring.end.load(Ordering::Relaxed);
         let used = end - ring.begin.load(Ordering::Acquire);
         if needed > ring.words.len() as u64 - used {
@@ -78,7 +79,7 @@ impl Producer {
             place += 1;
         }
         let (whole, rest) = payload.as_chunks::<8>();
-        for bytes in whole {
+        for bytes in begin.iter().chain(whole) {
             ring.at(place)
                 .store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
             place += 1;
@@ -145,7 +146,7 @@ mod tests {
         let count = if cfg!(miri) { 300 } else { 20_000 };
         let pushing = std::thread::spawn(move || {
             for n in 0..count {
-                while !producer.push(&head(n, bytes(n).len()), &bytes(n)) {
+                while !producer.push(&head(n, bytes(n).len()), &[], &bytes(n)) {
                     std::thread::yield_now();
                 }
             }
@@ -167,13 +168,13 @@ mod tests {
     #[test]
     fn a_full_ring_refuses_and_takes_again_what_fits() {
         let (mut producer, mut consumer) = ring(512);
-        assert!(!producer.push(&head(0, 600), &[0; 600]));
-        assert!(producer.push(&head(1, 200), &[1; 200]));
-        assert!(producer.push(&head(2, 200), &[2; 200]));
-        assert!(!producer.push(&head(3, 200), &[3; 200]));
+        assert!(!producer.push(&head(0, 600), &[], &[0; 600]));
+        assert!(producer.push(&head(1, 200), &[], &[1; 200]));
+        assert!(producer.push(&head(2, 200), &[], &[2; 200]));
+        assert!(!producer.push(&head(3, 200), &[], &[3; 200]));
         let mut payload = Vec::new();
         assert_eq!(consumer.pop(&mut payload), Some(head(1, 200)));
-        assert!(producer.push(&head(3, 200), &[3; 200]));
+        assert!(producer.push(&head(3, 200), &[], &[3; 200]));
         assert_eq!(consumer.pop(&mut payload), Some(head(2, 200)));
         assert_eq!(consumer.pop(&mut payload), Some(head(3, 200)));
         assert_eq!((consumer.pop(&mut payload), payload.len()), (None, 200));
@@ -184,7 +185,7 @@ mod tests {
         let (mut producer, _consumer) = ring(1 << 16);
         let counted = allocation_counter::measure(|| {
             for n in 0..100 {
-                producer.push(&head(n, 100), &[n as u8; 100]);
+                producer.push(&head(n, 100), &[], &[n as u8; 100]);
             }
         });
         assert_eq!(counted.count_total, 0);

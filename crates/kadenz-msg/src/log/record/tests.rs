@@ -94,16 +94,31 @@ fn a_queue_that_is_full_drops_and_counts_and_the_gap_is_in_the_numbers() {
 }
 
 #[test]
-fn more_channels_than_are_told_apart_are_counted() {
+fn channels_beyond_those_that_are_counted_are_recorded_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let options = RecordOptions {
         most_channels: 2,
         ..RecordOptions::default()
     };
-    let mut recorder = Recorder::start(&folder.path().join("log"), &options, describe()).unwrap();
-    let taken = ["A", "B", "C", "A"].map(|it| recorder.record(&channel(it), b"", time(0), None));
-    assert_eq!(taken, [true, true, false, true]);
-    assert_eq!(recorder.finish().beyond, 1);
+    let path = folder.path().join("log");
+    let mut recorder = Recorder::start(&path, &options, describe()).unwrap();
+    let longest = "L".repeat(63);
+    let names = ["A", "B", &longest, "A", "D"];
+    let payload = 1_u64.to_be_bytes();
+    for (n, name) in names.into_iter().enumerate() {
+        let payload = [&payload[..], &vec![7; n]].concat();
+        assert!(recorder.record(&channel(name), &payload, time(n as u32), None));
+    }
+    assert!(recorder.watch().has_further_channels());
+    let recorded = recorder.finish();
+    assert_eq!((recorded.written(), recorded.dropped()), (5, 0));
+    assert_eq!((recorded.channels.len(), recorded.further.written), (2, 2));
+    let entries = all(&path);
+    let found = entries.iter().map(|it| it.channel.name.as_str());
+    assert!(found.eq(names), "{entries:?}");
+    let lengths: Vec<usize> = entries.iter().map(|it| it.payload.len()).collect();
+    assert_eq!(lengths, [8, 9, 10, 11, 12]);
+    assert!(entries.iter().all(|it| it.channel.schema.is_some()));
 }
 
 #[test]
@@ -165,6 +180,80 @@ fn what_was_taken_is_in_the_file_within_the_flush_interval() {
     recorder.record(&channel("A"), b"12345678", time(0), None);
     wait_until(|| all(&path).len() == 1);
     assert_eq!(recorder.finish().written(), 1);
+}
+
+/// Channel by channel, also of the last chunks, which were taken and have no room beside the index.
+#[test]
+fn on_a_full_disk_each_channel_s_count_is_what_is_in_the_file() {
+    for format in [Format::Mcap, Format::EventLog] {
+        for room in (6_000..40_000).step_by(1_717) {
+            let disk = log::SmallDisk::with_room(room);
+            let made = disk.clone();
+            let make: MakeFile = Box::new(move |_, _| Ok(Box::new(made.clone())));
+            let options = RecordOptions {
+                format,
+                compression: Compression::None,
+                flush_interval: Duration::from_millis(1),
+                ..RecordOptions::default()
+            };
+            let path = Path::new("log");
+            let mut recorder = Recorder::start_on(make, path, &options, describe()).unwrap();
+            let names = [channel("A"), channel("B"), channel("C")];
+            for n in 0..300 {
+                recorder.record(&names[n as usize % 3], &[1; 120], time(n), None);
+                if n % 20 == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            let recorded = recorder.finish();
+            let bytes = disk.contents();
+            let mut reader: Box<dyn log::LogReader> = match format {
+                Format::EventLog => {
+                    Box::new(log::event::EventReader::open(std::io::Cursor::new(bytes)).unwrap())
+                }
+                _ => Box::new(log::mcap::McapReader::open(std::io::Cursor::new(bytes)).unwrap()),
+            };
+            let found = log::survey(reader.as_mut()).unwrap();
+            assert!(
+                recorded.dropped() > 0 && recorded.written() > 0,
+                "{recorded:?}"
+            );
+            assert_eq!(recorded.written() + recorded.dropped(), 300);
+            for counts in &recorded.channels {
+                let name = counts.channel.as_str();
+                let in_file = found.channels.iter().find(|it| it.channel.name == name);
+                let in_file = in_file.map_or(0, |it| it.messages);
+                assert_eq!(counts.written, in_file, "{format} {room}: {counts:?}");
+                assert_eq!(counts.written + counts.disk_full, 100);
+            }
+            assert_eq!(recorded.bytes, recorded.written() * 120);
+        }
+    }
+}
+
+/// A clock that the test sets.
+#[test]
+fn where_the_wall_clock_is_set_back_the_log_goes_on_and_says_so() {
+    use kadenz_rt::clock::MonotonicTime;
+    let folder = tempfile::tempdir().unwrap();
+    let options = RecordOptions::default();
+    let mut recorder = Recorder::start(&folder.path().join("log"), &options, describe()).unwrap();
+    let mut at = |mono_ns: u64, wall_ns: i64| {
+        let before = MonotonicTime::from_ns(mono_ns);
+        let wall = WallTime::from_unix_ns(wall_ns);
+        let after = before;
+        recorder
+            .log_time(Reading {
+                before,
+                wall,
+                after,
+            })
+            .as_unix_ns()
+    };
+    let times = [at(0, 9_000_000_000), at(1_000_000_000, 8_000_000_000)];
+    assert_eq!(times, [9_000_000_000, 10_000_000_000]);
+    let set_back = recorder.finish().set_back;
+    assert_eq!((set_back.times, set_back.ns), (1, 2_000_000_000));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use super::files::{Files, Opened};
 use super::ring::{Consumer, Head};
 use super::{Describe, RecordOptions, Shared, lock};
+use crate::channel::{Channel, LONGEST_CHANNEL};
 use crate::log::{Entry, LogError, LoggedChannel};
 use crate::message::Fingerprint;
 
@@ -34,7 +35,7 @@ pub(super) struct Writing {
     files: Files,
     open: Option<Opened>,
     opened_at: MonotonicTime,
-    channels: HashMap<(u32, Option<Fingerprint>), Arc<LoggedChannel>>,
+    channels: HashMap<(Channel, Option<Fingerprint>), Arc<LoggedChannel>>,
     entry: Entry,
     flush_at: MonotonicTime,
     /// Until when nothing is tried, after a refusal.
@@ -190,25 +191,25 @@ impl Writing {
     }
 
     fn fill(&mut self, head: &Head) {
+        let books = &self.shared.books;
+        let name = if head.slot as usize == books.further() {
+            take_name(&mut self.entry.payload)
+        } else {
+            books.name(head.slot as usize).copied()
+        };
         let bytes = self.entry.payload.first_chunk();
         let fingerprint = bytes.map(|it| Fingerprint(u64::from_be_bytes(*it)));
-        self.entry.channel = self.channel(head.slot, fingerprint);
+        self.entry.channel = self.channel(name.unwrap_or_default(), fingerprint);
         self.entry.log_time = WallTime::from_unix_ns(head.log_time);
         self.entry.publish_time = WallTime::from_unix_ns(head.publish_time);
         self.entry.sequence = head.sequence;
     }
 
-    fn channel(&mut self, slot: u32, fingerprint: Option<Fingerprint>) -> Arc<LoggedChannel> {
-        let key = (slot, fingerprint);
+    fn channel(&mut self, name: Channel, fingerprint: Option<Fingerprint>) -> Arc<LoggedChannel> {
+        let key = (name, fingerprint);
         if let Some(known) = self.channels.get(&key) {
             return Arc::clone(known);
         }
-        let name = self
-            .shared
-            .books
-            .name(slot as usize)
-            .copied()
-            .unwrap_or_default();
         if self.channels.len() >= MOST_DESCRIBED {
             return Arc::new(LoggedChannel::lcm(name.as_str()));
         }
@@ -237,7 +238,15 @@ impl Writing {
         let Some(open) = self.open.take() else {
             return;
         };
-        match open.writer.finish() {
+        let shared = Arc::clone(&self.shared);
+        let finished = open.writer.finish_by_channel(&mut |channel, amount| {
+            if let Some(slot) = shared.books.counters(channel) {
+                slot.written.fetch_sub(amount.messages, Ordering::Relaxed);
+                slot.disk_full.fetch_add(amount.messages, Ordering::Relaxed);
+            }
+            shared.bytes.fetch_sub(amount.bytes, Ordering::Relaxed);
+        });
+        match finished {
             Ok(given_up) => {
                 self.shared.given_up.fetch_add(given_up, Ordering::Relaxed);
             }
@@ -250,4 +259,27 @@ impl Writing {
             }
         }
     }
+}
+
+/// A channel's name as it stands before the payload of a message whose channel has no place of its own:
+/// a length, and the name.
+pub(super) fn name_bytes(channel: &Channel) -> [[u8; 8]; NAME_WORDS] {
+    let name = channel.as_str().as_bytes();
+    let mut words = [[0; 8]; NAME_WORDS];
+    let bytes = words.as_flattened_mut();
+    bytes[0] = name.len() as u8;
+    bytes[1..=name.len()].copy_from_slice(name);
+    words
+}
+
+/// How many words of eight bytes such a name takes.
+const NAME_WORDS: usize = (LONGEST_CHANNEL + 1).div_ceil(8);
+
+/// Takes such a name off the front.
+fn take_name(payload: &mut Vec<u8>) -> Option<Channel> {
+    let length = usize::from(*payload.first()?);
+    let name = std::str::from_utf8(payload.get(1..=length)?).ok()?;
+    let channel = Channel::new(name).ok();
+    payload.drain(..(NAME_WORDS * 8).min(payload.len()));
+    channel
 }
