@@ -85,8 +85,8 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "parquet",
-        &["kadenz-report"],
-        "only the export writes Parquet",
+        &["kadenz-report", "kadenz-msg"],
+        "only the export of runs and the tables of logs write Parquet",
     ),
     (
         "arrow-array",

@@ -8,7 +8,9 @@ use serde_json::{Map, Value as Json, json};
 use super::by_address::{ByAddress, remember};
 use super::{Entry, LCM_ENCODING, LoggedChannel, Schema};
 use crate::message::Fingerprint;
-use crate::types::{Definition, MemberType, PrimitiveType, Struct, Types, ValueError};
+use crate::types::{
+    Definition, MemberType, PrimitiveType, Struct, TypeName, Types, Value, ValueError,
+};
 
 /// What is known of types: from `.lcm` files, and from the logs themselves.
 ///
@@ -32,22 +34,27 @@ use crate::types::{Definition, MemberType, PrimitiveType, Struct, Types, ValueEr
 /// ```
 #[derive(Default)]
 pub struct Dictionary {
-    types: Types,
+    types: Arc<Types>,
     /// What logs brought with them, where it can be read.
     embedded: HashMap<ByAddress<Schema>, Option<Arc<Types>>>,
     /// Channels with what was found out about them.
-    described: HashMap<ChannelOfType, Arc<LoggedChannel>>,
-    as_json: HashMap<ChannelOfType, Arc<LoggedChannel>>,
+    described: HashMap<(ByAddress<LoggedChannel>, Fingerprint), Arc<LoggedChannel>>,
+    as_json: HashMap<(ByAddress<LoggedChannel>, TypeName), Arc<LoggedChannel>>,
 }
-
-type ChannelOfType = (ByAddress<LoggedChannel>, Fingerprint);
 
 /// The longest message that is decoded, in bytes, and the longest text that may come out of one: JSON
 /// is several times as long.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 const MAX_TEXT_BYTES: usize = 64 << 20;
 
-/// Why a message cannot be told as JSON.
+/// A message that was decoded, or the type that it does not follow.
+pub(crate) struct Decoded {
+    pub(crate) types: Arc<Types>,
+    pub(crate) name: TypeName,
+    pub(crate) value: Result<Value, NoJson>,
+}
+
+/// Why a message cannot be decoded, or told as JSON.
 #[derive(Debug, thiserror::Error)]
 pub enum NoJson {
     /// It is no LCM message.
@@ -81,7 +88,7 @@ impl Dictionary {
     #[must_use]
     pub fn new(types: Types) -> Self {
         Self {
-            types,
+            types: Arc::new(types),
             ..Self::default()
         }
     }
@@ -143,47 +150,76 @@ impl Dictionary {
         remember(&mut self.embedded, address, types)
     }
 
+    /// Decodes an LCM message by the type that its fingerprint names, or else its log.
+    pub(crate) fn decode(&mut self, entry: &Entry) -> Result<Decoded, NoJson> {
+        let channel = || entry.channel.name.clone();
+        if entry.channel.encoding != LCM_ENCODING {
+            return Err(NoJson::Encoding {
+                channel: channel(),
+                encoding: entry.channel.encoding.clone(),
+            });
+        }
+        let failed = |source| NoJson::Value {
+            channel: channel(),
+            source,
+        };
+        let own = self.types_of(entry);
+        let all = [own.as_ref(), Some(&self.types)].into_iter().flatten();
+        let found = entry.fingerprint().and_then(|found| {
+            let named = |it: &Arc<Types>| {
+                Some((
+                    Arc::clone(it),
+                    it.by_fingerprint(found).next()?.name().clone(),
+                ))
+            };
+            all.clone().find_map(named)
+        });
+        let stated = || {
+            let (own, schema) = (own.as_ref()?, entry.channel.schema.as_ref()?);
+            Some((Arc::clone(own), own.get(&schema.name)?.name().clone()))
+        };
+        let Some((types, name)) = found.or_else(stated) else {
+            let error = self.types.decode(&entry.payload).err();
+            let none = ValueError::UnknownFingerprint {
+                found: Fingerprint(0),
+            };
+            return Err(failed(error.unwrap_or(none)));
+        };
+        let length = entry.payload.len();
+        let value = if length > MAX_DECODED_BYTES {
+            let channel = channel();
+            Err(NoJson::TooLong { channel, length })
+        } else {
+            types
+                .decode_as(&name.to_string(), &entry.payload)
+                .map_err(failed)
+        };
+        Ok(Decoded { types, name, value })
+    }
+
     /// Makes an LCM message one in JSON, with a JSON schema, which viewers such as Foxglove show.
     ///
     /// # Errors
     /// Where it is no LCM message, or its type is not known. The entry is as it was then.
     pub fn to_json(&mut self, entry: &mut Entry) -> Result<(), NoJson> {
-        let channel = || entry.channel.name.clone();
-        let Some(fingerprint) = entry.fingerprint() else {
-            return Err(NoJson::Encoding {
-                channel: channel(),
-                encoding: entry.channel.encoding.clone(),
-            });
-        };
-        let own = self.types_of(entry);
-        let own = own.filter(|it| it.by_fingerprint(fingerprint).next().is_some());
-        let types = own.as_deref().unwrap_or(&self.types);
-        let length = entry.payload.len();
+        let Decoded { types, name, value } = self.decode(entry)?;
+        let value = value?;
         let too_long = || NoJson::TooLong {
-            channel: channel(),
-            length,
+            channel: entry.channel.name.clone(),
+            length: entry.payload.len(),
         };
-        if length > MAX_DECODED_BYTES {
-            return Err(too_long());
-        }
-        let value = types
-            .decode(&entry.payload)
-            .map_err(|source| NoJson::Value {
-                channel: channel(),
-                source,
-            })?;
         let text = value.to_json_text(MAX_TEXT_BYTES).ok_or_else(too_long)?;
         entry.payload = text.into_bytes();
-        let key = (ByAddress::new(&entry.channel), fingerprint);
+        let key = (ByAddress::new(&entry.channel), name.clone());
         if let Some(known) = self.as_json.get(&key) {
             entry.channel = Arc::clone(known);
             return Ok(());
         }
-        let definition = types.by_fingerprint(fingerprint).next();
+        let definition = types.definition(&name);
         let schema = definition.map(|definition| Schema {
             name: definition.name().to_string(),
             encoding: "jsonschema".to_owned(),
-            data: json_schema(types, definition).to_string().into_bytes(),
+            data: json_schema(&types, definition).to_string().into_bytes(),
         });
         let channel = LoggedChannel {
             encoding: "json".to_owned(),

@@ -46,6 +46,26 @@ pub enum LogError {
         /// What can be done.
         remedy: &'static str,
     },
+    /// The message is of no known type.
+    #[error(transparent)]
+    Undecodable(#[from] super::NoJson),
+    /// A table holds messages of one type.
+    #[error(
+        "one table holds messages of one type, and those here are of {}, the last on {channel:?}: choose \
+         by --channel, or name a folder, which gets a file a channel", types.join(" and ")
+    )]
+    SeveralTypes {
+        /// The types that were met.
+        types: Vec<String>,
+        /// The channel of the last one.
+        channel: String,
+    },
+    /// There are too many channels for a file each.
+    #[error("more than {most} channels would get a file each; choose some by --channel")]
+    TooManyTables {
+        /// How many files there may be.
+        most: usize,
+    },
     /// More comes out of it than its length allows.
     #[error(
         "more than {allowed} bytes would come out of a log of {length}: so do logs that were made to \

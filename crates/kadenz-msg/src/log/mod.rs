@@ -40,6 +40,7 @@ pub mod play;
 pub mod record;
 pub mod rosbag1;
 pub mod rosbag2;
+pub mod table;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -183,6 +183,15 @@ impl Dimension {
         }
     }
 
+    /// How long it always is, if it is.
+    #[must_use]
+    pub fn fixed(&self) -> Option<usize> {
+        match self {
+            Self::Fixed { size, .. } => Some(*size),
+            Self::Variable { .. } => None,
+        }
+    }
+
     /// The member that states it, if one does.
     #[must_use]
     pub fn stated_by(&self) -> Option<&str> {

@@ -3,26 +3,36 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use kadenz_msg::log::{self, Dictionary};
+use kadenz_lab::stop::Stop;
+use kadenz_msg::log::play::PlayOptions;
+use kadenz_msg::log::table::TableFormat;
+use kadenz_msg::log::{self, Dictionary, Entry, LogReader};
 use kadenz_msg::types::Types;
 
-use super::copying::{self, Fate};
+use super::copying::{self, Copied, Fate};
+use super::cut::Part;
 use super::input::LimitOptions;
 use super::output_file::OutputOptions;
+use super::tables::{self, Target};
 use crate::commands::interrupt;
 use crate::output::Outcome;
 
-/// Write a log in another format, or its messages as JSON.
+/// Write a log in another format, its messages as JSON, or as tables.
 ///
 /// With the folder of the .lcm files, MCAP gets the description of each type, so that the log decodes
-/// itself for ever.
+/// itself for ever. A table has a row a message and a column a field, as pose.position.x or joints[0].
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz log convert old.lcmlog --types msgs/ --out old.mcap
   kadenz log convert drive.mcap --to json --out shown.mcap      Foxglove shows its fields
   kadenz log convert drive.mcap --out drive.lcmlog              for lcm-logplayer
-  kadenz log convert bag.bag --out bag.mcap                     from ROS 1; payloads stay as they are")]
+  kadenz log convert bag.bag --out bag.mcap                     from ROS 1; payloads stay as they are
+  kadenz log convert drive.mcap --channel POSE --out pose.csv   a row a message, for a spreadsheet
+  kadenz log convert drive.mcap --channel POSE --out pose.parquet    for pandas, polars, DuckDB
+  kadenz log convert drive.mcap --to parquet --out tables       a folder, a file a channel
+
+Exit code 2 says that messages could not be converted; how many, and why, is said.")]
 pub(crate) struct Options {
     /// The log, or a folder of ROS 2
     #[arg(value_name = "LOG")]
@@ -35,6 +45,9 @@ pub(crate) struct Options {
     /// Folder or file with .lcm types; may be given several times
     #[arg(long, value_name = "PATH")]
     types: Vec<PathBuf>,
+
+    #[command(flatten)]
+    part: Part,
 
     #[command(flatten)]
     output: OutputOptions,
@@ -50,10 +63,34 @@ pub(crate) struct Options {
 /// What becomes of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Encoding {
-    /// They stay as they are
+    /// They stay as they are, or become a table where --out ends in .csv or .parquet
     Same,
     /// LCM messages become JSON with a JSON schema, in MCAP
     Json,
+    /// LCM messages become rows: --out is a file that ends in .csv, or a folder that gets a file a channel
+    Csv,
+    /// The same in Parquet
+    Parquet,
+}
+
+impl Encoding {
+    /// The format of the tables that are asked for, by the option or by the output's name.
+    fn table(self, out: &std::path::Path) -> anyhow::Result<Option<TableFormat>> {
+        let named = tables::format_of(out).filter(|_| !out.is_dir());
+        let asked = match self {
+            Self::Same => return Ok(named),
+            Self::Json => return Ok(None),
+            Self::Csv => TableFormat::Csv,
+            Self::Parquet => TableFormat::Parquet,
+        };
+        anyhow::ensure!(
+            named.is_none_or(|it| it == asked),
+            "--to {} and --out {} ask for two formats; leave --to away, or name a folder",
+            tables::ending(asked),
+            out.display()
+        );
+        Ok(Some(asked))
+    }
 }
 
 /// The types in folders and files; none where none is named.
@@ -65,21 +102,45 @@ pub(crate) fn dictionary(paths: &[PathBuf]) -> anyhow::Result<Dictionary> {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    let table = options.to.table(&options.output.out)?;
     let to_json = options.to == Encoding::Json;
     anyhow::ensure!(
         !to_json || super::output_file::format_of(&options.output.out)? == log::Format::Mcap,
         "LCM's event log says nothing of encodings; JSON needs an --out that ends in .mcap"
     );
-    let mut dictionary = dictionary(&options.types)?;
+    let dictionary = dictionary(&options.types)?;
     let mut reader = options.limits.open(&options.log)?;
-    let stop = interrupt::stop_on_interrupt()?;
-    let writer = options.output.create(&[&options.log])?;
-    let copied = copying::copy(
-        reader.as_mut(),
-        writer,
-        options.limits.limits(),
-        &stop,
-        &mut |entry| {
+    let part = options.part.of(reader.as_mut())?;
+    if let Some(from) = part.from {
+        reader.seek(from)?;
+    }
+    let whole = Whole {
+        options,
+        reader: reader.as_mut(),
+        part,
+        dictionary,
+    };
+    match table {
+        Some(format) => whole.into_tables(format),
+        None => whole.into_log(to_json),
+    }
+}
+
+/// All that a conversion needs.
+struct Whole<'a> {
+    options: &'a Options,
+    reader: &'a mut dyn LogReader,
+    part: PlayOptions,
+    dictionary: Dictionary,
+}
+
+impl Whole<'_> {
+    fn into_log(self, to_json: bool) -> anyhow::Result<Outcome> {
+        let options = self.options;
+        let mut dictionary = self.dictionary;
+        let stop = interrupt::stop_on_interrupt()?;
+        let writer = options.output.create(&[&options.log])?;
+        let mut change = |entry: &mut Entry| {
             if to_json {
                 return match dictionary.to_json(entry) {
                     Ok(()) => Fate::Keep,
@@ -89,12 +150,51 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             }
             dictionary.complete(entry);
             Fate::Keep
-        },
-    )?;
-    copying::tell(&copied, options.json, &options.output.out)?;
-    Ok(if copied.left_out > 0 {
-        Outcome::Incomplete
-    } else {
-        Outcome::Kept
+        };
+        let copied = copy(self.reader, writer, options, &stop, &self.part, &mut change)?;
+        copying::tell(&copied, options.json, &options.output.out)?;
+        Ok(if copied.left_out > 0 {
+            Outcome::Incomplete
+        } else {
+            Outcome::Kept
+        })
+    }
+
+    fn into_tables(self, format: TableFormat) -> anyhow::Result<Outcome> {
+        let options = self.options;
+        let target = Target {
+            format,
+            out: &options.output.out,
+            overwrite: options.output.force,
+            input: &options.log,
+        };
+        let stop = interrupt::quietly_stop_on_interrupt()?;
+        let (tables, pending) = target.create(self.dictionary)?;
+        let malformed = tables.malformed();
+        let writer = Box::new(tables);
+        let mut keep = |_: &mut Entry| Fate::Keep;
+        let copied = copy(self.reader, writer, options, &stop, &self.part, &mut keep)?;
+        target.end(copied, &pending, malformed.told(), options.json)
+    }
+}
+
+/// Copies the part that was asked for, changed.
+fn copy(
+    reader: &mut dyn LogReader,
+    writer: Box<dyn log::LogWriter>,
+    options: &Options,
+    stop: &Stop,
+    part: &PlayOptions,
+    change: &mut dyn FnMut(&mut Entry) -> Fate,
+) -> anyhow::Result<Copied> {
+    let limits = options.limits.limits();
+    copying::copy(reader, writer, limits, stop, &mut |entry| {
+        if part.until.is_some_and(|until| entry.log_time >= until) {
+            Fate::End
+        } else if part.wants(&entry.channel.name) {
+            change(entry)
+        } else {
+            Fate::Pass
+        }
     })
 }

@@ -19,12 +19,12 @@ pub(crate) struct Copied {
     /// Messages that the new format cannot hold, or that could not be converted.
     pub(crate) left_out: u64,
     /// The first reason for one of those.
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// Places of the old log that were damaged, and how many bytes were passed over.
     pub(crate) damaged_places: u64,
     pub(crate) skipped_bytes: u64,
     /// Whether the end was reached.
-    complete: bool,
+    pub(crate) complete: bool,
 }
 
 /// What becomes of a message.
@@ -116,7 +116,9 @@ fn work(
         match fate {
             Fate::Keep => match writer.write(&entry) {
                 Ok(()) => tally.messages += 1,
-                Err(error @ LogError::Unfit { .. }) => tally.leave_out(error.to_string()),
+                Err(error @ (LogError::Unfit { .. } | LogError::Undecodable(_))) => {
+                    tally.leave_out(error.to_string())
+                }
                 Err(error) => return Err(error),
             },
             Fate::Pass => {}
@@ -143,23 +145,30 @@ pub(crate) fn tell(copied: &Copied, json: bool, out: &std::path::Path) -> anyhow
         out.display(),
         numbers::counted(copied.messages, "message")
     ));
-    if let Some(reason) = &copied.reason {
-        output::note(&format!(
-            "{} left out, the first because: {reason}",
-            numbers::counted(copied.left_out, "message")
-        ));
-    }
-    if copied.damaged_places > 0 {
-        output::note(&format!(
-            "the log was damaged at {}; {} passed over",
-            numbers::counted(copied.damaged_places, "place"),
-            numbers::counted(copied.skipped_bytes, "byte")
-        ));
-    }
+    copied.note();
     if !copied.complete {
         output::note("broken off; what was copied until then is a whole log");
     }
     Ok(())
+}
+
+impl Copied {
+    /// Says what is missing, and why.
+    pub(crate) fn note(&self) {
+        if let Some(reason) = &self.reason {
+            output::note(&format!(
+                "{} left out, the first because: {reason}",
+                numbers::counted(self.left_out, "message")
+            ));
+        }
+        if self.damaged_places > 0 {
+            output::note(&format!(
+                "the log was damaged at {}; {} passed over",
+                numbers::counted(self.damaged_places, "place"),
+                numbers::counted(self.skipped_bytes, "byte")
+            ));
+        }
+    }
 }
 
 /// A bar on a terminal for what takes more than two seconds; without one a line now and then.

@@ -11,6 +11,7 @@ mod output_file;
 mod play;
 mod record;
 mod recover;
+mod tables;
 
 use clap::Subcommand;
 

@@ -38,6 +38,10 @@ pub(crate) fn format_of(path: &Path) -> anyhow::Result<Format> {
         "mcap" => Ok(Format::Mcap),
         "lcmlog" | "lcm" | "log" => Ok(Format::EventLog),
         number if number.bytes().all(|it| it.is_ascii_digit()) => Ok(Format::EventLog),
+        table @ ("csv" | "parquet") => anyhow::bail!(
+            "{}: a .{table} is a table and no log; `kadenz log convert` makes one of a log",
+            path.display()
+        ),
         other => anyhow::bail!(
             "{}: no log is written as .{other}; .mcap is MCAP, and .lcmlog, .lcm, .log, a number or \
              no ending is LCM's event log",

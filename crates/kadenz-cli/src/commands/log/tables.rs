@@ -1,0 +1,289 @@
+//! Tables that `kadenz log convert` makes of a log.
+
+use std::collections::HashSet;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use kadenz_msg::log::table::{MakeTable, TableFormat, Tables, Tabling};
+use kadenz_msg::log::{Dictionary, LogError};
+use kadenz_report::numbers;
+use serde::Serialize;
+use tempfile::TempPath;
+
+use super::copying::Copied;
+use crate::output::{self, Outcome};
+
+/// Tables in one format, and where to.
+pub(crate) struct Target<'a> {
+    pub(crate) format: TableFormat,
+    pub(crate) out: &'a Path,
+    pub(crate) overwrite: bool,
+    /// What is read, and is never overwritten.
+    pub(crate) input: &'a Path,
+}
+
+/// The format that an output's name says.
+pub(crate) fn format_of(out: &Path) -> Option<TableFormat> {
+    match out.extension()?.to_str()? {
+        "csv" => Some(TableFormat::Csv),
+        "parquet" => Some(TableFormat::Parquet),
+        _ => None,
+    }
+}
+
+pub(crate) fn ending(format: TableFormat) -> &'static str {
+    match format {
+        TableFormat::Csv => "csv",
+        TableFormat::Parquet => "parquet",
+    }
+}
+
+/// Files that are written beside their places, and removed unless they are moved there.
+#[derive(Clone, Default)]
+pub(crate) struct Pending(Arc<Mutex<Files>>);
+
+#[derive(Default)]
+struct Files {
+    places: Vec<(TempPath, PathBuf)>,
+    /// A folder that was made for them.
+    made: Option<PathBuf>,
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        self.places.clear();
+        if let Some(folder) = &self.made {
+            // Only an empty one goes.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl Pending {
+    fn add(&self, out: PathBuf) -> io::Result<File> {
+        let folder = out.parent().filter(|it| !it.as_os_str().is_empty());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".kadenz-").suffix(".part");
+        // As any new file; the process's mask takes away from it.
+        builder.permissions(Permissions::from_mode(0o666));
+        let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        let (file, path) = file.into_parts();
+        self.lock().places.push((path, out));
+        Ok(file)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Files> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves all files to their places.
+    fn persist(&self, overwrite: bool) -> anyhow::Result<Vec<PathBuf>> {
+        let mut places = Vec::new();
+        for (file, out) in self.lock().places.drain(..) {
+            let moved = match overwrite {
+                true => file.persist(&out),
+                false => file.persist_noclobber(&out),
+            };
+            moved.with_context(|| format!("cannot make {}", out.display()))?;
+            places.push(out);
+        }
+        Ok(places)
+    }
+}
+
+impl Target<'_> {
+    /// Whether all messages go into one file: where its name says so, and it is no folder.
+    fn is_one_file(&self) -> bool {
+        let named = self
+            .out
+            .extension()
+            .is_some_and(|it| it == ending(self.format));
+        named && !self.out.is_dir()
+    }
+
+    /// What writes the tables, and the files that it writes.
+    pub(crate) fn create(&self, dictionary: Dictionary) -> anyhow::Result<(Tables, Pending)> {
+        let pending = Pending::default();
+        let (tabling, make) = if self.is_one_file() {
+            self.refuse(self.out)?;
+            (Tabling::OneFile, self.one_file(&pending))
+        } else {
+            let is_new = !self.out.exists();
+            let made = fs::create_dir_all(self.out);
+            made.with_context(|| format!("cannot make the folder {}", self.out.display()))?;
+            pending.lock().made = is_new.then(|| self.out.to_owned());
+            (Tabling::FilePerChannel, self.file_a_channel(&pending))
+        };
+        let tables = Tables::new(self.format, tabling, dictionary, make);
+        Ok((tables, pending))
+    }
+
+    /// Refuses what must not be overwritten.
+    fn refuse(&self, out: &Path) -> Result<(), LogError> {
+        let refused = |kind, text: &str| LogError::File {
+            path: out.to_owned(),
+            source: io::Error::new(kind, text),
+        };
+        if !out.exists() {
+            return Ok(());
+        }
+        if fs::canonicalize(self.input).ok() == fs::canonicalize(out).ok() {
+            let text = "it is read and cannot be written as well; name another --out";
+            return Err(refused(io::ErrorKind::InvalidInput, text));
+        }
+        if !self.overwrite {
+            let text = "it is there already; --force overwrites it";
+            return Err(refused(io::ErrorKind::AlreadyExists, text));
+        }
+        Ok(())
+    }
+
+    fn one_file(&self, pending: &Pending) -> MakeTable {
+        let (pending, out) = (pending.clone(), self.out.to_owned());
+        Box::new(move |_, _| pending_file(&pending, out.clone()))
+    }
+
+    fn file_a_channel(&self, pending: &Pending) -> MakeTable {
+        let (pending, folder) = (pending.clone(), self.out.to_owned());
+        let ending = ending(self.format);
+        let (overwrite, input) = (self.overwrite, self.input.to_owned());
+        let format = self.format;
+        let mut taken = HashSet::new();
+        Box::new(move |channel, of_type| {
+            let name = file_name(channel, of_type, &mut taken);
+            let out = folder.join(format!("{name}.{ending}"));
+            let target = Target {
+                format,
+                out: &folder,
+                overwrite,
+                input: &input,
+            };
+            target.refuse(&out)?;
+            pending_file(&pending, out)
+        })
+    }
+
+    /// Moves what was written to its place, if all of it was, and says what was done.
+    pub(crate) fn end(
+        &self,
+        copied: Copied,
+        pending: &Pending,
+        malformed: (u64, Option<String>),
+        json: bool,
+    ) -> anyhow::Result<Outcome> {
+        if !copied.complete {
+            output::note("broken off; nothing was written");
+            return Ok(Outcome::Incomplete);
+        }
+        if copied.messages == 0 {
+            let reason = copied.reason.clone().unwrap_or_else(|| {
+                "there is none of those that were asked for; `kadenz log info` shows what there is"
+                    .to_owned()
+            });
+            anyhow::bail!("no message is in a table: {reason}");
+        }
+        let files = pending.persist(self.overwrite)?;
+        let told = Told {
+            malformed: malformed.0,
+            malformed_reason: malformed.1,
+            files,
+            copied,
+        };
+        told.tell(json)?;
+        let whole = told.copied.left_out == 0 && told.malformed == 0;
+        Ok(if whole {
+            Outcome::Kept
+        } else {
+            Outcome::Incomplete
+        })
+    }
+}
+
+fn pending_file(pending: &Pending, out: PathBuf) -> Result<Box<dyn Write + Send>, LogError> {
+    match pending.add(out.clone()) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(source) => Err(LogError::File { path: out, source }),
+    }
+}
+
+/// A file's name for a channel, without its ending: letters, digits, `-`, `_` and points not at its
+/// begin, whatever the channel's name is; behind it the type and a number, where it is taken.
+fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> String {
+    const LONGEST: usize = 100;
+    let plain = |name: &str| -> String {
+        let signs = name.chars().take(LONGEST).enumerate().map(|(at, sign)| {
+            let plain = sign.is_ascii_alphanumeric() || "-_".contains(sign);
+            if plain || (sign == '.' && at > 0) {
+                sign
+            } else {
+                '_'
+            }
+        });
+        signs.collect()
+    };
+    let first = plain(channel);
+    let typed = format!("{first}-{}", plain(of_type));
+    let numbered = (2_u32..).map(|number| format!("{typed}-{number}"));
+    let mut names = [first, typed.clone()].into_iter().chain(numbered);
+    // File systems that do not tell a from A would take one file for two.
+    let free = names.find(|name| taken.insert(name.to_ascii_lowercase()));
+    free.unwrap_or(typed)
+}
+
+/// What was done, as `--json` prints it.
+#[derive(Serialize)]
+struct Told {
+    #[serde(flatten)]
+    copied: Copied,
+    /// Rows without fields, of messages that do not follow their type.
+    malformed: u64,
+    malformed_reason: Option<String>,
+    files: Vec<PathBuf>,
+}
+
+impl Told {
+    fn tell(&self, json: bool) -> anyhow::Result<()> {
+        if json {
+            return output::json(self);
+        }
+        for file in &self.files {
+            output::say(&file.display().to_string());
+        }
+        let (rows, files) = (self.copied.messages, self.files.len() as u64);
+        if files > 1 {
+            let rows = numbers::counted(rows, "row");
+            output::say(&format!("{rows} in {}", numbers::counted(files, "file")));
+        } else {
+            output::say(&numbers::counted(rows, "row"));
+        }
+        self.copied.note();
+        if let Some(reason) = &self.malformed_reason {
+            output::note(&format!(
+                "{} without fields, as they do not follow their type, the first because: {reason}",
+                numbers::counted(self.malformed, "row")
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_channel_s_name_leads_out_of_the_folder_or_hides_its_file() {
+        let mut taken = HashSet::new();
+        let mut named = |channel: &str| file_name(channel, "a.b_t", &mut taken);
+        assert_eq!(named("ARM_LEFT.pose-1"), "ARM_LEFT.pose-1");
+        assert_eq!(named("../../etc/x"), "_._.._etc_x");
+        assert_eq!(named("/abs\n\u{202e}"), "_abs__");
+        assert_eq!(named("arm_left.POSE-1"), "arm_left.POSE-1-a.b_t");
+        assert_eq!(named("ARM_LEFT.pose-1"), "ARM_LEFT.pose-1-a.b_t-2");
+        assert_eq!(named(&"x".repeat(999)).len(), 100);
+    }
+}

@@ -1,0 +1,410 @@
+//! Which columns a type has, and what of a message stands in them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::log::Entry;
+use crate::types::{
+    Definition, Elements, Member, MemberType, PrimitiveType, Record, Struct, TypeName, Types, Value,
+};
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+}
+
+/// What stands in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    One(Scalar),
+    /// An array of one dimension.
+    List(Scalar),
+    /// The same of bytes.
+    Bytes,
+    /// What has no other form, as JSON.
+    Json,
+}
+
+/// A value that is not made of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Integer { bits: i8, signed: bool },
+    Float,
+    Double,
+    Boolean,
+    Text,
+}
+
+impl Scalar {
+    fn of(primitive: PrimitiveType) -> Self {
+        let signed = |bits| Self::Integer { bits, signed: true };
+        match primitive {
+            PrimitiveType::Int8 => signed(8),
+            PrimitiveType::Int16 => signed(16),
+            PrimitiveType::Int32 => signed(32),
+            PrimitiveType::Int64 => signed(64),
+            PrimitiveType::Byte => Self::Integer {
+                bits: 8,
+                signed: false,
+            },
+            PrimitiveType::Float => Self::Float,
+            PrimitiveType::Double => Self::Double,
+            PrimitiveType::Boolean => Self::Boolean,
+            PrimitiveType::String => Self::Text,
+        }
+    }
+}
+
+/// What stands in a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell<'a> {
+    Null,
+    Integer(i64),
+    Float(f32),
+    Double(f64),
+    Boolean(bool),
+    Text(Cow<'a, str>),
+    /// An array, for [`Kind::List`] and [`Kind::Bytes`].
+    List(&'a Value),
+}
+
+impl Cell<'static> {
+    /// A value that is not made of others.
+    pub(super) fn of(value: Value) -> Self {
+        match value {
+            Value::Int8(it) => Self::Integer(it.into()),
+            Value::Int16(it) => Self::Integer(it.into()),
+            Value::Int32(it) => Self::Integer(it.into()),
+            Value::Int64(it) => Self::Integer(it),
+            Value::Byte(it) => Self::Integer(it.into()),
+            Value::Float(it) => Self::Float(it),
+            Value::Double(it) => Self::Double(it),
+            Value::Boolean(it) => Self::Boolean(it),
+            Value::String(it) => Self::Text(it.into()),
+            Value::Enum(it) => {
+                let named = it.of.values.iter().find(|of| of.number == it.number);
+                let name = named.map_or_else(|| it.number.to_string(), |of| of.name.clone());
+                Self::Text(name.into())
+            }
+            Value::Struct(_) | Value::Array(_) => Self::Null,
+        }
+    }
+}
+
+/// The columns of a type.
+pub(super) struct Columns {
+    all: Vec<Column>,
+    plan: Plan,
+}
+
+/// How the parts of a value become cells.
+enum Plan {
+    One(Kind),
+    Struct(Vec<Plan>),
+    /// An array of fixed length, element by element.
+    Each(Box<Plan>, usize),
+}
+
+/// The most columns of a type, the most elements of an array that have columns of their own, and the most
+/// parts that are looked at: structs without members can hold each other 2^90 times.
+const MAX_COLUMNS: usize = 1024;
+const MAX_ELEMENTS: usize = 64;
+const MAX_PARTS: usize = 10_000;
+
+/// The longest JSON text in the cells of a row, in bytes: names may be long, and the message short.
+const MAX_TEXT_BYTES: usize = 64 << 20;
+
+/// The columns that every table begins with.
+const COMMON: [(&str, Scalar); 4] = [
+    ("channel", Scalar::Text),
+    (
+        "sequence",
+        Scalar::Integer {
+            bits: 32,
+            signed: false,
+        },
+    ),
+    ("log_time_ns", NANOSECONDS),
+    ("publish_time_ns", NANOSECONDS),
+];
+const NANOSECONDS: Scalar = Scalar::Integer {
+    bits: 64,
+    signed: true,
+};
+
+impl Columns {
+    /// The columns of a type: as deep as it goes, or where that is too much, one a member.
+    pub(super) fn of(types: &Types, name: &TypeName) -> Self {
+        let Some(Definition::Struct(of)) = types.definition(name) else {
+            return Self::whole(Kind::One(Scalar::Text));
+        };
+        let found = [true, false].into_iter().find_map(|deep| {
+            let mut finder = Finder {
+                types,
+                deep,
+                columns: Vec::new(),
+                parts: 0,
+            };
+            let plan = finder.members(of, "")?;
+            Some((plan, finder.columns))
+        });
+        let Some((plan, columns)) = found else {
+            return Self::whole(Kind::Json);
+        };
+        Self::with(plan, columns)
+    }
+
+    /// One column for all of the message.
+    fn whole(kind: Kind) -> Self {
+        let name = "message".to_owned();
+        Self::with(Plan::One(kind), vec![Column { name, kind }])
+    }
+
+    fn with(plan: Plan, columns: Vec<Column>) -> Self {
+        let common = COMMON.map(|(name, of)| Column {
+            name: name.to_owned(),
+            kind: Kind::One(of),
+        });
+        let taken: HashSet<&str> = COMMON.into_iter().map(|(name, _)| name).collect();
+        let own = columns.into_iter().map(|mut column| {
+            if taken.contains(column.name.as_str()) {
+                column.name.insert_str(0, "message.");
+            }
+            column
+        });
+        let all = common.into_iter().chain(own).collect();
+        Self { all, plan }
+    }
+
+    pub(super) fn all(&self) -> &[Column] {
+        &self.all
+    }
+
+    /// The first cells of a row.
+    pub(super) fn common<'a>(&self, entry: &'a Entry) -> Vec<Cell<'a>> {
+        let mut cells = Vec::with_capacity(self.all.len());
+        cells.push(Cell::Text(Cow::Borrowed(&entry.channel.name)));
+        cells.push(Cell::Integer(entry.sequence.into()));
+        cells.push(Cell::Integer(entry.log_time.as_unix_ns()));
+        cells.push(Cell::Integer(entry.publish_time.as_unix_ns()));
+        cells
+    }
+
+    /// The rest of the cells, empty where there is no value. `false` where one is empty as its text is
+    /// too long.
+    pub(super) fn fill<'a>(&self, value: Option<&'a Value>, cells: &mut Vec<Cell<'a>>) -> bool {
+        let mut left = MAX_TEXT_BYTES;
+        let whole = value.is_none_or(|value| fill(&self.plan, value, &mut left, cells).is_some());
+        if !whole {
+            cells.truncate(COMMON.len());
+        }
+        cells.resize(self.all.len(), Cell::Null);
+        whole
+    }
+}
+
+/// Puts a value into cells, with so many bytes of text `left`.
+fn fill<'a>(
+    plan: &Plan,
+    value: &'a Value,
+    left: &mut usize,
+    cells: &mut Vec<Cell<'a>>,
+) -> Option<()> {
+    match (plan, value) {
+        (Plan::Struct(plans), Value::Struct(record)) => record_cells(plans, record, left, cells)?,
+        (Plan::Each(of, count), Value::Array(array)) => match (&array.elements, of.as_ref()) {
+            (Elements::Struct(_, all), Plan::Struct(plans)) => {
+                for record in all.iter().take(*count) {
+                    record_cells(plans, record, left, cells)?;
+                }
+            }
+            (elements, _) => {
+                let values = (0..*count).map(|index| elements.get(index).map(Cell::of));
+                cells.extend(values.map(|it| it.unwrap_or(Cell::Null)));
+            }
+        },
+        (Plan::One(Kind::Json), value) => {
+            let text = value.to_json_text(*left)?;
+            *left -= text.len();
+            cells.push(Cell::Text(text.into()));
+        }
+        (Plan::One(Kind::List(_) | Kind::Bytes), value) => cells.push(Cell::List(value)),
+        (Plan::One(_), Value::String(text)) => cells.push(Cell::Text(text.as_str().into())),
+        (Plan::One(_), value) => cells.push(Cell::of(value.clone())),
+        (Plan::Struct(_) | Plan::Each(..), _) => {}
+    }
+    Some(())
+}
+
+fn record_cells<'a>(
+    plans: &[Plan],
+    record: &'a Record,
+    left: &mut usize,
+    cells: &mut Vec<Cell<'a>>,
+) -> Option<()> {
+    for (plan, (_, value)) in plans.iter().zip(record.iter()) {
+        fill(plan, value, left, cells)?;
+    }
+    Some(())
+}
+
+/// Looks for the columns of a type.
+struct Finder<'a> {
+    types: &'a Types,
+    /// Whether structs and arrays within are taken apart.
+    deep: bool,
+    columns: Vec<Column>,
+    parts: usize,
+}
+
+impl Finder<'_> {
+    /// The members of a struct; `None` where there are too many columns.
+    fn members(&mut self, of: &Struct, prefix: &str) -> Option<Plan> {
+        let mut plans = Vec::new();
+        for member in &of.members {
+            let path = match prefix.is_empty() {
+                true => member.name.clone(),
+                false => format!("{prefix}.{}", member.name),
+            };
+            plans.push(self.member(member, path)?);
+        }
+        Some(Plan::Struct(plans))
+    }
+
+    fn member(&mut self, member: &Member, path: String) -> Option<Plan> {
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            return None;
+        }
+        if member.dimensions.is_empty() {
+            return self.single(&member.of, path);
+        }
+        if let Some(sizes) = self.taken_apart(member) {
+            return self.each(member, &path, &sizes);
+        }
+        let kind = match &member.of {
+            _ if member.dimensions.len() > 1 => Kind::Json,
+            MemberType::Primitive(PrimitiveType::Byte) => Kind::Bytes,
+            MemberType::Primitive(primitive) => Kind::List(Scalar::of(*primitive)),
+            MemberType::Named(name) => match self.types.definition(name) {
+                Some(Definition::Enum(_)) => Kind::List(Scalar::Text),
+                _ => Kind::Json,
+            },
+        };
+        self.column(path, kind)
+    }
+
+    /// The sizes of an array whose elements have columns of their own.
+    fn taken_apart(&self, member: &Member) -> Option<Vec<usize>> {
+        let sizes = member.dimensions.iter().map(|it| it.fixed());
+        let sizes = sizes.collect::<Option<Vec<usize>>>()?;
+        let count = sizes
+            .iter()
+            .try_fold(1_usize, |count, size| count.checked_mul(*size))?;
+        (self.deep && count <= MAX_ELEMENTS).then_some(sizes)
+    }
+
+    fn each(&mut self, member: &Member, path: &str, sizes: &[usize]) -> Option<Plan> {
+        let count: usize = sizes.iter().product();
+        let mut plan = Plan::Struct(Vec::new());
+        for element in 0..count {
+            // The last index runs fastest.
+            let (mut indices, mut left) = (String::new(), element);
+            for size in sizes.iter().rev() {
+                indices.insert_str(0, &format!("[{}]", left % size));
+                left /= size;
+            }
+            plan = self.single(&member.of, format!("{path}{indices}"))?;
+        }
+        Some(Plan::Each(Box::new(plan), count))
+    }
+
+    fn single(&mut self, of: &MemberType, path: String) -> Option<Plan> {
+        match of {
+            MemberType::Primitive(primitive) => {
+                self.column(path, Kind::One(Scalar::of(*primitive)))
+            }
+            MemberType::Named(name) => match self.types.definition(name) {
+                Some(Definition::Struct(of)) if self.deep => self.members(of, &path),
+                Some(Definition::Struct(_)) => self.column(path, Kind::Json),
+                _ => self.column(path, Kind::One(Scalar::Text)),
+            },
+        }
+    }
+
+    fn column(&mut self, name: String, kind: Kind) -> Option<Plan> {
+        self.columns.push(Column { name, kind });
+        (self.columns.len() <= MAX_COLUMNS).then_some(Plan::One(kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(text: &str, name: &str) -> Vec<Column> {
+        let types = Types::from_text(text).unwrap();
+        let columns = Columns::of(&types, &TypeName::new(name));
+        columns.all()[COMMON.len()..].to_vec()
+    }
+
+    fn names(columns: &[Column]) -> Vec<&str> {
+        columns.iter().map(|it| it.name.as_str()).collect()
+    }
+
+    #[test]
+    fn arrays_are_taken_apart_up_to_a_length_and_where_they_are_always_as_long() {
+        let text =
+            "struct in_t { int8_t z; } struct a_t { int32_t n; double short[2]; double long[65];
+            in_t structs[2]; in_t many[n]; byte rows[n][2]; byte image[n]; string texts[n]; }";
+        let columns = columns(text, "a_t");
+        let expected = [
+            "n",
+            "short[0]",
+            "short[1]",
+            "long",
+            "structs[0].z",
+            "structs[1].z",
+            "many",
+            "rows",
+            "image",
+            "texts",
+        ];
+        assert_eq!(names(&columns), expected);
+        let kinds: Vec<Kind> = columns.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds[3], Kind::List(Scalar::Double));
+        let last = [
+            Kind::Json,
+            Kind::Json,
+            Kind::Bytes,
+            Kind::List(Scalar::Text),
+        ];
+        assert_eq!(kinds[6..], last);
+    }
+
+    #[test]
+    fn a_type_of_too_many_columns_has_one_a_member_and_else_one() {
+        let wide =
+            "struct in_t { int32_t a[60]; } struct a_t { int8_t n; in_t all[20]; in_t one; }";
+        assert_eq!(names(&columns(wide, "a_t")), ["n", "all", "one"]);
+        let members: String = (0..1100).map(|n| format!("int8_t m{n};")).collect();
+        let widest = columns(&format!("struct a_t {{ {members} }}"), "a_t");
+        assert_eq!(
+            (names(&widest), widest[0].kind),
+            (vec!["message"], Kind::Json)
+        );
+    }
+
+    /// Without a column and without a byte, but with 2^60 parts.
+    #[test]
+    fn structs_that_hold_each_other_again_and_again_end() {
+        let mut text = "struct s0_t { } ".to_owned();
+        for n in 1..=60 {
+            let inner = n - 1;
+            text += &format!("struct s{n}_t {{ s{inner}_t a; s{inner}_t b; }} ");
+        }
+        assert_eq!(names(&columns(&text, "s60_t")), ["a", "b"]);
+    }
+}
