@@ -179,8 +179,9 @@ impl<S: Source> Scan<'_, S> {
         while !pairs.0.is_empty() {
             counts.insert(pairs.u16()?, pairs.u64()?);
         }
-        let all = counts.values();
-        let sum = all.fold(Some(0_u64), |sum, it| sum?.checked_add(*it));
+        let sum = counts
+            .values()
+            .try_fold(0_u64, |sum, it| sum.checked_add(*it));
         self.map.counts = (sum == Some(messages)).then_some(counts);
         Some(())
     }

@@ -186,8 +186,8 @@ impl Tables {
         self.tables.iter_mut().try_for_each(|it| it.file.put())
     }
 
-    fn write_row(&mut self, entry: &Entry, decoded: Decoded) -> Result<(), LogError> {
-        let place = self.place(entry, &decoded)?;
+    fn write_row(&mut self, entry: &Entry, decoded: &Decoded) -> Result<(), LogError> {
+        let place = self.place(entry, decoded)?;
         let value = match &decoded.value {
             Ok(value) => Some(value),
             Err(error) => {
@@ -214,7 +214,7 @@ impl Tables {
 impl LogWriter for Tables {
     fn write(&mut self, entry: &Entry) -> Result<(), LogError> {
         let decoded = self.dictionary.decode(entry)?;
-        let written = self.write_row(entry, decoded);
+        let written = self.write_row(entry, &decoded);
         self.failed |= written.is_err();
         written
     }
