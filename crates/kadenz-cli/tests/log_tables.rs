@@ -284,6 +284,7 @@ fn an_event_log_needs_the_types_and_without_any_leaves_nothing() {
     assert!(csv.ends_with("ARM,0,0,0,1.0,2.0\n"), "{csv}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_no_half_table_and_overwrites_none() {
     let folder = folder();

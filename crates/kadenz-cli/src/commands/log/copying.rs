@@ -117,7 +117,7 @@ fn work(
             Fate::Keep => match writer.write(&entry) {
                 Ok(()) => tally.messages += 1,
                 Err(error @ (LogError::Unfit { .. } | LogError::Undecodable(_))) => {
-                    tally.leave_out(error.to_string())
+                    tally.leave_out(error.to_string());
                 }
                 Err(error) => return Err(error),
             },

@@ -1,9 +1,8 @@
 //! Tables that `kadenz log convert` makes of a log.
 
 use std::collections::HashSet;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -69,7 +68,8 @@ impl Pending {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".kadenz-").suffix(".part");
         // As any new file; the process's mask takes away from it.
-        builder.permissions(Permissions::from_mode(0o666));
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
         let (file, path) = file.into_parts();
         self.lock().places.push((path, out));
