@@ -1,35 +1,190 @@
 //! HTTP as XML-RPC needs it: one request and one answer a connection.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{IpAddr, TcpStream, ToSocketAddrs as _};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
+use kadenz_rt::clock::{self, MonotonicTime};
+
 use super::xmlrpc::{Call, Value, answer_to_xml, parse_answer};
+use crate::provider::stream::socket::Place;
 
-/// How long a peer may take to answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a call may take, from the first byte of the request to the last one of the answer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+/// How long connecting may take.
+const CONNECTING: Duration = Duration::from_secs(1);
+/// Whether a call is still wanted is asked so often.
+const SLICE: Duration = Duration::from_millis(50);
+/// No head is longer, in bytes.
+const MAX_HEAD: usize = 16 << 10;
+/// No answer to a call of ours is longer, in bytes.
+const MAX_ANSWER: usize = 8 << 20;
 
-/// No request or answer is longer, in bytes.
-const LONGEST: u64 = 8 << 20;
+/// A request or an answer as it comes, sans-IO. No byte is looked at twice for the end of the head.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    bytes: Vec<u8>,
+    /// Before it, no head ends.
+    looked_at: usize,
+    body: Option<Body>,
+    max_body: usize,
+}
 
-/// Calls a method and gives the third part of what it returned, which is the value.
-pub(super) fn call(place: &str, method: &str, arguments: Vec<Value>) -> io::Result<Value> {
-    let method = method.to_owned();
-    let body = Call { method, arguments }.to_xml();
-    let mut stream = connect(place)?;
+/// Where the body begins, and how long it is where that is said.
+#[derive(Debug, Clone, Copy)]
+struct Body {
+    start: usize,
+    length: Option<usize>,
+}
+
+impl Incoming {
+    /// One whose body is no longer than that, in bytes.
+    pub(super) fn new(max_body: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            looked_at: 0,
+            body: None,
+            max_body,
+        }
+    }
+
+    /// How much memory it holds, in bytes.
+    pub(super) fn held(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Adds what came; whether the body is there whole.
+    ///
+    /// # Errors
+    /// Where it is longer than it may be.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<bool> {
+        self.bytes.extend_from_slice(bytes);
+        let body = match self.body {
+            Some(body) => body,
+            None => match self.find_body()? {
+                Some(body) => *self.body.insert(body),
+                None => return Ok(false),
+            },
+        };
+        let came = self.bytes.len() - body.start;
+        if body.length.unwrap_or(came) > self.max_body {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        Ok(body.length.is_some_and(|length| came >= length))
+    }
+
+    fn find_body(&mut self) -> io::Result<Option<Body>> {
+        let new = &self.bytes[self.looked_at..];
+        let Some(end) = new.windows(4).position(|four| four == b"\r\n\r\n") else {
+            if self.bytes.len() > MAX_HEAD {
+                return Err(ErrorKind::InvalidData.into());
+            }
+            self.looked_at = self.bytes.len().saturating_sub(3);
+            return Ok(None);
+        };
+        let end = self.looked_at + end;
+        if end > MAX_HEAD {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        let head = String::from_utf8_lossy(&self.bytes[..end]).to_ascii_lowercase();
+        let mut lines = head.lines();
+        let length = lines.find_map(|line| line.strip_prefix("content-length:"));
+        let length = length.map(|length| length.trim().parse().unwrap_or(usize::MAX));
+        Ok(Some(Body {
+            start: end + 4,
+            length,
+        }))
+    }
+
+    /// The body, of a connection that has ended or when it is there whole; without a length it ends
+    /// with the connection.
+    ///
+    /// # Errors
+    /// Where it is not there, or no text.
+    pub(super) fn body(self) -> io::Result<String> {
+        let body = self.body.ok_or(ErrorKind::UnexpectedEof)?;
+        let rest = &self.bytes[body.start..];
+        let length = body.length.unwrap_or(rest.len());
+        let bytes = rest.get(..length).ok_or(ErrorKind::UnexpectedEof)?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| ErrorKind::InvalidData.into())
+    }
+}
+
+/// The request for a call.
+pub(super) fn request(place: &str, call: &Call) -> String {
+    let body = call.to_xml();
     let length = body.len();
-    let request = format!(
+    format!(
         "POST /RPC2 HTTP/1.0\r\nHost: {place}\r\nUser-Agent: kadenz\r\nContent-Type: text/xml\r\n\
          Content-Length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(request.as_bytes())?;
-    let body = read_body(&mut stream)?;
+    )
+}
+
+/// The answer to a call.
+pub(super) fn response(value: &Value) -> String {
+    let body = answer_to_xml(value);
+    let length = body.len();
+    format!(
+        "HTTP/1.0 200 OK\r\nServer: kadenz\r\nContent-Type: text/xml\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// Calls a method and gives the third part of what it returned, which is the value. Ends within that
+/// span, but for connecting, and soon after it is no longer `wanted`.
+pub(super) fn call(
+    place: &str,
+    call: &Call,
+    patience: Duration,
+    wanted: &dyn Fn() -> bool,
+) -> io::Result<Value> {
+    let mut stream = connect(place)?;
+    stream.set_read_timeout(Some(SLICE))?;
+    stream.set_write_timeout(Some(patience))?;
+    let until = clock::now() + patience;
+    stream.write_all(request(place, call).as_bytes())?;
+    let body = read_body(&mut stream, until, wanted)?;
     let answer = parse_answer(&body).ok_or(ErrorKind::InvalidData)?;
     let parts = answer.as_list().ok_or(ErrorKind::InvalidData)?;
     match parts {
         [Value::Int(1), _, value] => Ok(value.clone()),
         [_, Value::Text(reason), ..] => Err(io::Error::other(reason.clone())),
         _ => Err(ErrorKind::InvalidData.into()),
+    }
+}
+
+fn read_body(
+    stream: &mut TcpStream,
+    until: MonotonicTime,
+    wanted: &dyn Fn() -> bool,
+) -> io::Result<String> {
+    let mut incoming = Incoming::new(MAX_ANSWER);
+    let mut room = [0; 4096];
+    loop {
+        match stream.read(&mut room) {
+            Ok(0) => return incoming.body(),
+            Ok(count) => {
+                if incoming.push(&room[..count])? {
+                    return incoming.body();
+                }
+            }
+            Err(error) => {
+                let passes = [
+                    ErrorKind::WouldBlock,
+                    ErrorKind::TimedOut,
+                    ErrorKind::Interrupted,
+                ];
+                if !passes.contains(&error.kind()) {
+                    return Err(error);
+                }
+            }
+        }
+        if clock::now() >= until {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        if !wanted() {
+            return Err(ErrorKind::Interrupted.into());
+        }
     }
 }
 
@@ -44,83 +199,93 @@ pub(super) fn place_of(uri: &str) -> Option<&str> {
     rest.split('/').next().filter(|place| place.contains(':'))
 }
 
+/// Where a host of that address listens.
+pub(super) fn place(host: IpAddr, port: u16) -> Place {
+    Place::Tcp(SocketAddr::new(host, port).to_string())
+}
+
 fn connect(place: &str) -> io::Result<TcpStream> {
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
     for address in place.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
-            Ok(stream) => return patient(stream),
+        match TcpStream::connect_timeout(&address, CONNECTING) {
+            Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
 }
 
-fn patient(stream: TcpStream) -> io::Result<TcpStream> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    Ok(stream)
-}
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
 
-/// Answers one call.
-pub(super) fn serve(stream: TcpStream, answer: impl FnOnce(&Call) -> Value) -> io::Result<()> {
-    let mut stream = patient(stream)?;
-    let body = read_body(&mut stream)?;
-    let call = Call::parse(&body).ok_or(ErrorKind::InvalidData)?;
-    let body = answer_to_xml(&answer(&call));
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.0 200 OK\r\nServer: kadenz\r\nContent-Type: text/xml\r\nConnection: close\r\n\
-         Content-Length: {length}\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())
-}
+    use super::*;
 
-/// What stands behind the head of a request or an answer.
-fn read_body(stream: &mut TcpStream) -> io::Result<String> {
-    let mut all = Vec::new();
-    let mut room = [0; 4096];
-    loop {
-        if let Some((head, start)) = head_of(&all) {
-            let length = length_of(&head).unwrap_or(LONGEST);
-            if length > LONGEST {
-                return Err(ErrorKind::InvalidData.into());
+    fn answer() -> String {
+        response(&Value::List(vec![
+            Value::Int(1),
+            Value::text(""),
+            Value::Int(7),
+        ]))
+    }
+
+    #[test]
+    fn however_it_is_cut_the_body_is_the_same() {
+        let whole = answer();
+        for most in [1, 3, 1000] {
+            let mut incoming = Incoming::new(1000);
+            let parts: Vec<&[u8]> = whole.as_bytes().chunks(most).collect();
+            let (last, first) = parts.split_last().unwrap();
+            for part in first {
+                assert!(!incoming.push(part).unwrap());
             }
-            let end = start + length as usize;
-            if all.len() >= end {
-                all.truncate(end);
-                return text(all.split_off(start));
-            }
-        }
-        match stream.read(&mut room)? {
-            0 => break,
-            count => all.extend_from_slice(&room[..count]),
-        }
-        if all.len() as u64 > 2 * LONGEST {
-            return Err(ErrorKind::InvalidData.into());
+            assert!(incoming.push(last).unwrap());
+            let body = incoming.body().unwrap();
+            assert!(body.starts_with("<?xml") && whole.ends_with(&body));
         }
     }
-    // Without a length it ends with the connection.
-    match head_of(&all) {
-        Some((head, start)) if length_of(&head).is_none() => text(all.split_off(start)),
-        _ => Err(ErrorKind::UnexpectedEof.into()),
+
+    #[test]
+    fn a_head_without_end_and_a_body_that_is_too_long_are_refused() {
+        let mut incoming = Incoming::new(1000);
+        let until = (0..MAX_HEAD + 2).find(|_| incoming.push(b"x").is_err());
+        assert_eq!(until, Some(MAX_HEAD));
+        for long in [
+            "content-length: 1001\r\n\r\n",
+            "Content-Length: 99999999999999999999\r\n\r\n",
+        ] {
+            assert!(Incoming::new(1000).push(long.as_bytes()).is_err(), "{long}");
+        }
+        let mut endless = Incoming::new(1000);
+        assert!(!endless.push(b"\r\n\r\n").unwrap());
+        assert!(!endless.push(&[b'x'; 1000]).unwrap());
+        assert!(endless.push(b"x").is_err());
     }
-}
 
-fn text(bytes: Vec<u8>) -> io::Result<String> {
-    String::from_utf8(bytes).map_err(|_| ErrorKind::InvalidData.into())
-}
+    /// A peer that says a byte every few milliseconds, and never comes to an end.
+    fn dripping() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        place
+    }
 
-/// The head in lower case, and where the body begins.
-fn head_of(all: &[u8]) -> Option<(String, usize)> {
-    let end = all.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let head = String::from_utf8_lossy(&all[..end]).to_ascii_lowercase();
-    Some((head, end + 4))
-}
-
-fn length_of(head: &str) -> Option<u64> {
-    let mut lines = head.lines();
-    let line = lines.find_map(|line| line.strip_prefix("content-length:"))?;
-    line.trim().parse().ok()
+    #[test]
+    fn a_peer_that_answers_a_byte_at_a_time_ends_no_later_than_patience() {
+        let method = "getPid".to_owned();
+        let asked = Call {
+            method,
+            arguments: Vec::new(),
+        };
+        let soon = Duration::from_millis(200);
+        let error = call(&dripping(), &asked, soon, &|| true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        let error = call(&dripping(), &asked, PATIENCE * 1000, &|| false).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted);
+    }
 }

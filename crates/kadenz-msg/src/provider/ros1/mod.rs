@@ -25,6 +25,7 @@
 //! | `queue` | bytes that wait for one slow subscriber | 4 MiB |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
+mod callers;
 mod http;
 mod inlet;
 mod node;
@@ -41,7 +42,6 @@ use super::stream::ear::Ear;
 use super::stream::hub::{Hub, Side};
 use super::stream::length::{front, refuse_too_long};
 use super::stream::note::{NOTE, Numbers, new_sender};
-use super::stream::socket::Place;
 use super::{
     BackPressure, Discovery, Guarantees, History, Inlet, Loss, Order, Outlet, Provider,
     ProviderError, PublishError,
@@ -132,7 +132,7 @@ impl Ros1 {
                 return Ok(desk);
             }
             let node = self.node()?;
-            let door = Place::Tcp(format!("{}:0", bracketed(node.host()))).listen()?;
+            let door = http::place(node.host(), 0).listen()?;
             node.publish_from(door.port().unwrap_or(0));
             let topics = Arc::new(Lock::new(HashSet::new()));
             let (kind, caller, known_here) = (Arc::clone(kind), node.caller(), Arc::clone(&topics));
@@ -145,13 +145,6 @@ impl Ros1 {
             *known = Arc::downgrade(&desk);
             Ok(desk)
         })
-    }
-}
-
-fn bracketed(host: IpAddr) -> String {
-    match host {
-        IpAddr::V4(host) => host.to_string(),
-        IpAddr::V6(host) => format!("[{host}]"),
     }
 }
 

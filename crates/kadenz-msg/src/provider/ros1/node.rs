@@ -1,29 +1,34 @@
 //! A node: what the master knows of this program, and whom it is told of.
 //!
-//! A thread of its own answers the master's and other nodes' calls, asks the master for topics that
-//! patterns match, and asks publishers where they are, so that no thread of a user's ever waits for
-//! another program's answer but where it subscribes or first publishes.
+//! One thread answers the master's and other nodes' calls. Another one asks the master for topics that
+//! patterns match, and publishers where they are. So no caller waits for another program's answer, nor
+//! any thread of a user's but where it subscribes or first publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use kadenz_rt::clock;
-use kadenz_rt::net::watch::{Interest, Waker, Watch};
+use kadenz_rt::net::watch::{Waker, Watch};
 
-use super::http::{self, call, place_of};
+use super::callers::Callers;
+use super::http::{self, PATIENCE, place_of};
 use super::xmlrpc::{Call, Value};
 use crate::channel::Pattern;
 use crate::provider::Wait;
+use crate::provider::stream::socket::Door;
 use crate::sync::Lock;
 
 /// The master is asked for new topics, and silent publishers for their place, after so long.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// A node that ends tells the master so within that span, or not at all.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// A publisher of a topic: its node's URI, and where it sends from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +40,9 @@ pub(super) struct Source {
 
 pub(super) struct Node {
     shared: Arc<Shared>,
-    waker: Waker,
-    thread: Option<JoinHandle<()>>,
+    /// Of the thread that asks, and the one that answers.
+    wakers: [Waker; 2],
+    threads: Vec<JoinHandle<()>>,
 }
 
 /// What a node is, to itself and its thread.
@@ -78,10 +84,13 @@ impl Node {
             Some(host) => host,
             None => http::own_address(master)?,
         };
-        call(master, "getPid", vec![Value::text(caller)])?;
-        let listener = TcpListener::bind((host, 0))?;
-        listener.set_nonblocking(true)?;
-        let uri = format!("http://{host}:{}/", listener.local_addr()?.port());
+        let arguments = vec![Value::text(caller)];
+        call(master, "getPid", arguments, PATIENCE, &|| true)?;
+        let door = http::place(host, 0).listen()?;
+        let uri = format!(
+            "http://{}/",
+            SocketAddr::new(host, door.port().unwrap_or(0))
+        );
         let shared = Arc::new(Shared {
             master: master.to_owned(),
             caller: caller.into(),
@@ -90,17 +99,22 @@ impl Node {
             state: Lock::new(State::default()),
             ends: AtomicBool::new(false),
         });
-        let watch = Watch::new()?;
-        let waker = watch.waker();
-        let serving = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("kadenz-ros".to_owned())
-            .spawn(move || serve(&serving, watch, &listener))?;
-        Ok(Self {
-            shared,
-            waker,
-            thread: Some(thread),
-        })
+        let (asking, answering) = (Watch::new()?, Watch::new()?);
+        let wakers = [asking.waker(), answering.waker()];
+        let mut node = Self {
+            shared: Arc::clone(&shared),
+            wakers,
+            threads: Vec::new(),
+        };
+        let (asks, answers) = (Arc::clone(&shared), shared);
+        let tender = node.wakers[0].clone();
+        let thread = |name: &str| thread::Builder::new().name(name.to_owned());
+        let asker = thread("kadenz-ros-ask").spawn(move || ask(&asks, asking))?;
+        node.threads.push(asker);
+        let answerer = thread("kadenz-ros");
+        let answerer = answerer.spawn(move || answer(&answers, answering, &door, &tender))?;
+        node.threads.push(answerer);
+        Ok(node)
     }
 
     pub(super) fn caller(&self) -> Arc<str> {
@@ -141,7 +155,7 @@ impl Node {
         for name in wanted.iter().filter_map(Pattern::exactly) {
             self.shared.subscribe(&format!("/{name}"))?;
         }
-        self.waker.wake();
+        self.wakers[0].wake();
         Ok(())
     }
 
@@ -166,16 +180,26 @@ impl Drop for Node {
             let subscribed: Vec<String> = state.subscribed.keys().cloned().collect();
             (std::mem::take(&mut state.published), subscribed)
         });
-        // A master that has gone has forgotten them.
-        for topic in published {
-            let _ = self.shared.ask("unregisterPublisher", &[&topic, uri]);
-        }
-        for topic in subscribed {
-            let _ = self.shared.unsubscribe(&topic);
-        }
         self.shared.ends.store(true, Ordering::Release);
-        self.waker.wake();
-        if let Some(thread) = self.thread.take() {
+        self.wakers.iter().for_each(Waker::wake);
+        let until = clock::now() + GOODBYE;
+        let published = published.into_iter().map(|it| ("unregisterPublisher", it));
+        let subscribed = subscribed
+            .into_iter()
+            .map(|it| ("unregisterSubscriber", it));
+        for (method, topic) in published.chain(subscribed) {
+            let left = until.remaining(clock::now());
+            // A master that has gone has forgotten them.
+            if left.is_zero()
+                || self
+                    .shared
+                    .ask_within(left, method, &[&topic, uri])
+                    .is_err()
+            {
+                break;
+            }
+        }
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
@@ -187,10 +211,26 @@ fn is_wanted(wanted: &[Pattern], topic: &str) -> bool {
 }
 
 impl Shared {
-    /// Calls the master.
+    /// Calls the master, until the node ends.
     fn ask(&self, method: &str, arguments: &[&str]) -> io::Result<Value> {
+        let arguments = self.arguments(arguments);
+        let lives = || self.lives();
+        call(&self.master, method, arguments, PATIENCE, &lives)
+    }
+
+    /// Calls the master, also where the node ends.
+    fn ask_within(&self, span: Duration, method: &str, arguments: &[&str]) -> io::Result<Value> {
+        let arguments = self.arguments(arguments);
+        call(&self.master, method, arguments, span, &|| true)
+    }
+
+    fn arguments(&self, arguments: &[&str]) -> Vec<Value> {
         let all = [&*self.caller].into_iter().chain(arguments.iter().copied());
-        call(&self.master, method, all.map(Value::text).collect())
+        all.map(Value::text).collect()
+    }
+
+    fn lives(&self) -> bool {
+        !self.ends.load(Ordering::Acquire)
     }
 
     fn subscribe(&self, topic: &str) -> io::Result<()> {
@@ -255,6 +295,9 @@ impl Shared {
             }
         }
         for (topic, uri) in self.without_place() {
+            if !self.lives() {
+                return;
+            }
             if let Some(place) = self.place(&topic, &uri) {
                 self.state.with(|state| {
                     state.next_id += 1;
@@ -283,7 +326,8 @@ impl Shared {
     fn place(&self, topic: &str, uri: &str) -> Option<String> {
         let tcpros = Value::List(vec![Value::List(vec![Value::text("TCPROS")])]);
         let arguments = vec![Value::text(&self.caller), Value::text(topic), tcpros];
-        let answer = call(place_of(uri)?, "requestTopic", arguments).ok()?;
+        let (place, lives) = (place_of(uri)?, || self.lives());
+        let answer = call(place, "requestTopic", arguments, PATIENCE, &lives).ok()?;
         let [_, host, port] = answer.as_list()? else {
             return None;
         };
@@ -326,20 +370,46 @@ impl Shared {
     }
 }
 
-/// The node's thread.
-fn serve(shared: &Shared, mut watch: Watch, listener: &TcpListener) {
-    watch.add(listener, Interest::Read);
-    while !shared.ends.load(Ordering::Acquire) {
+/// Calls a method.
+fn call(
+    place: &str,
+    method: &str,
+    arguments: Vec<Value>,
+    patience: Duration,
+    wanted: &dyn Fn() -> bool,
+) -> io::Result<Value> {
+    let method = method.to_owned();
+    http::call(place, &Call { method, arguments }, patience, wanted)
+}
+
+/// The thread that asks.
+fn ask(shared: &Shared, mut watch: Watch) {
+    while shared.lives() {
         // Patience for the next round also where waiting fails at once.
         if watch.wait(Wait::Until(clock::now() + ASK_AGAIN)).is_err() {
             thread::sleep(ASK_AGAIN);
         }
-        while let Ok((stream, _)) = listener.accept() {
-            // A peer that goes away in the middle is nobody's loss but its own.
-            let _ = http::serve(stream, |call| shared.answer(call));
-        }
-        if !shared.ends.load(Ordering::Acquire) {
+        if shared.lives() {
             shared.tend();
         }
+    }
+}
+
+/// The thread that answers.
+fn answer(shared: &Shared, mut watch: Watch, door: &Door, asker: &Waker) {
+    let mut callers = Callers::new();
+    while shared.lives() {
+        callers.watch(door, &mut watch);
+        let wait = callers.deadline().map_or(Wait::Forever, Wait::Until);
+        if watch.wait(wait).is_err() {
+            thread::sleep(ASK_AGAIN);
+        }
+        callers.tend(door, &watch, |call| {
+            let answer = shared.answer(call);
+            if call.method == "publisherUpdate" {
+                asker.wake();
+            }
+            answer
+        });
     }
 }

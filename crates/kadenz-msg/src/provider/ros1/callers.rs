@@ -1,0 +1,267 @@
+//! Those who call a node: several at once, each for a bounded time and with bounded memory.
+
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+use kadenz_rt::net::watch::{Interest, Watch};
+
+use super::http::{Incoming, PATIENCE, response};
+use super::xmlrpc::{Call, Value};
+use crate::provider::stream::budget::{Budget, Share};
+use crate::provider::stream::seats::{Seat, Seats};
+use crate::provider::stream::socket::{Door, Socket};
+
+/// Callers at once.
+const MAX_CALLERS: usize = 64;
+/// No request is longer, in bytes.
+const MAX_REQUEST: usize = 1 << 20;
+/// Memory for all requests together, in bytes.
+const MEMORY: usize = 16 << 20;
+/// Callers that are let in between two looks at those that are there.
+const BATCH: usize = 16;
+
+#[derive(Debug)]
+pub(super) struct Callers {
+    seats: Seats,
+    memory: Arc<Budget>,
+    callers: Vec<Caller>,
+    room: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Caller {
+    seat: Seat,
+    socket: Socket,
+    incoming: Incoming,
+    memory: Share,
+    /// Its answer, once its request is whole, and how much of that has gone.
+    reply: Vec<u8>,
+    sent: usize,
+    is_done: bool,
+}
+
+impl Callers {
+    pub(super) fn new() -> Self {
+        Self {
+            // Nobody is known better before it was answered, and then it goes.
+            seats: Seats::new(MAX_CALLERS, PATIENCE),
+            memory: Budget::new(MEMORY),
+            callers: Vec::new(),
+            room: vec![0; 16 << 10],
+        }
+    }
+
+    /// Watches them, at the first places, and the door.
+    pub(super) fn watch(&self, door: &Door, watch: &mut Watch) {
+        watch.clear();
+        for caller in &self.callers {
+            let interest = match caller.reply.is_empty() {
+                true => Interest::Read,
+                false => Interest::ReadAndWrite,
+            };
+            caller.socket.watch(watch, interest);
+        }
+        door.watch(watch);
+    }
+
+    /// When a caller's time is over.
+    pub(super) fn deadline(&self) -> Option<MonotonicTime> {
+        self.seats.deadline()
+    }
+
+    /// Hears and answers whom the wait has found, and lets others in.
+    pub(super) fn tend(&mut self, door: &Door, watch: &Watch, answer: impl Fn(&Call) -> Value) {
+        for place in 0..self.callers.len() {
+            let Self { callers, room, .. } = self;
+            let caller = &mut callers[place];
+            let mut outcome = Ok(());
+            if watch.readable(place) {
+                outcome = caller.hear(room, &answer);
+            }
+            if outcome.is_ok() && !caller.reply.is_empty() {
+                outcome = caller.send();
+            }
+            // A caller that goes away in the middle is nobody's loss but its own.
+            caller.is_done |= outcome.is_err();
+            while !self.callers[place].claim() {
+                self.give_up_the_greediest();
+            }
+        }
+        while let Some(seat) = self.seats.overdue(clock::now()) {
+            self.hang_up(|it| it.seat == seat);
+        }
+        self.hang_up(|it| it.is_done);
+        self.let_in(door);
+    }
+
+    /// Gives up the caller that holds the most.
+    fn give_up_the_greediest(&mut self) {
+        let greediest = self.callers.iter_mut().max_by_key(|it| it.incoming.held());
+        if let Some(greediest) = greediest {
+            greediest.is_done = true;
+            greediest.incoming = Incoming::new(0);
+            greediest.memory.resize(0);
+        }
+    }
+
+    fn let_in(&mut self, door: &Door) {
+        for _ in 0..BATCH {
+            let Ok(Some(socket)) = door.accept() else {
+                return;
+            };
+            let now = clock::now();
+            if !self.seats.has_room()
+                && let Some(seat) = self.seats.least_known(now)
+            {
+                self.hang_up(|it| it.seat == seat);
+            }
+            self.callers.push(Caller {
+                seat: self.seats.take(now),
+                socket,
+                incoming: Incoming::new(MAX_REQUEST),
+                memory: self.memory.share(),
+                reply: Vec::new(),
+                sent: 0,
+                is_done: false,
+            });
+        }
+    }
+
+    fn hang_up(&mut self, on: impl Fn(&Caller) -> bool) {
+        let Self { callers, seats, .. } = self;
+        callers.retain(|caller| {
+            let goes = on(caller);
+            if goes {
+                seats.leave(caller.seat);
+            }
+            !goes
+        });
+    }
+}
+
+impl Caller {
+    fn hear(&mut self, room: &mut [u8], answer: impl Fn(&Call) -> Value) -> io::Result<()> {
+        let Some(count) = self.socket.read(room)? else {
+            return Ok(());
+        };
+        if self.is_done || !self.reply.is_empty() {
+            // Nothing that is said after the request means anything.
+            return Ok(());
+        }
+        if self.incoming.push(&room[..count])? {
+            let incoming = std::mem::replace(&mut self.incoming, Incoming::new(0));
+            let call = Call::parse(&incoming.body()?).ok_or(io::ErrorKind::InvalidData)?;
+            self.reply = response(&answer(&call)).into_bytes();
+        }
+        Ok(())
+    }
+
+    /// Takes memory for what it has said; whether it was there.
+    fn claim(&mut self) -> bool {
+        self.memory.resize(self.incoming.held())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        self.sent += self
+            .socket
+            .write(&[IoSlice::new(&self.reply[self.sent..])])?;
+        self.is_done = self.sent == self.reply.len();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::TcpStream;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::super::http::call;
+    use super::*;
+    use crate::provider::Wait;
+    use crate::provider::stream::socket::Place;
+
+    /// Answers every call with 7, until it is dropped.
+    struct Node {
+        place: String,
+        ends: Arc<AtomicBool>,
+    }
+
+    impl Node {
+        fn start() -> Self {
+            let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+            let place = format!("127.0.0.1:{}", door.port().unwrap());
+            let ends = Arc::new(AtomicBool::new(false));
+            let node = Self {
+                place,
+                ends: Arc::clone(&ends),
+            };
+            thread::spawn(move || {
+                let (mut callers, mut watch) = (Callers::new(), Watch::new().unwrap());
+                let seven = [Value::Int(1), Value::text(""), Value::Int(7)];
+                while !ends.load(Ordering::Acquire) {
+                    callers.watch(&door, &mut watch);
+                    let soon = clock::now() + std::time::Duration::from_millis(20);
+                    watch.wait(Wait::Until(soon)).unwrap();
+                    callers.tend(&door, &watch, |_| Value::List(seven.to_vec()));
+                }
+            });
+            node
+        }
+
+        fn call(&self) -> io::Result<Value> {
+            let method = "getPid".to_owned();
+            let arguments = vec![Value::text("/me")];
+            call(
+                &self.place,
+                &Call { method, arguments },
+                PATIENCE * 5,
+                &|| true,
+            )
+        }
+
+        fn begun(&self, bytes: &[u8]) -> TcpStream {
+            let mut stream = TcpStream::connect(&self.place).unwrap();
+            let _ = stream.write_all(bytes);
+            stream
+        }
+    }
+
+    impl Drop for Node {
+        fn drop(&mut self) {
+            self.ends.store(true, Ordering::Release);
+        }
+    }
+
+    #[test]
+    fn a_slow_caller_makes_nobody_wait() {
+        let node = Node::start();
+        let _slow = node.begun(b"POST /RPC2 HTTP/1.0\r\n");
+        for _ in 0..20 {
+            assert_eq!(node.call().unwrap(), Value::Int(7));
+        }
+    }
+
+    #[test]
+    fn more_slow_callers_than_seats_keep_nobody_out() {
+        let node = Node::start();
+        let slow = (0..3 * MAX_CALLERS).map(|_| node.begun(b"POST"));
+        let slow: Vec<_> = slow.collect();
+        // Once the first ones are no newcomers any more.
+        thread::sleep(std::time::Duration::from_millis(150));
+        assert_eq!(node.call().unwrap(), Value::Int(7));
+        drop(slow);
+    }
+
+    #[test]
+    fn requests_that_are_begun_and_never_ended_stay_within_their_memory() {
+        let node = Node::start();
+        let head = b"POST /RPC2 HTTP/1.0\r\nContent-Length: 1048576\r\n\r\n";
+        let begun = [&head[..], &vec![b' '; 1_000_000]].concat();
+        let slow: Vec<_> = (0..30).map(|_| node.begun(&begun)).collect();
+        assert_eq!(node.call().unwrap(), Value::Int(7));
+        drop(slow);
+    }
+}
