@@ -188,6 +188,37 @@ fn what_is_no_message_of_lcm_is_counted_and_harms_nothing() {
 }
 
 #[test]
+fn a_wait_whose_time_is_over_ends_also_while_strangers_send_without_end() {
+    let group = group(13);
+    let bus = open(group, "iface=lo");
+    let mut inlet = inlet(&bus);
+    let stranger = raw();
+    for wait in [Wait::Poll, Wait::Until(clock::now())] {
+        for _ in 0..400 {
+            stranger.send_to(b"no LCM", group).unwrap();
+        }
+        bus.outlet()
+            .unwrap()
+            .publish(&channel("A"), b"late")
+            .unwrap();
+        let mut came = 0;
+        let mut look = |wait| {
+            let received = inlet.receive(wait, &mut |_| {
+                came += 1;
+                More::GoOn
+            });
+            received.unwrap()
+        };
+        assert_eq!(look(wait), Received::Nothing, "it goes on to the message");
+        assert_eq!(
+            look(Wait::Until(clock::now() + PATIENCE)),
+            Received::Messages(1)
+        );
+        assert_eq!(came, 1);
+    }
+}
+
+#[test]
 fn what_a_slow_inlet_does_not_fetch_is_counted_as_overrun_and_as_lost() {
     let bus = open(group(5), "iface=lo&recv_buf_size=20kB");
     let (mut outlet, mut inlet) = (bus.outlet().unwrap(), inlet(&bus));

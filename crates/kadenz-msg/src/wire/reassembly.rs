@@ -84,7 +84,8 @@ const REMEMBERED: usize = 64;
 /// Makes messages of fragments of any size, in any order, of many senders at once.
 ///
 /// Memory is taken as fragments come, not as their headers promise, and all of it together stays
-/// within [`Limits::bytes`]. It is used again: a steady stream of messages allocates nothing after the
+/// within [`Limits::bytes`]. A fragment that lies more than 1 MiB behind all that came is not taken:
+/// one datagram must not cost as much as a long message. It is used again: a steady stream of messages allocates nothing after the
 /// first. Where there is no room, the message that waits longest for its next fragment is given up.
 /// Real-time safe but where a message is larger than any before.
 #[derive(Debug)]
@@ -148,6 +149,10 @@ impl Reassembly {
             }
             None => self.begin(sender, fragment, now, kernel),
         };
+        if self.slots[at].is_far_behind(fragment) {
+            // Should the ones between come later, this one is missing, and the message counts as such.
+            return Added::Ignored;
+        }
         let Some(at) = self.make_room(at, fragment) else {
             self.counters.too_long += 1;
             return Added::Ignored;

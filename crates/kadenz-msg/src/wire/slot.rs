@@ -20,6 +20,9 @@ impl Piece {
     };
 }
 
+/// A fragment may lie so far behind those that came before it, in bytes: networks exchange a few.
+const MAX_JUMP: usize = 1 << 20;
+
 /// A message of which parts have come. Its memory is used again for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
@@ -72,6 +75,11 @@ impl Slot {
 
     pub(super) fn is_of(&self, sender: SenderId, sequence: u32) -> bool {
         self.sequence == sequence && self.sender == sender
+    }
+
+    /// Whether taking the fragment would cost memory for many that did not come.
+    pub(super) fn is_far_behind(&self, fragment: &Fragment<'_>) -> bool {
+        fragment.offset > self.payload.len() + MAX_JUMP
     }
 
     /// How much memory it holds, in bytes.

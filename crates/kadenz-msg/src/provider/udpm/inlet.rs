@@ -26,6 +26,9 @@ use crate::wire::{Added, Fragment, Limits, Packet, Reassembly, SELF_TEST};
 const BATCH: usize = 32;
 /// The longest datagram there is.
 const LONGEST_DATAGRAM: usize = 65_535;
+/// Batches without a message that are taken although the time is over, for parts of long messages:
+/// a flood of what is no message ends there.
+const MAX_LATE_BATCHES: usize = 8;
 /// How often the interface is looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often, while it is gone.
@@ -204,12 +207,22 @@ impl Inlet for UdpmInlet {
         wait: Wait,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<Received, ReceiveError> {
+        let mut late = 0;
         loop {
             let count = self.hand_over(take);
             if count > 0 {
                 return Ok(Received::Messages(count));
             }
             let now = clock::now();
+            let is_over = match wait {
+                Wait::Poll => true,
+                Wait::Until(deadline) => deadline <= now,
+                Wait::Forever => false,
+            };
+            late += usize::from(is_over);
+            if late > MAX_LATE_BATCHES {
+                return Ok(Received::Nothing);
+            }
             self.look_for_interface(now)?;
             let (wait_now, is_last) = match wait {
                 Wait::Poll => (Wait::Poll, true),

@@ -139,6 +139,26 @@ fn a_header_that_promises_much_takes_little() {
 }
 
 #[test]
+fn a_fragment_far_behind_all_that_came_takes_nothing_and_the_message_is_incomplete() {
+    let mut reassembly = Reassembly::new(Limits::default());
+    let sent = datagrams(5, "A", &vec![1; 10_000_000], FRAGMENT_BYTES);
+    let (last, before) = sent.split_last().unwrap();
+    add(&mut reassembly, SENDER, &before[0], at(0));
+    let held = reassembly.held();
+    add(&mut reassembly, SENDER, last, at(1));
+    assert_eq!(reassembly.held(), held);
+    // Some that changed places are taken.
+    for swapped in before[1..].chunks(8) {
+        for datagram in swapped.iter().rev() {
+            assert_eq!(add(&mut reassembly, SENDER, datagram, at(2)), None);
+        }
+    }
+    reassembly.expire(at(9000));
+    let counters = reassembly.counters();
+    assert_eq!((counters.incomplete, counters.inconsistent), (1, 0));
+}
+
+#[test]
 fn what_waits_longest_is_given_up_for_want_of_room_and_counted() {
     let mut reassembly = small(2500);
     let sent: Vec<_> = (0..3)
