@@ -44,6 +44,18 @@ pub fn ros1(bytes: &[u8]) {
 
 /// What a ROS master and its nodes ask and answer.
 pub fn xml_rpc(bytes: &[u8]) {
+    let mut incoming = ros1::http::Incoming::new(LONGEST);
+    for part in bytes.chunks(7) {
+        match incoming.push(part) {
+            Ok(false) => {}
+            Ok(true) => break,
+            Err(_) => return,
+        }
+    }
+    if let Ok(body) = incoming.body() {
+        assert!(body.len() <= LONGEST);
+        let _ = ros1::xmlrpc::Call::parse(&body);
+    }
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };

@@ -17,8 +17,8 @@ const SUBSCRIBE: u32 = 2;
 const UNSUBSCRIBE: u32 = 3;
 /// The longest pattern that is taken, in bytes.
 pub const LONGEST_PATTERN: usize = 1024;
-/// What is read at once, at least, in bytes.
-pub const READ_SIZE: usize = 64 * 1024;
+/// What is read at once, at least.
+const READ_SIZE: usize = 64 * 1024;
 
 /// Who the other side is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,6 +204,8 @@ pub struct Decoder {
     begin: usize,
     end: usize,
     greeted: bool,
+    /// The buffer is another's.
+    lent: bool,
 }
 
 impl Decoder {
@@ -217,6 +219,7 @@ impl Decoder {
             begin: 0,
             end: 0,
             greeted: false,
+            lent: false,
         }
     }
 
@@ -228,22 +231,31 @@ impl Decoder {
             self.end -= self.begin;
             self.begin = 0;
         }
-        let needed = self.needed();
-        if needed > self.buffer.len() {
-            self.buffer.reserve_exact(needed - self.buffer.len());
-            self.buffer.resize(needed, 0);
+        if self.end == self.buffer.len() {
+            let grown = self.grown();
+            self.buffer.reserve_exact(grown - self.buffer.len());
+            self.buffer.resize(grown, 0);
+            self.lent = false;
         }
         &mut self.buffer[self.end..]
     }
 
-    /// How much memory it will hold after the next [`Decoder::space`], in bytes.
+    /// How much memory of its own it will hold after the next [`Decoder::space`], in bytes.
     #[must_use]
     pub fn needed(&self) -> usize {
-        let holds_more = self.begin > 0 && (self.begin == self.end || self.has_little_left());
-        if holds_more || self.end < self.buffer.len() {
-            return self.buffer.len();
+        let gains = self.begin > 0 && (self.begin == self.end || self.has_little_left());
+        if self.end == self.buffer.len() && !gains {
+            self.grown()
+        } else if self.lent {
+            0
+        } else {
+            self.buffer.len()
         }
-        // Never more than the longest frame, behind which there is always room for one byte.
+    }
+
+    /// A full buffer's next length: never more than the longest frame, behind which there is always
+    /// room for one byte.
+    fn grown(&self) -> usize {
         let longest = self.longest.saturating_add(16 + LONGEST_CHANNEL);
         let doubled = (2 * self.end).min(longest.max(self.end + 1));
         doubled.max(READ_SIZE)
@@ -265,16 +277,20 @@ impl Decoder {
         room[..left].copy_from_slice(&self.buffer[self.begin..self.end]);
         self.buffer = std::mem::take(room);
         (self.begin, self.end) = (0, left);
+        self.lent = true;
     }
 
     /// Gives a buffer back for others to read into, and holds no more than the part of a frame that has
-    /// come. A long one keeps its buffer.
+    /// come; of a long frame it keeps the buffer, where it needs a good part of that.
     pub fn give_back(&mut self, room: &mut Vec<u8>) {
-        let left = self.end - self.begin;
-        if left >= READ_SIZE / 2 {
+        self.lent = false;
+        let rest = &self.buffer[self.begin..self.end];
+        let is_long = rest.len() >= READ_SIZE / 2;
+        if is_long && self.buffer.len() <= 4 * promised(rest).max(rest.len()) {
             return;
         }
-        let rest = self.buffer[self.begin..self.end].to_vec();
+        let left = rest.len();
+        let rest = rest.to_vec();
         let whole = std::mem::replace(&mut self.buffer, rest);
         if whole.len() > room.len() {
             *room = whole;
@@ -320,6 +336,13 @@ impl Decoder {
         self.begin += length;
         Ok(Some(frame))
     }
+}
+
+/// How long the message is that begins there, as far as its header has come; 0 where that is not known.
+fn promised(bytes: &[u8]) -> usize {
+    let name = number(bytes, 4).map_or(0, |length| length as usize);
+    let payload = number(bytes, 8 + name.min(LONGEST_CHANNEL));
+    payload.map_or(0, |payload| payload as usize)
 }
 
 /// What this side says first.

@@ -22,7 +22,7 @@ const MAX_ANSWER: usize = 8 << 20;
 
 /// A request or an answer as it comes, sans-IO. No byte is looked at twice for the end of the head.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(in crate::provider) struct Incoming {
     bytes: Vec<u8>,
     /// Before it, no head ends.
     looked_at: usize,
@@ -39,7 +39,7 @@ struct Body {
 
 impl Incoming {
     /// One whose body is no longer than that, in bytes.
-    pub(super) fn new(max_body: usize) -> Self {
+    pub(in crate::provider) fn new(max_body: usize) -> Self {
         Self {
             bytes: Vec::new(),
             looked_at: 0,
@@ -49,7 +49,7 @@ impl Incoming {
     }
 
     /// How much memory it holds, in bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(in crate::provider) fn held(&self) -> usize {
         self.bytes.capacity()
     }
 
@@ -57,7 +57,7 @@ impl Incoming {
     ///
     /// # Errors
     /// Where it is longer than it may be.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<bool> {
+    pub(in crate::provider) fn push(&mut self, bytes: &[u8]) -> io::Result<bool> {
         self.bytes.extend_from_slice(bytes);
         let body = match self.body {
             Some(body) => body,
@@ -101,7 +101,7 @@ impl Incoming {
     ///
     /// # Errors
     /// Where it is not there, or no text.
-    pub(super) fn body(self) -> io::Result<String> {
+    pub(in crate::provider) fn body(self) -> io::Result<String> {
         let body = self.body.ok_or(ErrorKind::UnexpectedEof)?;
         let rest = &self.bytes[body.start..];
         let length = body.length.unwrap_or(rest.len());

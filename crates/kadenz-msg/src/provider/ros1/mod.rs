@@ -26,7 +26,7 @@
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
 mod callers;
-mod http;
+pub(super) mod http;
 mod inlet;
 mod node;
 pub(super) mod tcpros;

@@ -12,11 +12,9 @@ use super::budget::{Budget, Share};
 use super::outgoing::Outgoing;
 use super::seats::{GREETING, Seat, Seats, Standing};
 use super::socket::{Door, Place, Socket};
-use super::{Broken, Heard, Read};
+use super::{Broken, Read};
 use crate::channel::Pattern;
-use crate::provider::{
-    Arrival, InletCounters, More, Payload, ReceiveError, Received, Stamps, Wait, Wake,
-};
+use crate::provider::{Arrival, InletCounters, More, ReceiveError, Received, Wait, Wake};
 
 /// A connection that is lost or was refused is tried again after so long.
 const RETRY: Duration = Duration::from_millis(100);
@@ -247,7 +245,7 @@ impl<T: Talk> Ear<T> {
                             continue;
                         }
                         count += 1;
-                        is_enough = take(arrival(heard)) == More::Enough;
+                        is_enough = take(heard.arrival()) == More::Enough;
                     }
                 }
             }
@@ -490,19 +488,5 @@ impl<T: Talk> Connection<T> {
             self.end += count;
         }
         Ok(())
-    }
-}
-
-fn arrival(heard: Heard<'_>) -> Arrival<'_> {
-    Arrival {
-        channel: heard.channel,
-        payload: Payload::Lent(heard.payload),
-        sender: heard.sender,
-        sequence: heard.sequence,
-        stamps: Stamps {
-            published: None,
-            kernel: None,
-            taken: clock::now(),
-        },
     }
 }

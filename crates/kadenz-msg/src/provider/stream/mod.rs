@@ -11,7 +11,9 @@ pub(super) mod seats;
 pub(super) mod socket;
 pub(super) mod turns;
 
-use super::{SenderId, Sequence};
+use kadenz_rt::clock;
+
+use super::{Arrival, Payload, SenderId, Sequence, Stamps};
 
 /// What a peer said cannot be; the connection is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,23 @@ pub(super) struct Heard<'a> {
     pub(super) payload: &'a [u8],
     pub(super) sender: SenderId,
     pub(super) sequence: Option<Sequence>,
+}
+
+impl<'a> Heard<'a> {
+    /// As it is handed over, now.
+    fn arrival(self) -> Arrival<'a> {
+        Arrival {
+            channel: self.channel,
+            payload: Payload::Lent(self.payload),
+            sender: self.sender,
+            sequence: self.sequence,
+            stamps: Stamps {
+                published: None,
+                kernel: None,
+                taken: clock::now(),
+            },
+        }
+    }
 }
 
 /// What stands at the front of what a peer has sent.

@@ -25,9 +25,7 @@ use crate::provider::stream::budget::{Budget, Share};
 use crate::provider::stream::seats::{Seat, Seats, Standing};
 use crate::provider::stream::socket::{Door, Place, Socket};
 use crate::provider::stream::turns::Turns;
-use crate::wire::tcpq::{
-    Broken, Decoder, Frame, MAGIC_SERVER, MessageHeader, Peer, READ_SIZE, greeting,
-};
+use crate::wire::tcpq::{Broken, Decoder, Frame, MAGIC_SERVER, MessageHeader, Peer, greeting};
 
 /// A turn begins no further frame after so long.
 const TURN: Duration = Duration::from_micros(50);
@@ -224,9 +222,7 @@ impl Serving {
         until: MonotonicTime,
     ) -> Result<(), Leaves> {
         decoder.lend(&mut self.room);
-        // What was lent is nobody's.
-        let own = Some(decoder.needed()).filter(|needed| *needed > READ_SIZE);
-        if !self.claim(seat, own.unwrap_or(0)) {
+        if !self.claim(seat, decoder.needed()) {
             return Err(Leaves::Refused);
         }
         let Some(client) = self.clients.get_mut(&seat) else {

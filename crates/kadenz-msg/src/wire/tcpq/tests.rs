@@ -109,6 +109,22 @@ fn decoders_that_share_a_buffer_hold_the_part_of_a_frame_that_came_and_no_more()
 }
 
 #[test]
+fn a_buffer_that_was_long_once_is_not_held_for_a_short_part() {
+    let mut room = vec![0; 10 << 20];
+    let mut decoder = Decoder::new(Peer::Client, 1 << 24);
+    for (promised, longest) in [(100_000, 100_000), (9 << 20, 10 << 20)] {
+        decoder.lend(&mut room);
+        assert_eq!(decoder.needed(), 0, "it is another's");
+        let header = MessageHeader::new(&Channel::new("X").unwrap(), promised);
+        let part = [&greeting(MAGIC_CLIENT), header.bytes(), &[0; 50_000]].concat();
+        feed(&mut decoder, &part, 60_000).unwrap();
+        decoder.give_back(&mut room);
+        assert!((50_000..=longest).contains(&decoder.held()));
+        decoder = Decoder::new(Peer::Client, 1 << 24);
+    }
+}
+
+#[test]
 fn what_will_be_held_is_told_before_it_is_taken() {
     let mut decoder = Decoder::new(Peer::Client, 1_000_000);
     for part in talk(&vec![1; 1_000_000]).chunks(50_000) {
