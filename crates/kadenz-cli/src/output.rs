@@ -229,7 +229,12 @@ fn escaped_json(json: &str) -> Cow<'_, str> {
 
 /// An error with its causes, each once.
 pub(crate) fn error(error: &anyhow::Error) {
-    let mut text = format!("kadenz: {error}");
+    complain(&format!("kadenz: {}", with_causes(error)));
+}
+
+/// The words of an error with its causes, each once.
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
     for cause in error.chain().skip(1) {
         let cause = cause.to_string();
         if !text.contains(&cause) {
@@ -237,7 +242,7 @@ pub(crate) fn error(error: &anyhow::Error) {
             text.push_str(&cause);
         }
     }
-    complain(&text);
+    text
 }
 
 /// Help and version go out as asked for; wrong arguments are exit code 2.

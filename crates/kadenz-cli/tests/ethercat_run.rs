@@ -414,3 +414,87 @@ fn a_loop_s_rate_was_called_its_cycle() {
         "{help}"
     );
 }
+
+/// What a loop on a faulty segment says.
+fn drive_faulty(folder: &std::path::Path, faults: &str, more: &[&str]) -> Said {
+    let segment = faulty_segment(folder, faults);
+    let out = folder.join("run");
+    let arguments = [
+        "ethercat",
+        "run",
+        "--sim",
+        text(&segment),
+        "--rate",
+        "200Hz",
+    ];
+    run(&[&arguments[..], &["--out", text(&out)], more].concat())
+}
+
+#[test]
+fn a_flap_while_devices_are_configured_is_waited_out() {
+    for frame in [100, 1500, 5000] {
+        let folder = folder();
+        let flap = format!(
+            "\n[[fault]]\nwhat = \"flap\"\ndevice = \"left knee\"\nframe = {frame}\nvalue = 300\n"
+        );
+        let said = drive_faulty(folder.path(), &flap, &["--duration", "500ms"]);
+        assert_ended_well(&said);
+        assert!(said.err.contains("tried again for"), "{}", said.err);
+        assert!(said.out.contains("12 devices, "), "{}", said.out);
+    }
+}
+
+#[test]
+fn who_does_not_answer_at_the_start_is_named() {
+    let folder = folder();
+    for (frame, named) in [
+        (
+            1500,
+            "the device at position 8 (address 0x1009) did not answer",
+        ),
+        (
+            5000,
+            "no answer from left knee (position 8, address 0x1009)",
+        ),
+    ] {
+        let cut = format!("\n[[fault]]\nwhat = \"cut\"\ndevice = \"left knee\"\nframe = {frame}\n");
+        let said = drive_faulty(folder.path(), &cut, &["--duration", "500ms"]);
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains(named), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_loop_starts_without_who_is_away_and_takes_it_in_later() {
+    let folder = folder();
+    let off = "\n[[fault]]\nwhat = \"power-off\"\ndevice = \"left knee\"\nat_ms = 0\n\
+               [[fault]]\nwhat = \"power-on\"\ndevice = \"left knee\"\nat_ms = 9000\n";
+    let segment = folder.path().join("faulty.toml");
+    let wait = ["--expect", text(&segment), "--bring-up-timeout", "200ms"];
+    let said = drive_faulty(folder.path(), off, &wait);
+    assert_eq!(said.code, 2, "{}", said.err);
+    let who =
+        "left knee (position 8, address 0x1009), left ankle pitch (position 9, address 0x100A)";
+    assert!(said.err.contains(who), "{}", said.err);
+    let more = ["--start-without-missing", "--duration", "12s"];
+    let said = drive_faulty(folder.path(), off, &[&wait[..], &more].concat());
+    assert_ended_well(&said);
+    assert!(
+        said.err.contains("starts without left knee"),
+        "{}",
+        said.err
+    );
+    for words in ["back: 8 (left knee)", "all 12 devices are in OP"] {
+        assert!(said.err.contains(words), "{words}: {}", said.err);
+    }
+    assert!(!said.err.contains("unknown"), "{}", said.err);
+    let refused = drive_faulty(folder.path(), off, &["--start-without-missing"]);
+    assert!(refused.err.contains("--expect"), "{}", refused.err);
+    let beat = ["--start-without-missing", "--beat", "reference"];
+    let refused = drive_faulty(folder.path(), off, &[&wait[..], &beat].concat());
+    assert!(
+        refused.err.contains("leave out --beat reference"),
+        "{}",
+        refused.err
+    );
+}

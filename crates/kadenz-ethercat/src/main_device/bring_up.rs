@@ -16,20 +16,43 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::error::Error;
+use std::time::Duration;
+
 use super::configure::{self, ConfigureError};
 use super::cycle::{BESIDES, Cycle};
 use super::device::SubDevice;
-use super::discover::{self, DiscoverError};
-use super::exchange::Registers;
+use super::discover::{self, DiscoverError, FIRST_STATION};
+use super::exchange::{Exchange, ExchangeError, Registers, Whose};
 use super::layout::{Layout, LayoutError, room};
+use super::mailbox::MailError;
 use crate::wire::{Configured, OverflowError};
+
+/// From one try to bring a segment up to the next.
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// Why a segment is not ready.
 #[derive(Debug, thiserror::Error)]
 pub enum BringUpError {
     /// Who is there is not known.
-    #[error(transparent)]
+    #[error("{0}")]
     Discover(#[from] DiscoverError),
+    /// Some that are expected are not there.
+    #[error("no answer from {who}; is the power on, and are the cables whole?")]
+    Missing {
+        /// Who.
+        who: String,
+    },
+    /// Some came or went before all were configured.
+    #[error(
+        "{before} devices answered at first, and {now} do now; look for a loose cable, and try again"
+    )]
+    Changed {
+        /// How many were found.
+        before: u16,
+        /// How many are there.
+        now: u16,
+    },
     /// One of them was not configured.
     #[error("SubDevice {position} ({name}): {source}")]
     Configure {
@@ -54,12 +77,24 @@ pub enum BringUpError {
 /// [`BringUpError`]: the first SubDevice that did not come ends it.
 pub fn find(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, BringUpError> {
     let mut devices = discover::discover(registers)?;
-    for device in &mut devices {
+    configure(registers, &mut devices)?;
+    Ok(devices)
+}
+
+/// Brings SubDevices that are in INIT to PREOP and learns what process data each has. Waits, allocates.
+///
+/// # Errors
+/// [`BringUpError`]: the first SubDevice that did not come ends it.
+pub fn configure(
+    registers: &mut Registers<'_>,
+    devices: &mut [SubDevice],
+) -> Result<(), BringUpError> {
+    for device in devices {
         configure::to_pre_op(registers, device).map_err(because(device))?;
         configure::learn_process_data(registers, device)
             .map_err(|source| because(device)(source))?;
     }
-    Ok(devices)
+    Ok(())
 }
 
 /// Lays out the process data of all and brings them to SAFEOP. `reference` is the SubDevice whose clock
@@ -81,8 +116,85 @@ pub fn prepare(
     Ok(Cycle::new(layout, reference)?)
 }
 
+/// Tries to bring a segment up, from the beginning each time, until it is done. After an error a new try begins where
+/// `again` says so and `within` has not passed since the first began. Waits.
+///
+/// # Errors
+/// That of the last try.
+pub fn retry<T, E>(
+    exchange: &mut dyn Exchange,
+    within: Duration,
+    mut attempt: impl FnMut(&mut dyn Exchange) -> Result<T, E>,
+    mut again: impl FnMut(&E) -> bool,
+) -> Result<T, E> {
+    let end = exchange.now() + within;
+    loop {
+        let error = match attempt(exchange) {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        if exchange.now() >= end || !again(&error) {
+            return Err(error);
+        }
+        exchange.pause(BETWEEN_TRIES);
+    }
+}
+
+/// Whether an error says that frames or devices did not answer, so that a new try may help. What devices refuse, they
+/// would refuse again.
+#[must_use]
+pub fn is_passing(error: &(dyn Error + 'static)) -> bool {
+    causes(error).any(|it| {
+        let exchange = it.downcast_ref::<ExchangeError>();
+        let bring_up = it.downcast_ref::<BringUpError>();
+        exchange.is_some_and(|it| !matches!(it, ExchangeError::Ended))
+            || is_silence(it)
+            || matches!(it.downcast_ref(), Some(DiscoverError::Nobody))
+            || matches!(
+                bring_up,
+                Some(BringUpError::Missing { .. } | BringUpError::Changed { .. })
+            )
+    })
+}
+
+/// The address of the SubDevice that did not answer, where an error comes of that. What has no address yet, is told by
+/// that which its position will have.
+#[must_use]
+pub fn silent(error: &(dyn Error + 'static)) -> Option<Configured> {
+    let whose = causes(error).find_map(|it| {
+        match it.downcast_ref::<ExchangeError>() {
+            Some(ExchangeError::WorkingCounter { whose, .. }) => return Some(*whose),
+            Some(_) => return None,
+            None => {}
+        }
+        match it.downcast_ref::<MailError>()? {
+            MailError::Silent { whose, .. } | MailError::Lost { whose, .. } => Some(*whose),
+            _ => None,
+        }
+    });
+    match whose? {
+        Whose::Of(station) => Some(station),
+        Whose::At(position) => Some(Configured(FIRST_STATION.wrapping_add(position.0))),
+        Whose::All(_) => None,
+    }
+}
+
+fn is_silence(error: &(dyn Error + 'static)) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(MailError::Silent { .. } | MailError::Lost { .. })
+    )
+}
+
+/// An error and what it comes of.
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |it: &&'e (dyn Error + 'static)| {
+        (**it).source()
+    })
+}
+
 fn because(device: &SubDevice) -> impl FnOnce(ConfigureError) -> BringUpError {
-    let (position, name) = (device.position.0, device.name.clone());
+    let (position, name) = (device.position.0, device.called());
     move |source| BringUpError::Configure {
         position,
         name,

@@ -118,7 +118,7 @@ pub struct Clocks {
 #[derive(Debug, thiserror::Error)]
 pub enum ClockError {
     /// The segment did not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// Links and positions make no tree.
     #[error(transparent)]

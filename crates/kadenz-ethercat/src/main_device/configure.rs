@@ -18,7 +18,7 @@ const MOST_SYNC_MANAGERS: u8 = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigureError {
     /// The segment did not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// It did not come to a state.
     #[error(transparent)]

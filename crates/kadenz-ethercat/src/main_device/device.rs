@@ -140,6 +140,27 @@ impl SubDevice {
         text.unwrap_or_default()
     }
 
+    /// How people know it: by its long name, or else its short one; empty where it tells neither. Allocates.
+    #[must_use]
+    pub fn called(&self) -> String {
+        let long = self.long_name();
+        if long.is_empty() {
+            return self.name.clone();
+        }
+        long
+    }
+
+    /// Its name and where it is, as `left knee (position 8, address 0x1009)`. Allocates.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let called = match self.called() {
+            name if name.is_empty() => "a device without a name".to_owned(),
+            name => name,
+        };
+        let (position, station) = (self.position.0, self.station.0);
+        format!("{called} (position {position}, address 0x{station:04X})")
+    }
+
     /// Whether it has mailboxes.
     #[must_use]
     pub fn has_mailbox(&self) -> bool {

@@ -16,7 +16,7 @@ const UNIT: usize = 4;
 #[derive(Debug, thiserror::Error)]
 pub enum DictionaryError {
     /// No answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Mail(#[from] MailError),
     /// It does not tell, or has no such object.
     #[error(transparent)]

@@ -25,7 +25,7 @@ const FIXED_WORDS: u32 = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
     /// The segment did not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// Nobody is there.
     #[error("frames come back, but no SubDevice is on the wire; is its power on?")]

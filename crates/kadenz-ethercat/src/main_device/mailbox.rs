@@ -35,7 +35,7 @@ const ANSWERS: u16 = SYNC_MANAGER + SYNC_MANAGER_SIZE;
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The segment did not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// The message does not fit.
     #[error("{whose} cannot be sent the message: {cause}; look whether its SII is damaged")]

@@ -12,7 +12,7 @@ const LONGEST: usize = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum SdoError {
     /// No answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Mail(#[from] MailError),
     /// Broken off, or damaged.
     #[error(transparent)]

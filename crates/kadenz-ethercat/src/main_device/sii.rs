@@ -21,7 +21,7 @@ const HEAD: u32 = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum SiiError {
     /// The segment did not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// It stayed busy.
     #[error("the EEPROM stays busy; power the SubDevice off and on")]

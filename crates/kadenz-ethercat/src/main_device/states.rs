@@ -23,7 +23,7 @@ const ROUND: Duration = Duration::from_millis(50);
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The segment did not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// It refused, and said why.
     #[error(

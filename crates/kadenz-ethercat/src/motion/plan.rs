@@ -118,11 +118,7 @@ pub enum PlanError {
 /// The long name of a device by its SII, or else the short one: what [`Which::Name`] is compared with.
 #[must_use]
 pub fn name(device: &SubDevice) -> String {
-    let long = device.long_name();
-    if long.is_empty() {
-        return device.name.clone();
-    }
-    long
+    device.called()
 }
 
 impl Plan {

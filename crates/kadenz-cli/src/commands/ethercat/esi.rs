@@ -154,14 +154,15 @@ impl EsiOption {
         Ok(read)
     }
 
-    /// Finds and configures everybody up to PREOP, as files and the user say.
-    pub(super) fn find(
+    /// Configures devices that were found up to PREOP, as files and the user say.
+    pub(super) fn configure(
         &self,
         registers: &mut Registers<'_>,
+        devices: &mut [SubDevice],
         descriptions: &Descriptions,
         modes: &ModesOption,
-    ) -> anyhow::Result<(Vec<SubDevice>, Matched)> {
-        from_esi::find_chosen(registers, descriptions, |devices, matched| {
+    ) -> anyhow::Result<Matched> {
+        from_esi::configure_chosen(registers, devices, descriptions, |devices, matched| {
             let devices: Vec<_> = devices.iter().collect();
             self.choose(&devices, matched)?;
             for it in &modes.modes {

@@ -50,7 +50,6 @@
 mod batch;
 mod crew;
 mod identity;
-mod place;
 mod presence;
 mod roster;
 mod survey;
@@ -65,7 +64,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-pub use place::Serials;
+pub use crate::main_device::place::Serials;
 pub use roster::{DeviceStatus, NoDevice, ObjectError, Roster};
 
 use super::health::Health;

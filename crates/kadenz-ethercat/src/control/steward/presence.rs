@@ -2,10 +2,10 @@
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::place::{self, Known, Newcomer};
 use super::survey::Row;
 use super::{Event, LONGEST_PAUSE, Looked, Steward, identity};
 use crate::main_device::exchange::{Exchange, ExchangeError, Whose};
+use crate::main_device::place::{self, Known, Newcomer};
 use crate::wire::register::STATION_ADDRESS;
 use crate::wire::sii::Identity;
 use crate::wire::{AlStatus, Configured, Position, State};

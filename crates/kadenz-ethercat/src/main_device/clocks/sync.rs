@@ -95,7 +95,7 @@ impl Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     /// The segment did not answer.
-    #[error(transparent)]
+    #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// It has no clock.
     #[error("SubDevice {position} has no distributed clock, and cannot pulse; leave it out", position = .0.0)]

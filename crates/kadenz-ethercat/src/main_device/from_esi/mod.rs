@@ -80,11 +80,25 @@ pub fn find_chosen<E: From<BringUpError>>(
     choose: impl FnOnce(&[SubDevice], &mut Matched) -> Result<(), E>,
 ) -> Result<(Vec<SubDevice>, Matched), E> {
     let mut devices = discover::discover(registers).map_err(BringUpError::from)?;
-    let mut matched = descriptions.matching(&devices);
-    choose(&devices, &mut matched)?;
-    for device in &mut devices {
+    let matched = configure_chosen(registers, &mut devices, descriptions, choose)?;
+    Ok((devices, matched))
+}
+
+/// As [`find_chosen`], with devices that are found already and in INIT. Waits, allocates.
+///
+/// # Errors
+/// As of [`find_chosen`].
+pub fn configure_chosen<E: From<BringUpError>>(
+    registers: &mut Registers<'_>,
+    devices: &mut [SubDevice],
+    descriptions: &Descriptions,
+    choose: impl FnOnce(&[SubDevice], &mut Matched) -> Result<(), E>,
+) -> Result<Matched, E> {
+    let mut matched = descriptions.matching(&*devices);
+    choose(devices, &mut matched)?;
+    for device in devices {
         one(registers, device, &matched).map_err(|source| {
-            let (position, name) = (device.position.0, device.name.clone());
+            let (position, name) = (device.position.0, device.called());
             BringUpError::Configure {
                 position,
                 name,
@@ -92,7 +106,7 @@ pub fn find_chosen<E: From<BringUpError>>(
             }
         })?;
     }
-    Ok((devices, matched))
+    Ok(matched)
 }
 
 fn one(

@@ -109,7 +109,7 @@ pub(super) struct Drive<'d> {
     pub(super) options: &'d Options,
     measuring: &'d Measuring,
     pub(super) settings: &'d Settings,
-    stop: &'d Stop,
+    pub(super) stop: &'d Stop,
 }
 
 /// A run with the series of the loop, and those of the clock that it follows, if it does.
@@ -124,7 +124,7 @@ impl Drive<'_> {
     fn on_interface(self, interface: &str, motion: Motion) -> anyhow::Result<Driven> {
         let port = port::InterfacePort::open(interface, port::Waiting::Blocking)?;
         let desk = Desk::open(self.options.name.as_deref())?;
-        let ready = ready::bring_up(port, interface, self, motion)?;
+        let ready = ready::bring_up(port, interface, self, &motion)?;
         self.over(ready, &desk, interface)
     }
 
@@ -141,7 +141,7 @@ impl Drive<'_> {
         let desk = Desk::open(self.options.name.as_deref())?;
         let wire = WirePort::new(plan.build()?);
         let (near, far) = port::pair();
-        let (ready, wire) = ready::bring_up(wire, name, self, motion)?.over(near);
+        let (ready, wire) = ready::bring_up(wire, name, self, &motion)?.over(near);
         let server = Server::new(far, wire.into_segment(), Pace::AtOnce);
         beside(server, self.measuring.tuning.policy, || {
             self.over(ready, &desk, name)

@@ -1,6 +1,7 @@
 //! `kadenz ethercat run`.
 
 mod board;
+mod bring_up;
 mod bus;
 mod company;
 mod desk;
@@ -35,6 +36,7 @@ use crate::commands::outcome::{self, Telling};
 use crate::options::{Defaults, MeasureOptions, Span, complete};
 use crate::output::{self, Outcome};
 use board::ReadersOption;
+use bring_up::BringUpOptions;
 
 /// The experiment's name in `run.json`.
 const EXPERIMENT: &str = "ethercat";
@@ -64,6 +66,7 @@ Examples:
   kadenz ethercat run motion.toml --interface eth1 --rate 1kHz --priority 80 --shield 1 --spin 50us
   kadenz ethercat run --interface veth1 --priority 80 --load heavy --duration 10min --out figure8
   kadenz ethercat run --sim 59 --rate 4kHz --mode synchronous --duration 10s --json
+  kadenz ethercat run motion.toml --interface eth1 --expect robot.toml --start-without-missing --bring-up-timeout 3s
   kadenz ethercat run --sim 59 --beat reference --duration 10s  on the segment's own time
   kadenz ethercat run --sim 59 --beat reference --sync0=250us --duration 10s  and devices pulse by it")]
 pub(crate) struct Options {
@@ -79,6 +82,9 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     modes: ModesOption,
+
+    #[command(flatten)]
+    bring_up: BringUpOptions,
 
     /// Let every drive at an interface go to and fro by 0.2 rad: only where nothing can be hit
     #[arg(long, conflicts_with = "motion")]
@@ -311,6 +317,7 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Se
         "`--duration` is shorter than one cycle of {}",
         Span(cycle)
     );
+    options.bring_up.check(options.beat)?;
     anyhow::ensure!(
         options.sync0.is_none() || options.beat == BeatOption::Reference,
         "--sync0: devices pulse by the reference clock, so the loop must go by it too; add --beat reference"

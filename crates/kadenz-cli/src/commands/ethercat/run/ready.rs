@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::phase::Settings as PhaseSettings;
 use kadenz_ethercat::control::steward::Setup;
-use kadenz_ethercat::main_device::bring_up::{self, BringUpError};
+use kadenz_ethercat::main_device::bring_up;
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch, Sync, Width, since_2000};
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Registers, Waiting};
-use kadenz_ethercat::main_device::from_esi::Matched;
+use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping::{self, MappedManager};
+use kadenz_ethercat::motion::axis::DriveSetup;
 use kadenz_ethercat::motion::{self, Player, Policy};
 use kadenz_ethercat::port::Port;
 use kadenz_ethercat::wire::{Configured, Position};
@@ -69,28 +70,71 @@ impl<P: Port> Ready<P> {
 /// A device's name, and what its SyncManagers carry.
 pub(super) type Mapped = (String, Vec<MappedManager>);
 
-/// Finds and configures everybody, up to SAFEOP.
+/// Finds and configures everybody, up to SAFEOP. Tries again where devices do not answer.
 pub(super) fn bring_up<P: Port>(
     port: P,
     name: &str,
     drive: Drive<'_>,
-    motion: Motion,
+    motion: &Motion,
 ) -> anyhow::Result<Ready<P>> {
     let descriptions = drive.options.esi.read()?;
+    let mut expected = drive.options.bring_up.expected()?;
     let mut link = Link::new(port, segment::who());
     segment::ensure_alone(&mut link, name)?;
     let mut way = Waiting {
         link: &mut link,
         patience: PATIENCE,
     };
-    let mut registers = Registers::by(&mut way);
-    let esi = &drive.options.esi;
-    let (mut devices, matched) = esi.find(&mut registers, &descriptions, &drive.options.modes)?;
-    esi.tell(devices.iter(), &matched);
+    let work = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
+        configure(registers, devices, &descriptions, drive, motion)
+    };
+    let bring_up = &drive.options.bring_up;
+    let (devices, configured) = bring_up.run(&mut way, &mut expected, drive.stop, work)?;
+    drive.options.esi.tell(devices.iter(), &configured.matched);
+    let interval_ns = drive.settings.interval.as_ns_f64().round() as u64;
+    let drives = motion::as_commissioned(configured.drives, configured.clocks);
+    Ok(Ready {
+        link,
+        devices,
+        cycle: configured.cycle,
+        players: configured.players,
+        setup: esi::before(configured.matched, drives),
+        policy: configured.policy,
+        phase: configured.reference.map(|(_, width)| PhaseSettings {
+            width,
+            ..PhaseSettings::every(interval_ns)
+        }),
+        mapped: configured.mapped,
+    })
+}
+
+/// What comes of configuring all devices.
+struct ConfiguredSegment {
+    matched: Matched,
+    cycle: Cycle,
+    players: Vec<Player>,
+    policy: Policy,
+    drives: Vec<DriveSetup>,
+    reference: Option<(Configured, Width)>,
+    clocks: Option<Clocks>,
+    mapped: Vec<Mapped>,
+}
+
+/// Brings devices from INIT to SAFEOP.
+fn configure(
+    registers: &mut Registers<'_>,
+    devices: &mut [SubDevice],
+    descriptions: &Descriptions,
+    drive: Drive<'_>,
+    motion: &Motion,
+) -> anyhow::Result<ConfiguredSegment> {
+    let options = drive.options;
+    let esi = &options.esi;
+    let matched = esi.configure(registers, devices, descriptions, &options.modes)?;
     let interval = drive.settings.interval.as_duration();
     let plan = match motion {
-        Motion::Planned(plan) => Some(plan),
-        Motion::Demo => Some(motion::demo(&mut registers, &mut devices)?),
+        Motion::Planned(plan) => Some(plan.clone()),
+        Motion::Demo => Some(motion::demo(registers, devices)?),
         Motion::None => None,
     };
     let plan = plan.map(|plan| motion::Plan {
@@ -98,45 +142,50 @@ pub(super) fn bring_up<P: Port>(
         ..plan
     });
     let players = match &plan {
-        Some(plan) => plan.commission(&mut registers, &mut devices)?,
+        Some(plan) => plan.commission(registers, devices)?,
         None => Vec::new(),
     };
-    let mapped = mapping_of_all(&mut registers, &mut devices, &matched);
-    let drives = motion::setups(&mut registers, &mut devices, &players, interval)?;
-    let (reference, clocks) = match drive.options.beat {
+    let mapped = mapping_of_all(registers, devices, &matched)?;
+    let drives = motion::setups(registers, devices, &players, interval)?;
+    let (reference, clocks) = match options.beat {
         BeatOption::Own => (None, None),
         BeatOption::Reference => {
-            let (station, width, mut clocks) = align(&mut registers, &devices)?;
-            if let Some(shift) = drive.options.sync0 {
-                let wanted = matched.pulses(
-                    &devices,
-                    &clocks,
-                    u32::try_from(interval.as_nanos())?,
-                    i32::try_from(shift.0.as_nanos())?,
-                );
-                pulse(&mut registers, &devices, &mut clocks, wanted)?;
-            }
-            (Some((station, width)), Some(clocks))
+            let (reference, clocks) = follow(registers, devices, &matched, drive)?;
+            (Some(reference), Some(clocks))
         }
     };
-    let station = reference.map(|(station, _)| station);
     devices.iter_mut().for_each(|it| matched.correct(it));
-    let cycle = bring_up::prepare(&mut registers, &mut devices, station)
-        .map_err(|error: BringUpError| anyhow::Error::new(error))?;
-    let interval_ns = drive.settings.interval.as_ns_f64().round() as u64;
-    Ok(Ready {
-        link,
-        devices,
-        cycle,
+    let station = reference.map(|(station, _)| station);
+    Ok(ConfiguredSegment {
+        cycle: bring_up::prepare(registers, devices, station)?,
+        matched,
         players,
-        setup: esi::before(matched, motion::as_commissioned(drives, clocks)),
         policy: plan.map(|it| it.safety).unwrap_or_default(),
-        phase: reference.map(|(_, width)| PhaseSettings {
-            width,
-            ..PhaseSettings::every(interval_ns)
-        }),
+        drives,
+        reference,
+        clocks,
         mapped,
     })
+}
+
+/// Lets all clocks follow the reference, and devices pulse by them where that is asked for.
+fn follow(
+    registers: &mut Registers<'_>,
+    devices: &[SubDevice],
+    matched: &Matched,
+    drive: Drive<'_>,
+) -> anyhow::Result<((Configured, Width), Clocks)> {
+    let (station, width, mut clocks) = align(registers, devices)?;
+    if let Some(shift) = drive.options.sync0 {
+        let wanted = matched.pulses(
+            devices,
+            &clocks,
+            u32::try_from(drive.settings.interval.as_duration().as_nanos())?,
+            i32::try_from(shift.0.as_nanos())?,
+        );
+        pulse(registers, devices, &mut clocks, wanted)?;
+    }
+    Ok(((station, width), clocks))
 }
 
 /// What is in everybody's process data, once it was chosen. The loop needs no names: a device that does
@@ -145,19 +194,23 @@ fn mapping_of_all(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
     matched: &Matched,
-) -> Vec<Mapped> {
+) -> anyhow::Result<Vec<Mapped>> {
     let of_one = |device: &mut SubDevice| {
-        let mut managers = mapping::read(registers, device).unwrap_or_else(|error| {
-            output::note(&format!(
-                "{}: what is in its process data is not known: {error}",
-                device::whose(device)
-            ));
-            Vec::new()
-        });
+        let mut managers = match mapping::read(registers, device) {
+            Ok(managers) => managers,
+            Err(error) if bring_up::is_passing(&error) => return Err(error.into()),
+            Err(error) => {
+                output::note(&format!(
+                    "{}: what is in its process data is not known: {error}",
+                    device::whose(device)
+                ));
+                Vec::new()
+            }
+        };
         if let Some(described) = matched.of(device) {
             described.name_entries(&mut managers);
         }
-        (motion::name(device), managers)
+        Ok((motion::name(device), managers))
     };
     devices.iter_mut().map(of_one).collect()
 }

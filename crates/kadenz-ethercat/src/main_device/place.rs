@@ -4,20 +4,20 @@ use crate::wire::sii::Identity;
 
 /// A device that was configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) identity: Identity,
+pub(crate) struct Known {
+    pub(crate) identity: Identity,
     /// 0 for none.
-    pub(super) alias: u16,
+    pub(crate) alias: u16,
     /// Where it stands now.
-    pub(super) position: Option<usize>,
+    pub(crate) position: Option<usize>,
 }
 
 /// A SubDevice on the wire, and who it says that it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Newcomer {
-    pub(super) position: usize,
-    pub(super) identity: Identity,
-    pub(super) alias: u16,
+pub(crate) struct Newcomer {
+    pub(crate) position: usize,
+    pub(crate) identity: Identity,
+    pub(crate) alias: u16,
 }
 
 /// Whether serial numbers must be those of the devices that were configured.
@@ -35,7 +35,7 @@ pub enum Serials {
 /// First those whose identity, with a serial number, and alias are those of exactly one that is absent,
 /// wherever they stand; then those of the right kind that stand where one is absent, between its
 /// neighbours. Nobody gets two, and nobody's place is given twice.
-pub(super) fn places(
+pub(crate) fn places(
     known: &[Known],
     newcomers: &[Newcomer],
     serials: Serials,
@@ -105,7 +105,7 @@ fn between_neighbours(known: &[Known], newcomer: Newcomer, serials: Serials) -> 
 
 /// Which devices stand elsewhere than the others say: the fewest that, taken out, leave the rest in their
 /// order. `positions` are of the known devices, in the order in which they were configured.
-pub(super) fn moved(positions: &[Option<usize>]) -> Vec<bool> {
+pub(crate) fn moved(positions: &[Option<usize>]) -> Vec<bool> {
     let there: Vec<_> = (0..positions.len())
         .filter_map(|device| Some((device, positions[device]?)))
         .collect();

@@ -1,0 +1,297 @@
+//! The devices that a segment is to have, and which of them are there while it is brought up.
+//!
+//! Who is expected is said by a segment's [file](crate::sim::file), or learnt: the most devices that were seen so
+//! far. Found devices are matched with them by identity, alias and order, and get the addresses that they have
+//! in the whole segment. Where a file says what a missing device is, a virtual one of that kind answers in its
+//! place, so that it is configured offline like all others: the loop has room for its process data, and the
+//! steward brings it to OP when it comes.
+//!
+//! ```
+//! use kadenz_ethercat::main_device::bring_up::{configure, prepare};
+//! use kadenz_ethercat::main_device::exchange::{Patience, Registers, Waiting};
+//! use kadenz_ethercat::main_device::expected::Expected;
+//! use kadenz_ethercat::main_device::link::Link;
+//! use kadenz_ethercat::port::WirePort;
+//! use kadenz_ethercat::sim::humanoid::humanoid;
+//!
+//! let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
+//! let mut segment = Waiting { link: &mut link, patience: Patience::default() };
+//! let mut expected = Expected::of(humanoid(6))?;
+//! let mut found = expected.discover(&mut Registers::by(&mut segment))?;
+//! assert_eq!(found.missing, [5]);
+//! let mut completed = expected.complete(&mut segment, &found);
+//! let mut registers = Registers::by(&mut completed);
+//! configure(&mut registers, &mut found.devices)?;
+//! let cycle = prepare(&mut registers, &mut found.devices, None)?;
+//! assert_eq!(cycle.layout().shares.len(), 6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::bring_up::BringUpError;
+use super::device::SubDevice;
+use super::discover::{self, DiscoverError, FIRST_STATION};
+use super::exchange::{Exchange, ExchangeError, FrameBuffer, Patience, Registers, Waiting, Whose};
+use super::link::Link;
+use super::place::{self, Known, Newcomer, Serials};
+use crate::port::WirePort;
+use crate::sim::file::{BuildError, Plan};
+use crate::wire::register::STATION_ADDRESS;
+use crate::wire::{Addressing, Configured, Datagrams, Position};
+
+/// Most missing devices that an error names.
+const MAX_NAMED: usize = 8;
+
+/// Why a file says of no devices that they are expected.
+#[derive(Debug, thiserror::Error)]
+pub enum ExpectedError {
+    /// It makes no segment.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The virtual devices do not tell what they are.
+    #[error(
+        "the virtual devices of the file are not found: {0}; does their EEPROM say what they are?"
+    )]
+    Discover(#[from] DiscoverError),
+}
+
+/// The devices that there are to be. The default expects those that were seen, as far as any were.
+#[derive(Debug, Default)]
+pub struct Expected {
+    devices: Vec<SubDevice>,
+    /// The most that answered so far: who does not tell who it is, may still be counted.
+    most: u16,
+    /// Answers in place of missing devices, where a file says what they are.
+    stand_in: Option<Link<WirePort>>,
+}
+
+/// Which of the expected devices are there.
+#[derive(Debug)]
+pub struct Found {
+    /// All that are expected, in their order: what a device that is there told of itself, and of the others
+    /// what is expected.
+    pub devices: Vec<SubDevice>,
+    /// Places of those that are not there.
+    pub missing: Vec<usize>,
+    /// Devices on the wire, those among them that nobody expects.
+    count: u16,
+    /// The most that were counted before.
+    most: u16,
+}
+
+impl Expected {
+    /// Those of a segment's file, whose faults do not count. Allocates.
+    ///
+    /// # Errors
+    /// [`ExpectedError`].
+    pub fn of(plan: Plan) -> Result<Self, ExpectedError> {
+        let faults = Vec::new();
+        let segment = Plan { faults, ..plan }.build()?;
+        let mut expected = Self {
+            stand_in: Some(Link::new(WirePort::new(segment), 0)),
+            ..Self::default()
+        };
+        expected.begin_anew()?;
+        Ok(expected)
+    }
+
+    /// Whether a missing device can be configured without it.
+    #[must_use]
+    pub const fn is_described(&self) -> bool {
+        self.stand_in.is_some()
+    }
+
+    /// The stand-ins in INIT, as all are that [`discover`](discover::discover) finds.
+    fn begin_anew(&mut self) -> Result<(), DiscoverError> {
+        if let Some(link) = &mut self.stand_in {
+            let mut way = waiting(link);
+            self.devices = discover::discover(&mut Registers::by(&mut way))?;
+        }
+        Ok(())
+    }
+
+    /// Brings all that are there to INIT, asks who they are and gives each the address that it has among all that
+    /// are expected. One that nobody expects is left without an address. Waits, allocates.
+    ///
+    /// # Errors
+    /// [`DiscoverError`].
+    pub fn discover(&mut self, registers: &mut Registers<'_>) -> Result<Found, DiscoverError> {
+        self.most = self.most.max(discover::count(registers)?);
+        let found = discover::discover(registers)?;
+        let count = found.len() as u16;
+        self.most = self.most.max(count);
+        self.begin_anew()?;
+        // Fewer than were counted once would be taken for those that they stand in the place of.
+        if !self.is_described() && count == self.most {
+            self.devices.clone_from(&found);
+        }
+        let mut devices = match self.devices.is_empty() {
+            true => found.clone(),
+            false => self.devices.clone(),
+        };
+        let places = places(&devices, &found);
+        let mut missing: Vec<_> = (0..devices.len()).collect();
+        for (device, place) in found.into_iter().zip(places) {
+            let station = place.map_or(0, |it| FIRST_STATION.wrapping_add(it as u16));
+            if device.station.0 != station {
+                registers.put_u16(Whose::At(device.position), STATION_ADDRESS, station)?;
+            }
+            let Some(place) = place else { continue };
+            missing.retain(|it| *it != place);
+            devices[place] = SubDevice {
+                station: Configured(station),
+                position: Position(place as u16),
+                ..device
+            };
+        }
+        Ok(Found {
+            devices,
+            missing,
+            count,
+            most: self.most,
+        })
+    }
+
+    /// The way to all that are expected: to those that are missing it leads to their stand-ins, where a file says
+    /// what they are. For frames whose datagrams all go to one station address.
+    pub fn complete<'x>(
+        &'x mut self,
+        segment: &'x mut dyn Exchange,
+        found: &Found,
+    ) -> Completed<'x> {
+        let missing = found.missing.iter().map(|it| found.devices[*it].station);
+        Completed {
+            segment,
+            stand_in: self.stand_in.as_mut().map(waiting),
+            missing: missing.collect(),
+        }
+    }
+
+    /// How people know the device of a station address, as `left knee (position 8, address 0x1009)`.
+    #[must_use]
+    pub fn label(&self, station: Configured) -> String {
+        let device = self.devices.iter().find(|it| it.station == station);
+        device.map_or_else(
+            || {
+                let position = station.0.wrapping_sub(FIRST_STATION);
+                format!(
+                    "the device at position {position} (address 0x{:04X})",
+                    station.0
+                )
+            },
+            SubDevice::label,
+        )
+    }
+}
+
+impl Found {
+    /// An error where somebody is missing.
+    ///
+    /// # Errors
+    /// [`BringUpError::Missing`], or [`BringUpError::Changed`] for who was counted and went before it told who it is.
+    pub fn ensure_complete(&self) -> Result<(), BringUpError> {
+        if !self.missing.is_empty() {
+            let who = self.named_missing();
+            return Err(BringUpError::Missing { who });
+        }
+        let (before, now) = (self.most, self.count);
+        match now < before {
+            true => Err(BringUpError::Changed { before, now }),
+            false => Ok(()),
+        }
+    }
+
+    /// Who is missing, for people; the first of many.
+    #[must_use]
+    pub fn named_missing(&self) -> String {
+        let labels = self.missing.iter().map(|it| self.devices[*it].label());
+        let mut named = labels.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+        let more = self.missing.len().saturating_sub(MAX_NAMED);
+        if more > 0 {
+            named.push_str(&format!(" and {more} more"));
+        }
+        named
+    }
+
+    /// Asks whether as many devices are there as when they were found. Waits.
+    ///
+    /// # Errors
+    /// [`BringUpError::Changed`] where somebody came or went meanwhile.
+    pub fn ensure_unchanged(&self, registers: &mut Registers<'_>) -> Result<(), BringUpError> {
+        let (before, now) = (self.count, discover::count(registers)?);
+        if now == before {
+            return Ok(());
+        }
+        Err(BringUpError::Changed { before, now })
+    }
+}
+
+/// The way to a segment in which stand-ins answer for devices that are missing.
+pub struct Completed<'x> {
+    segment: &'x mut dyn Exchange,
+    stand_in: Option<Waiting<'x, WirePort>>,
+    missing: Vec<Configured>,
+}
+
+impl Completed<'_> {
+    /// What answers a frame.
+    fn whoever(&mut self, frame: &FrameBuffer) -> &mut dyn Exchange {
+        let first = Datagrams::of(frame.bytes()).ok();
+        let first = first.and_then(|mut it| it.next()?.ok());
+        let is_missing = first.is_some_and(|it| {
+            it.command.addressing() == Addressing::Configured
+                && self.missing.contains(&Configured(it.address.device()))
+        });
+        match &mut self.stand_in {
+            Some(stand_in) if is_missing => stand_in,
+            _ => &mut *self.segment,
+        }
+    }
+}
+
+impl Exchange for Completed<'_> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        self.whoever(frame).exchange(frame)
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        self.whoever(frame).exchange_once(frame)
+    }
+
+    fn pause(&mut self, span: Duration) {
+        if let Some(stand_in) = self.stand_in.as_mut().filter(|_| !self.missing.is_empty()) {
+            stand_in.pause(span);
+        }
+        self.segment.pause(span);
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.segment.now()
+    }
+}
+
+/// Which of the expected devices each found one is.
+fn places(expected: &[SubDevice], found: &[SubDevice]) -> Vec<Option<usize>> {
+    let known = expected.iter().map(|it| Known {
+        identity: it.identity,
+        alias: it.alias,
+        position: None,
+    });
+    let newcomers = found.iter().enumerate().map(|(position, it)| Newcomer {
+        position,
+        identity: it.identity,
+        alias: it.alias,
+    });
+    let (known, newcomers): (Vec<_>, Vec<_>) = (known.collect(), newcomers.collect());
+    place::places(&known, &newcomers, Serials::MayDiffer)
+}
+
+fn waiting(link: &mut Link<WirePort>) -> Waiting<'_, WirePort> {
+    Waiting {
+        link,
+        patience: Patience::default(),
+    }
+}

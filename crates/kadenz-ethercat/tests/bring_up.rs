@@ -1,0 +1,271 @@
+//! A segment that is brought up while cables flap and devices are away, in virtual time.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+mod tended;
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use kadenz_ethercat::control::ferry::Ferry;
+use kadenz_ethercat::control::notice::Event;
+use kadenz_ethercat::control::steward::Steward;
+use kadenz_ethercat::main_device::bring_up::{
+    BringUpError, configure, is_passing, prepare, retry, silent,
+};
+use kadenz_ethercat::main_device::cycle::Cycle;
+use kadenz_ethercat::main_device::device::SubDevice;
+use kadenz_ethercat::main_device::exchange::{Exchange, Patience, Registers, Waiting};
+use kadenz_ethercat::main_device::expected::Expected;
+use kadenz_ethercat::main_device::link::Link;
+use kadenz_ethercat::main_device::states;
+use kadenz_ethercat::motion::axis::{Control, Stated, commission};
+use kadenz_ethercat::port::WirePort;
+use kadenz_ethercat::sim::fault::{Fault, When, WireFault};
+use kadenz_ethercat::sim::humanoid::humanoid;
+use kadenz_ethercat::sim::{CableId, End, Side};
+use kadenz_ethercat::wire::{Configured, State};
+use tended::Tended;
+
+const DEVICES: usize = 6;
+/// The drive of the humanoid's first six devices.
+const DRIVE: usize = 5;
+const MS: Duration = Duration::from_millis(1);
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+fn link() -> Link<WirePort> {
+    Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1)
+}
+
+fn waiting(link: &mut Link<WirePort>) -> Waiting<'_, WirePort> {
+    Waiting {
+        link,
+        patience: Patience::default(),
+    }
+}
+
+/// The whole of a bring-up with a drive, as a program does it.
+fn attempt(
+    segment: &mut dyn Exchange,
+    expected: &mut Expected,
+    accepts_missing: bool,
+) -> Result<(Vec<SubDevice>, Cycle), Box<dyn std::error::Error>> {
+    let mut found = expected.discover(&mut Registers::by(segment))?;
+    if !accepts_missing {
+        found.ensure_complete()?;
+    }
+    let mut completed = expected.complete(segment, &found);
+    let mut registers = Registers::by(&mut completed);
+    configure(&mut registers, &mut found.devices)?;
+    let (control, cycle) = (Control::Velocity, MS);
+    let drive = &mut found.devices[DRIVE];
+    commission(&mut registers, drive, control, &Stated::default(), cycle)?;
+    let cycle = prepare(&mut registers, &mut found.devices, None)?;
+    found.ensure_unchanged(&mut Registers::by(segment))?;
+    Ok((found.devices, cycle))
+}
+
+/// Before a device.
+fn cable(link: &mut Link<WirePort>, position: usize) -> CableId {
+    let segment = link.port_mut().segment_mut();
+    let device = segment.positions(Side::Primary)[position];
+    segment.cable_at(End::Device(device, 0)).unwrap()
+}
+
+/// Flaps for 300 ms with the frame of that number.
+fn flap(link: &mut Link<WirePort>, position: usize, frame: u64) {
+    let fault = Fault::Wire(WireFault::Flap(cable(link, position), 300_000_000));
+    let segment = link.port_mut().segment_mut();
+    segment.faults().add(When::Frame(frame), fault).unwrap();
+}
+
+fn frames(link: &mut Link<WirePort>) -> u64 {
+    link.port_mut().segment_mut().counts().frames
+}
+
+#[test]
+fn a_flap_at_any_step_costs_a_bring_up_time_and_nothing_else() {
+    let mut whole = link();
+    attempt(&mut waiting(&mut whole), &mut Expected::default(), false).unwrap();
+    let needed = frames(&mut whole);
+    let mut tries_of_all = 0;
+    for step in 0..40 {
+        let mut link = link();
+        flap(&mut link, 3, 1 + step * needed / 40);
+        let mut expected = Expected::of(humanoid(DEVICES)).unwrap();
+        let tries = Cell::new(0);
+        let made = retry(
+            &mut waiting(&mut link),
+            TIMEOUT,
+            |segment| {
+                tries.set(tries.get() + 1);
+                attempt(segment, &mut expected, false)
+            },
+            |error| is_passing(&**error),
+        );
+        let (devices, _) = made.unwrap_or_else(|error| panic!("step {step}: {error}"));
+        assert_eq!(devices.len(), DEVICES);
+        tries_of_all += tries.get();
+        let mut registers = waiting(&mut link);
+        let mut registers = Registers::by(&mut registers);
+        for device in &devices {
+            let state = states::read(&mut registers, device.whose()).unwrap();
+            assert_eq!(
+                state.state(),
+                Some(State::SafeOp),
+                "step {step}: {}",
+                device.label()
+            );
+        }
+    }
+    assert!(
+        tries_of_all > 80,
+        "the flaps were not met: {tries_of_all} tries"
+    );
+}
+
+#[test]
+fn who_was_seen_is_waited_for_without_a_file() {
+    let mut link = link();
+    let mut expected = Expected::default();
+    expected
+        .discover(&mut Registers::by(&mut waiting(&mut link)))
+        .unwrap();
+    let cut = WireFault::Cut(cable(&mut link, 4));
+    let now = link.port_mut().time();
+    link.port_mut().segment_mut().inflict(Fault::Wire(cut), now);
+    let found = expected
+        .discover(&mut Registers::by(&mut waiting(&mut link)))
+        .unwrap();
+    assert_eq!(found.missing, [4, 5]);
+    let error = found.ensure_complete().unwrap_err();
+    assert!(is_passing(&error));
+    let names = [4, 5].map(|it| expected.label(Configured(0x1001 + it)));
+    for name in names {
+        assert!(error.to_string().contains(&name), "{error} without {name}");
+    }
+}
+
+#[test]
+fn who_was_counted_and_did_not_tell_who_it_is_is_waited_for_too() {
+    let mut link = link();
+    let cut = Fault::Wire(WireFault::Cut(cable(&mut link, 4)));
+    let faults = link.port_mut().segment_mut().faults();
+    faults.add(When::Frame(30), cut).unwrap();
+    let mut expected = Expected::default();
+    let mut way = waiting(&mut link);
+    let error = expected.discover(&mut Registers::by(&mut way));
+    let silent = silent(&error.unwrap_err()).unwrap();
+    let found = expected.discover(&mut Registers::by(&mut way)).unwrap();
+    assert_eq!(found.devices.len(), 4);
+    let error = found.ensure_complete().unwrap_err();
+    assert!(
+        matches!(error, BringUpError::Changed { before: 6, now: 4 }),
+        "{error}"
+    );
+    // Nobody else's name.
+    assert!(
+        expected
+            .label(silent)
+            .starts_with("the device at position ")
+    );
+}
+
+#[test]
+fn who_does_not_answer_is_named_whatever_was_asked() {
+    let mut expected = Expected::default();
+    let mut whole = link();
+    attempt(&mut waiting(&mut whole), &mut expected, false).unwrap();
+    let needed = frames(&mut whole);
+    let label = expected.label(Configured(0x1001 + DRIVE as u16));
+    assert_eq!(label, "waist pitch (position 5, address 0x1006)");
+    let mut named = 0;
+    for step in 0..40 {
+        let mut link = link();
+        let cut = Fault::Wire(WireFault::Cut(cable(&mut link, DRIVE)));
+        let faults = link.port_mut().segment_mut().faults();
+        faults
+            .add(When::Frame(1 + step * needed / 40), cut)
+            .unwrap();
+        let mut expected = Expected::of(humanoid(DEVICES)).unwrap();
+        let Err(error) = attempt(&mut waiting(&mut link), &mut expected, false) else {
+            panic!("step {step}: a device that was cut off was configured");
+        };
+        assert!(is_passing(&*error), "step {step}: {error}");
+        match silent(&*error) {
+            Some(station) => {
+                named += 1;
+                assert_eq!(expected.label(station), label, "step {step}");
+            }
+            None => assert!(
+                matches!(
+                    error.downcast_ref(),
+                    Some(BringUpError::Missing { .. } | BringUpError::Changed { .. })
+                ),
+                "step {step}: {error}"
+            ),
+        }
+    }
+    assert!(named > 10, "{named}");
+}
+
+#[test]
+fn what_a_device_refuses_is_not_asked_again() {
+    let mut link = link();
+    let error = attempt(&mut waiting(&mut link), &mut Expected::default(), false);
+    assert!(error.is_ok());
+    let mut expected = Expected::default();
+    let mut found = expected
+        .discover(&mut Registers::by(&mut waiting(&mut link)))
+        .unwrap();
+    let mut way = waiting(&mut link);
+    let mut registers = Registers::by(&mut way);
+    configure(&mut registers, &mut found.devices).unwrap();
+    // A coupler is no drive.
+    let (control, stated) = (Control::Position, Stated::default());
+    let coupler = &mut found.devices[0];
+    let error = commission(&mut registers, coupler, control, &stated, MS).unwrap_err();
+    assert!(!is_passing(&error) && silent(&error).is_none(), "{error}");
+}
+
+/// A loop and its steward.
+struct Rig {
+    ferry: Ferry<WirePort>,
+    steward: Steward,
+}
+
+impl Tended for Rig {
+    fn hands(&mut self) -> (&mut Ferry<WirePort>, &mut Steward) {
+        (&mut self.ferry, &mut self.steward)
+    }
+}
+
+#[test]
+fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
+    for position in [2, DRIVE] {
+        let mut link = link();
+        let segment = link.port_mut().segment_mut();
+        let device = segment.positions(Side::Primary)[position];
+        let now = segment.now();
+        segment.inflict(Fault::Wire(WireFault::PowerOff(device)), now);
+        let mut expected = Expected::of(humanoid(DEVICES)).unwrap();
+        let refused = attempt(&mut waiting(&mut link), &mut expected, false).unwrap_err();
+        assert!(refused.to_string().contains("no answer from "), "{refused}");
+        let (devices, cycle) = attempt(&mut waiting(&mut link), &mut expected, true).unwrap();
+        let layout = cycle.layout().clone();
+        let ferry = Ferry::new(link, cycle, MS);
+        let steward = Steward::new(devices, &layout, ferry.health());
+        let roster = steward.roster();
+        let mut rig = Rig { ferry, steward };
+        // Whoever is behind it is away with it.
+        rig.until("those that are there", |_| {
+            (0..position).all(|it| roster.status(it).unwrap().is_well())
+        });
+        assert!(roster.status(position).unwrap().position.is_none());
+        let notices = rig.steward.notices();
+        assert!(notices.recent().iter().any(|it| it.event == Event::Lost));
+        rig.inflict(WireFault::PowerOn(device));
+        rig.until("all", |_| roster.is_well());
+        let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
+        assert!(!notices.recent().iter().any(|it| unknown(&it.event)));
+    }
+}
