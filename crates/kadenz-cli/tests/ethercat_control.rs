@@ -443,3 +443,43 @@ fn the_page_s_reader_in_python_waits_for_the_first_cycle() {
     assert_eq!(said.code, 0, "{}", said.err);
     assert_eq!(read, Some("07".repeat(16)));
 }
+
+/// Starts a loop without a name under a mask that takes no right away; its socket.
+fn start_unnamed(folder: &std::path::Path, out: &str) -> (std::process::Child, std::path::PathBuf) {
+    let script = "umask 000; exec \"$0\" \"$@\"";
+    let arguments = [
+        "ethercat", "run", "--sim", "3", "--rate", "200Hz", "--quiet",
+    ];
+    let child = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_kadenz")])
+        .args(arguments)
+        .arg("--out")
+        .arg(folder.join(out))
+        .env("XDG_RUNTIME_DIR", folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let socket = format!("kadenz/ethercat-run-{}.sock", child.id());
+    (child, folder.join(socket))
+}
+
+#[test]
+fn a_control_socket_is_its_user_s_alone_and_goes_when_its_loop_was_killed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).map(|it| it.permissions().mode() & 0o777);
+    let (mut first, socket) = start_unnamed(folder.path(), "first");
+    wait_until(|| mode(&socket).is_ok_and(|it| it == 0o600));
+    assert_eq!(mode(&folder.path().join("kadenz")).unwrap(), 0o700);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(socket.exists());
+    let (mut second, other) = start_unnamed(folder.path(), "second");
+    wait_until(|| other.exists());
+    assert!(!socket.exists() && !socket.with_extension("lock").exists());
+    signal(&second, "INT");
+    second.wait().unwrap();
+    assert!(!other.exists());
+}

@@ -16,21 +16,24 @@ pub(super) fn tell(counter: &Counter<'_>) -> Result<Answer, String> {
     status(of(counter)?).map(|it| Answer::Axes(Box::new(it)))
 }
 
-/// Stops all, and tells how they are then.
-pub(super) fn stop(
-    counter: &Counter<'_>,
-    by: Option<&str>,
-    halt: &AtomicBool,
-) -> Result<Answer, String> {
+/// What was asked of the loop, which hears it in its next cycle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    /// How often all axes were stopped before a reset; `None` for a stop.
+    reset_after: Option<u64>,
+    until: Instant,
+}
+
+/// Asks the loop to stop all axes.
+pub(super) fn stop(counter: &Counter<'_>, by: Option<&str>) -> Result<Order, String> {
     let switch = of(counter)?;
     // Before anything is looked at: it stands, whatever can be seen of it.
     switch.stop_by(by.unwrap_or("a client of the desk"));
-    let is_heard = |it: &Status| matches!(it.stage, StageName::Stopped | StageName::Ending);
-    wait_until(switch, is_heard, halt)
+    Ok(Order::after(None))
 }
 
-/// Lets all go on after a stop, and tells how they are then: they are about to be enabled.
-pub(super) fn reset(counter: &Counter<'_>, halt: &AtomicBool) -> Result<Answer, String> {
+/// Asks the loop to let all go on after a stop.
+pub(super) fn reset(counter: &Counter<'_>) -> Result<Order, String> {
     let switch = of(counter)?;
     let before = status(switch)?;
     if before.stage != StageName::Stopped {
@@ -40,9 +43,54 @@ pub(super) fn reset(counter: &Counter<'_>, halt: &AtomicBool) -> Result<Answer, 
         ));
     }
     switch.reset();
-    // One that fails again at once was heard all the same.
-    let is_heard = |it: &Status| it.stage != StageName::Stopped || it.stops > before.stops;
-    wait_until(switch, is_heard, halt)
+    Ok(Order::after(Some(before.stops)))
+}
+
+impl Order {
+    fn after(reset_after: Option<u64>) -> Self {
+        let until = Instant::now() + PATIENCE;
+        Self { reset_after, until }
+    }
+
+    fn is_heard(self, status: &Status) -> bool {
+        match self.reset_after {
+            None => matches!(status.stage, StageName::Stopped | StageName::Ending),
+            // One that fails again at once was heard all the same.
+            Some(stops) => status.stage != StageName::Stopped || status.stops > stops,
+        }
+    }
+
+    /// How all axes are once the loop has heard, or why that is not known; `None` while it may still hear.
+    pub(super) fn outcome(
+        self,
+        counter: &Counter<'_>,
+        halt: &AtomicBool,
+    ) -> Option<Result<Answer, String>> {
+        let now = counter.switch.and_then(Switch::status);
+        if let Some(now) = now.as_ref().filter(|it| self.is_heard(it)) {
+            return Some(Ok(Answer::Axes(Box::new(now.clone()))));
+        }
+        if Instant::now() < self.until && !halt.load(Ordering::Relaxed) {
+            return None;
+        }
+        let stands = now.map_or("has told of no axes yet".to_owned(), |it| {
+            format!("stands in cycle {}", it.cycle)
+        });
+        Some(Err(format!(
+            "the loop has not heard it within {PATIENCE:?}: it {stands}, or is ending; what was asked is \
+             obeyed in its next cycle, and drives that hear nothing stop by their own watchdogs"
+        )))
+    }
+
+    /// Waits until the loop has heard.
+    pub(super) fn wait(self, counter: &Counter<'_>, halt: &AtomicBool) -> Result<Answer, String> {
+        loop {
+            if let Some(outcome) = self.outcome(counter, halt) {
+                return outcome;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
 }
 
 fn of<'c>(counter: &Counter<'c>) -> Result<&'c Switch, String> {
@@ -58,29 +106,4 @@ fn status(switch: &Switch) -> Result<Status, String> {
             .to_owned(),
         true => "the loop told of its axes faster than that could be read; ask again".to_owned(),
     })
-}
-
-/// Waits until the loop has heard.
-fn wait_until(
-    switch: &Switch,
-    is_heard: impl Fn(&Status) -> bool,
-    halt: &AtomicBool,
-) -> Result<Answer, String> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let now = switch.status();
-        if let Some(now) = now.as_ref().filter(|it| is_heard(it)) {
-            return Ok(Answer::Axes(Box::new(now.clone())));
-        }
-        if Instant::now() >= end || halt.load(Ordering::Relaxed) {
-            let stands = now.map_or("has told of no axes yet".to_owned(), |it| {
-                format!("stands in cycle {}", it.cycle)
-            });
-            return Err(format!(
-                "the loop has not heard it within {PATIENCE:?}: it {stands}, or is ending; what was asked is \
-                 obeyed in its next cycle, and drives that hear nothing stop by their own watchdogs"
-            ));
-        }
-        std::thread::sleep(LOOK);
-    }
 }

@@ -44,6 +44,21 @@ impl Lines {
         })
     }
 
+    /// The same socket once more.
+    pub(super) fn another(&self) -> io::Result<UnixStream> {
+        self.stream.try_clone()
+    }
+
+    /// Lets nothing that is done with them wait, or lets it wait again.
+    pub(super) fn set_waiting(&self, waits: bool) -> io::Result<()> {
+        self.stream.set_nonblocking(!waits)
+    }
+
+    /// Whether a line has begun that is longer than so many bytes.
+    pub(super) fn is_longer_than(&self, bytes: usize) -> bool {
+        self.kept.len() > bytes
+    }
+
     /// The next line; waits for its next piece, at most so long.
     pub(super) fn next_within(&mut self, span: Duration) -> io::Result<Line> {
         if let Some(line) = self.take() {
@@ -52,6 +67,18 @@ impl Lines {
         // A time of zero would mean for ever.
         let span = span.max(Duration::from_millis(1));
         self.stream.set_read_timeout(Some(span))?;
+        self.read()
+    }
+
+    /// The next line, or a piece of it, if it has come. For lines that [do not wait](Self::set_waiting).
+    pub(super) fn next_now(&mut self) -> io::Result<Line> {
+        match self.take() {
+            Some(line) => Ok(line),
+            None => self.read(),
+        }
+    }
+
+    fn read(&mut self) -> io::Result<Line> {
         let mut piece = [0; 4096];
         match self.stream.read(&mut piece) {
             Ok(0) => Ok(Line::Ended),

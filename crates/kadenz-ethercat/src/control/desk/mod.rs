@@ -1,19 +1,22 @@
 //! Where other processes of this user reach a running loop: a socket that answers one line of JSON with
 //! another.
 //!
-//! A [`Desk`] is served by ordinary threads, one a client and at most [`MOST_CLIENTS`] of them. Four clients
-//! more are heard for what is about the axes, two questions each that have to come within a second; the last
-//! of them for a stop alone. Whoever comes then waits until one of these has gone, so that nobody's watching
-//! keeps anybody from stopping. An ordinary client that asked nothing for a minute goes when somebody was
-//! refused for want of its seat (who listens to notices stays); who has to go hears a [`Reply::Bye`], and connects again. None
-//! of the threads touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
+//! One thread of a [`Desk`] accepts whoever comes and reads first words without waiting for any. It answers `hello`,
+//! `axes`, `stop` and `reset` itself, so idle connections cannot delay a stop. Of up to 128 such clients the one that was
+//! silent for longest is closed when more come, and each that asks nothing for 5 s. Other questions are answered by a
+//! thread of the client's own, at most [`MOST_CLIENTS`] of them. Such a client that asked nothing for a minute is closed
+//! when another was refused for want of its thread (who listens to notices stays). A client that is closed gets a
+//! [`Reply::Bye`], and connects again. None of the threads touches the loop but by what it shares anyway: its [`Health`](super::health::Health), its
 //! [`Timing`](super::timing::Timing), the steward's [`Roster`](super::steward::Roster) and the
 //! [`Postbox`](crate::main_device::postbox::Postbox). Lines are bounded, so is how long a client may take
 //! to read its answer, and whoever sends what is no question gets an answer that says so.
 //!
 //! The socket is `ethercat-NAME.sock` in the user's own folder (`$XDG_RUNTIME_DIR/kadenz`,
-//! `/run/kadenz` for root, else `/tmp/kadenz-UID`, which only that user may enter). Beside it lies a lock:
-//! a second loop of the same name is refused, and what a killed one left behind is replaced.
+//! `/run/kadenz` for root, else `/tmp/kadenz-UID`). The folder is made with mode 0700, and refused where others may write
+//! into it; the socket has mode 0600, and peers of other users than this one and root are refused by the credentials
+//! that the kernel notes (`SO_PEERCRED`). Beside the socket lies a lock:
+//! a second loop of the same name is refused, and what a killed one left behind is replaced, or removed by the next
+//! loop where it had no name of its own.
 //!
 //! ```text
 //! {"ask":"state","device":3}
@@ -37,6 +40,7 @@ mod exchange;
 mod inside;
 mod lines;
 mod objects;
+mod pending;
 mod place;
 mod question;
 mod seats;
@@ -47,7 +51,7 @@ mod tests;
 
 pub use client::{Client, ClientError, Heard, Hearing};
 pub use exchange::LoopExchange;
-pub use place::{MEMORY, PlaceError, memory_name, running};
+pub use place::{MEMORY, PlaceError, UNNAMED, memory_name, running};
 pub use question::{Answer, Layout, Question, Reply};
 pub use seats::MOST_CLIENTS;
 pub use server::{Counter, Desk, DeskError};

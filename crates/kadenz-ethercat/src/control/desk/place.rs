@@ -1,8 +1,10 @@
 //! Where desks are, by name.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 /// Begins the name of every loop's shared memory.
@@ -22,9 +24,33 @@ pub enum PlaceError {
         /// The process, as it wrote it.
         pid: String,
     },
+    /// Something else has the folder's name.
+    #[error("{} is no folder; remove it, or set XDG_RUNTIME_DIR to another folder", .0.display())]
+    NoFolder(PathBuf),
     /// Somebody else has the folder.
-    #[error("the folder {} belongs to somebody else, or others may write into it; remove it, or set XDG_RUNTIME_DIR", .0.display())]
-    NotOurs(PathBuf),
+    #[error(
+        "the folder {0} belongs to user {owner}, not to user {user}; remove it, or set XDG_RUNTIME_DIR to another folder",
+        path.display()
+    )]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+        /// Who we are.
+        user: u32,
+    },
+    /// Others may put something into the folder.
+    #[error(
+        "others may write into the folder {0} (mode {mode:04o}); look what is in it, and then `chmod 700 {0}`",
+        path.display()
+    )]
+    Writable {
+        /// The folder.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
     /// The operating system refused.
     #[error("cannot use {}: {source}", path.display())]
     Refused {
@@ -41,7 +67,7 @@ fn refused(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
 }
 
 /// This process's user, by the owner of its own folder in `/proc`.
-fn user() -> io::Result<u32> {
+pub(super) fn user() -> io::Result<u32> {
     Ok(fs::metadata("/proc/self")?.uid())
 }
 
@@ -60,22 +86,37 @@ fn folder() -> Result<PathBuf, PlaceError> {
 /// Makes the folder, where nobody but this user may enter.
 pub(super) fn own_folder() -> Result<PathBuf, PlaceError> {
     let folder = folder()?;
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(refused(&folder)(error)),
-    }
-    check(&folder)?;
+    make(&folder)?;
     Ok(folder)
+}
+
+/// Makes a folder of that mode whatever the process's mask is; one that is there must be this user's.
+fn make(folder: &Path) -> Result<(), PlaceError> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        // The mask may have taken away rights of our own.
+        Ok(()) => set_mode(folder, 0o700)?,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(refused(folder)(error)),
+    }
+    check(folder)
+}
+
+/// Sets who may do what with a file or folder of ours.
+pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), PlaceError> {
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(refused(path))
 }
 
 /// In a folder that is everybody's somebody else may have made ours before.
 fn check(folder: &Path) -> Result<(), PlaceError> {
     let about = fs::symlink_metadata(folder).map_err(refused(folder))?;
     let user = user().map_err(refused(folder))?;
-    let ours = about.is_dir() && about.uid() == user && about.mode() & 0o022 == 0;
-    ours.then_some(())
-        .ok_or_else(|| PlaceError::NotOurs(folder.to_owned()))
+    let (path, owner, mode) = (folder.to_owned(), about.uid(), about.mode() & 0o7777);
+    match () {
+        () if !about.is_dir() => Err(PlaceError::NoFolder(path)),
+        () if owner != user => Err(PlaceError::NotOurs { path, owner, user }),
+        () if mode & 0o022 != 0 => Err(PlaceError::Writable { path, mode }),
+        () => Ok(()),
+    }
 }
 
 /// Checks a name and gives the socket's path.
@@ -135,6 +176,37 @@ pub fn running() -> Result<Vec<String>, PlaceError> {
     let mut names: Vec<_> = names.collect();
     names.sort();
     Ok(names)
+}
+
+/// Begins the name of a loop that was given none; its process's number follows.
+pub const UNNAMED: &str = "run-";
+
+/// Removes the sockets and locks that killed loops without a name of their own left in a folder: those whose lock nobody
+/// holds. What a loop with a name left is replaced by the next of that name.
+pub(super) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let file = entry.file_name();
+        let name = file.to_str().and_then(|it| {
+            let of_lock = it.strip_prefix("ethercat-")?.strip_suffix(".lock");
+            of_lock.filter(|name| is_unnamed(name))
+        });
+        let is_file = entry.file_type().is_ok_and(|it| it.is_file());
+        // Whoever holds the lock has the socket. As its file goes with it, nobody takes the name meanwhile.
+        if let Some(name) = name.filter(|_| is_file)
+            && let Ok(claim) = Claim::take(folder, name)
+        {
+            let _ = fs::remove_file(folder.join(format!("ethercat-{name}.sock")));
+            drop(claim);
+        }
+    }
+}
+
+fn is_unnamed(name: &str) -> bool {
+    let process = name.strip_prefix(UNNAMED);
+    process.is_some_and(|it| it.parse::<u32>().is_ok())
 }
 
 fn lock_path(folder: &Path, name: &str) -> PathBuf {
@@ -200,4 +272,60 @@ fn is_at(file: &File, path: &Path) -> bool {
         return false;
     };
     (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode_of(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_folder_is_made_for_this_user_alone_and_one_of_others_is_refused() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("kadenz");
+        make(&folder).unwrap();
+        assert_eq!(mode_of(&folder), 0o700);
+        make(&folder).unwrap();
+        set_mode(&folder, 0o777).unwrap();
+        let why = make(&folder).unwrap_err().to_string();
+        assert!(
+            why.contains("(mode 0777)") && why.contains("chmod 700"),
+            "{why}"
+        );
+        let link = above.path().join("link");
+        std::os::unix::fs::symlink(above.path(), &link).unwrap();
+        let why = make(&link).unwrap_err().to_string();
+        assert!(why.contains("is no folder"), "{why}");
+        set_mode(&folder, 0o700).unwrap();
+        // Only root gives folders away.
+        if std::os::unix::fs::chown(&folder, Some(65_534), None).is_ok() {
+            let why = make(&folder).unwrap_err().to_string();
+            assert!(why.contains("belongs to user 65534"), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_killed_loops_without_a_name_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        let both = |name: &str| {
+            for end in ["sock", "lock"] {
+                fs::write(file(&format!("ethercat-{name}.{end}")), "1").unwrap();
+            }
+        };
+        ["run-1", "run-2", "run-x", "robot"]
+            .iter()
+            .for_each(|it| both(it));
+        fs::write(file("shield.journal"), "").unwrap();
+        let held = Claim::take(folder.path(), "run-2").unwrap();
+        sweep(folder.path());
+        let left = |name: &str| file(&format!("ethercat-{name}.sock")).exists();
+        assert!(!left("run-1") && !lock_path(folder.path(), "run-1").exists());
+        assert!(["run-2", "run-x", "robot"].iter().all(|it| left(it)));
+        assert!(file("shield.journal").exists());
+        drop(held);
+    }
 }

@@ -144,18 +144,6 @@ pub enum Question {
     },
 }
 
-impl Question {
-    /// Whether it stops axes, lets them go on, or tells of them: that must not wait until there is room.
-    pub(super) const fn is_about_axes(&self) -> bool {
-        matches!(self, Self::Reset {} | Self::Axes {}) || self.is_for_stopping()
-    }
-
-    /// Whether it stops them, or comes before that.
-    pub(super) const fn is_for_stopping(&self) -> bool {
-        matches!(self, Self::Hello {} | Self::Stop { .. })
-    }
-}
-
 /// What lies where in the process data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {

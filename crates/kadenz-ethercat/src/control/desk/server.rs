@@ -11,6 +11,7 @@ use super::axes;
 use super::inside;
 use super::lines::{Line, Lines};
 use super::objects;
+use super::pending::{Heard, Next, Pending};
 use super::place::{self, Claim, PlaceError};
 use super::question::{Answer, Question, Reply};
 use super::seats::{Limits, Seat, Seats};
@@ -27,9 +28,15 @@ use crate::wire::coe::Address;
 use crate::wire::{AlStatusCode, State};
 
 /// The longest question: what it takes to write an object of 64 KiB.
-const LONGEST_QUESTION: usize = 512 * 1024;
+pub(super) const LONGEST_QUESTION: usize = 512 * 1024;
 /// How soon a desk hears that it is to end.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often is looked at who comes and what clients ask; while the loop is to hear an order more often, as its answer
+/// is waited for.
+const ROUND: Duration = Duration::from_millis(5);
+const QUICK_ROUND: Duration = Duration::from_millis(1);
+/// Clients that are accepted before is looked again at what those ask that are there.
+const MAX_ACCEPTED: usize = 64;
 /// Notices that wait for a client that does not read.
 const KEPT: usize = 4_096;
 
@@ -80,6 +87,8 @@ pub struct Desk {
     name: String,
     listener: UnixListener,
     path: PathBuf,
+    /// The user whose process this is.
+    user: u32,
     pub(super) limits: Limits,
     _claim: Claim,
 }
@@ -90,7 +99,9 @@ impl Desk {
     /// # Errors
     /// [`DeskError`]: the name is none, is in use, or the folder is somebody else's.
     pub fn open(name: &str) -> Result<Self, DeskError> {
-        Self::open_in(&place::own_folder()?, name)
+        let folder = place::own_folder()?;
+        place::sweep(&folder);
+        Self::open_in(&folder, name)
     }
 
     /// Opens a desk in a folder, which must exist.
@@ -110,11 +121,15 @@ impl Desk {
             _ => {}
         }
         let listener = UnixListener::bind(&path).map_err(failed)?;
+        // By the process's mask others could connect. Who did in between is refused by its credentials.
+        place::set_mode(&path, 0o600)?;
         listener.set_nonblocking(true).map_err(failed)?;
+        let user = place::user().map_err(failed)?;
         Ok(Self {
             name: name.to_owned(),
             listener,
             path,
+            user,
             limits: Limits::default(),
             _claim: claim,
         })
@@ -132,91 +147,168 @@ impl Desk {
         &self.path
     }
 
-    /// Answers whoever comes until `stop` is set. Waits; starts a thread for each client.
-    ///
-    /// Where the system gives no thread, this one hears the client, for what stops axes alone.
+    /// Answers whoever comes until `stop` is set. Waits; starts a thread for each client that asks for more than for
+    /// what stops axes.
     pub fn serve(&self, counter: &Counter<'_>, stop: &AtomicBool) {
         let seats = &Seats::new(self.limits);
-        std::thread::scope(move |scope| {
+        let mut pending = Pending::new(self.limits);
+        std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
-                // Where there is no seat, whoever comes waits at the socket until there is.
-                let seat = seats.take();
-                let seated = seat.and_then(|seat| Some((seat, self.listener.accept().ok()?)));
-                match seated {
-                    Some((seat, (stream, _))) => {
-                        self.welcome(scope, stream, (seat, seats), counter, stop);
-                    }
-                    // Nobody, or no descriptor is free: later, then.
-                    None => std::thread::sleep(LOOK / 5),
+                let accepted = self.accept(&mut pending);
+                pending.hear(
+                    counter,
+                    stop,
+                    |heard| self.answer_at_once(heard, counter),
+                    |lines, heard| self.seat(scope, (lines, heard), seats, counter, stop),
+                );
+                match (accepted < MAX_ACCEPTED, pending.is_awaiting()) {
+                    (false, _) => {}
+                    (true, true) => std::thread::sleep(QUICK_ROUND),
+                    (true, false) => std::thread::sleep(ROUND),
                 }
             }
+            // Who waits for an order to be heard is told that the loop ends.
+            let none = |_: &Heard| Next::Leave;
+            pending.hear(counter, stop, none, |_, _| ());
         });
     }
 
-    /// Lets a thread of its own hear the client.
-    fn welcome<'s>(
+    /// Accepts clients that wait at the socket; how many.
+    fn accept(&self, pending: &mut Pending) -> usize {
+        for count in 0..MAX_ACCEPTED {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.admit(stream, pending),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return count,
+                // No descriptor is free, or the client is gone already.
+                Err(_) => {
+                    pending.evict();
+                    return count;
+                }
+            }
+        }
+        MAX_ACCEPTED
+    }
+
+    /// Hears a client from now on, if it is of this user or of root.
+    fn admit(&self, stream: UnixStream, pending: &mut Pending) {
+        let peer = kadenz_rt::net::peer::user(&stream);
+        let refusal = match peer {
+            Ok(user) if user == self.user || user == 0 => None,
+            Ok(user) => Some(format!(
+                "this loop is run by user {}, and obeys that user and root, not user {user}; ask as one of them",
+                self.user
+            )),
+            Err(error) => Some(format!("the system does not tell who you are: {error}")),
+        };
+        // A client whose socket fails is gone.
+        let _ = match refusal {
+            None => pending.add(stream),
+            Some(why) => refuse(stream, why),
+        };
+    }
+
+    /// What is answered without waiting for anything.
+    fn answer_at_once(&self, heard: &Heard, counter: &Counter<'_>) -> Next {
+        let reply =
+            |it: Result<Answer, String>| Next::Answer(it.map_or_else(Reply::Error, Reply::Ok));
+        let order = |it: Result<axes::Order, String>| match it {
+            Ok(order) => Next::Order(order),
+            Err(why) => Next::Answer(Reply::Error(why)),
+        };
+        match heard {
+            Heard::Nonsense(why) => Next::Answer(Reply::Error(why.clone())),
+            Heard::Asked(Question::Hello {}) => reply(Ok(self.hello(counter))),
+            Heard::Asked(Question::Axes {}) => reply(axes::tell(counter)),
+            Heard::Asked(Question::Stop { by }) => order(axes::stop(counter, by.as_deref())),
+            Heard::Asked(Question::Reset {}) => order(axes::reset(counter)),
+            Heard::Asked(_) | Heard::Long => Next::Leave,
+        }
+    }
+
+    fn hello(&self, counter: &Counter<'_>) -> Answer {
+        Answer::Hello {
+            name: self.name.clone(),
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            memory: counter.shown.and_then(|it| it.board.memory()),
+        }
+    }
+
+    /// Lets a thread of its own hear a client, where there is a seat and the system gives a thread.
+    fn seat<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
-        stream: UnixStream,
-        (seat, seats): (Seat<'s>, &Seats),
+        (lines, heard): (Lines, Heard),
+        seats: &'s Seats,
         counter: &'s Counter<'_>,
         stop: &'s AtomicBool,
     ) {
         // What the thread was to have is gone when there is none.
-        let spare = stream.try_clone();
-        let thread = std::thread::Builder::new()
-            .name("desk".to_owned())
-            .stack_size(self.limits.stack);
-        let work = move || {
-            // A client whose socket fails is gone.
-            let _ = self.attend(stream, counter, stop, &seat);
+        let Ok(spare) = lines.another() else { return };
+        let refusal = match seats.take() {
+            Ok(seat) => {
+                let thread = std::thread::Builder::new()
+                    .name("desk".to_owned())
+                    .stack_size(self.limits.stack);
+                let work = move || {
+                    // A client whose socket fails is gone.
+                    let _ = self.attend(lines, heard, counter, stop, &seat);
+                };
+                match thread.spawn_scoped(scope, work) {
+                    Ok(_) => return,
+                    Err(_) => "the system gives the loop no thread for one more client (`ulimit -u` and, where \
+                               memory is locked, `ulimit -l`); end one of them"
+                        .to_owned(),
+                }
+            }
+            Err(why) => why,
         };
-        if let (Err(_), Ok(stream)) = (thread.spawn_scoped(scope, work), spare) {
-            let _ = self.attend(stream, counter, stop, &seats.threadless());
-        }
+        let _ = refuse(spare, refusal);
     }
 
     /// One client, until it goes or has to.
     fn attend(
         &self,
-        stream: UnixStream,
+        mut lines: Lines,
+        heard: Heard,
         counter: &Counter<'_>,
         stop: &AtomicBool,
         seat: &Seat<'_>,
     ) -> io::Result<()> {
-        let mut lines = Lines::of(stream, LONGEST_QUESTION)?;
-        let (mut asked, mut since) = (0, Instant::now());
+        let mut next = match heard {
+            Heard::Asked(question) => Some(question),
+            Heard::Nonsense(_) | Heard::Long => None,
+        };
+        let mut since = Instant::now();
         while !stop.load(Ordering::Relaxed) {
-            if let Some(why) = seat.is_over(asked, since.elapsed()) {
+            if let Some(why) = seat.is_over(since.elapsed()) {
                 return lines.send(&Reply::Bye(why));
             }
-            let line = match lines.next_within(LOOK)? {
-                Line::Nothing => continue,
-                Line::Ended => break,
-                Line::TooLong => {
-                    let why = format!("a question has at most {LONGEST_QUESTION} bytes");
-                    return lines.send(&Reply::Error(why));
-                }
-                Line::Whole(line) => line,
+            let question = match next.take() {
+                Some(question) => question,
+                None => match lines.next_within(LOOK)? {
+                    Line::Nothing => continue,
+                    Line::Ended => break,
+                    Line::TooLong => {
+                        let why = format!("a question has at most {LONGEST_QUESTION} bytes");
+                        return lines.send(&Reply::Error(why));
+                    }
+                    Line::Whole(line) => match serde_json::from_slice::<Question>(&line) {
+                        Ok(question) => question,
+                        Err(error) => {
+                            lines.send(&Reply::Error(format!("this is no question: {error}")))?;
+                            since = Instant::now();
+                            continue;
+                        }
+                    },
+                },
             };
-            let question = match serde_json::from_slice::<Question>(&line) {
-                Ok(question) => question,
-                Err(error) => {
-                    lines.send(&Reply::Error(format!("this is no question: {error}")))?;
-                    (asked, since) = (asked + 1, Instant::now());
-                    continue;
-                }
-            };
-            if let Some(why) = seat.refuses(&question) {
-                lines.send(&Reply::Error(why.clone()))?;
-                return lines.send(&Reply::Bye(why));
-            }
             if matches!(question, Question::Notices {}) {
                 return listen(&mut lines, counter, stop);
             }
             let answer = self.answer(&question, counter, stop);
             lines.send(&answer.map_or_else(Reply::Error, Reply::Ok))?;
-            (asked, since) = (asked + 1, Instant::now());
+            since = Instant::now();
         }
         Ok(())
     }
@@ -228,12 +320,7 @@ impl Desk {
         stop: &AtomicBool,
     ) -> Result<Answer, String> {
         Ok(match question {
-            Question::Hello {} => Answer::Hello {
-                name: self.name.clone(),
-                pid: std::process::id(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                memory: counter.shown.and_then(|it| it.board.memory()),
-            },
+            Question::Hello {} => self.hello(counter),
             Question::Layout {} => Answer::Layout(shown::of(counter)?.layout()),
             Question::Post {} => shown::of(counter)?.post()?,
             Question::Output {
@@ -242,8 +329,8 @@ impl Desk {
                 sub,
                 value,
             } => shown::set(counter, *device, Address::new(*index, *sub), value)?,
-            Question::Stop { by } => axes::stop(counter, by.as_deref(), stop)?,
-            Question::Reset {} => axes::reset(counter, stop)?,
+            Question::Stop { by } => axes::stop(counter, by.as_deref())?.wait(counter, stop)?,
+            Question::Reset {} => axes::reset(counter)?.wait(counter, stop)?,
             Question::Axes {} => axes::tell(counter)?,
             Question::Stats {} => {
                 let snapshot = timing(counter)?.snapshot();
@@ -279,6 +366,14 @@ impl Desk {
             | Question::RegisterWrite { .. } => inside::answer(counter, question)?,
         })
     }
+}
+
+/// Says why a client is not heard, without waiting for it.
+fn refuse(stream: UnixStream, why: String) -> io::Result<()> {
+    let mut lines = Lines::of(stream, LONGEST_QUESTION)?;
+    lines.set_waiting(false)?;
+    lines.send(&Reply::Error(why.clone()))?;
+    lines.send(&Reply::Bye(why))
 }
 
 impl Drop for Desk {

@@ -19,6 +19,7 @@ use crate::main_device::postbox::Postbox;
 use crate::motion::Switch;
 use crate::sync::AtomicU64;
 
+mod hostile;
 mod shown;
 
 const LONG: Duration = Duration::from_secs(10);
@@ -189,11 +190,11 @@ fn hostile_lines_are_refused_and_others_go_on_being_served() {
     });
 }
 
-/// A client for each ordinary seat, all of whom were heard.
+/// A client for each thread that there may be.
 fn full_house(path: &Path) -> Vec<Client> {
     let clients = (0..MOST_CLIENTS).map(|_| {
         let mut client = Client::at(path).unwrap();
-        hello(&mut client);
+        client.ask(&Question::Devices {}).unwrap();
         client
     });
     clients.collect()

@@ -3,6 +3,7 @@
 pub(crate) mod addresses;
 pub(crate) mod clock;
 pub(crate) mod condvar;
+pub(crate) mod credentials;
 pub(crate) mod disk;
 pub(crate) mod epoll;
 pub(crate) mod ethtool;

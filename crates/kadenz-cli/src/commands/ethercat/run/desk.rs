@@ -46,7 +46,7 @@ mod linux {
             if let Some(name) = name {
                 return Ok(Self(Some(desk::Desk::open(name)?)));
             }
-            match desk::Desk::open(&format!("run-{}", std::process::id())) {
+            match desk::Desk::open(&format!("{}{}", desk::UNNAMED, std::process::id())) {
                 Ok(desk) => Ok(Self(Some(desk))),
                 Err(error) => {
                     output::note(&format!(
