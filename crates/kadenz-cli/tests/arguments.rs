@@ -256,7 +256,6 @@ fn files_of_examples(folder: &Path) {
         ("import/cyclictest.json", "cyclictest.json"),
         ("import/cyclictest.json", "ct.json"),
         ("import/samples.csv", "rtt.csv"),
-        ("logs/chunks-lz4.mcap", "drive.mcap"),
         ("logs/chunks-lz4.mcap", "drive-001.mcap"),
         ("logs/chunks-lz4.mcap", "drive-002.mcap"),
         ("logs/events.lcmlog", "old.lcmlog"),
@@ -270,8 +269,31 @@ fn files_of_examples(folder: &Path) {
         std::fs::create_dir_all(folder.join(to).parent().unwrap()).unwrap();
         std::fs::copy(conformance.join(from), folder.join(to)).unwrap();
     }
+    drive(&folder.join("drive.mcap"));
     let state = "package robot; struct state { int64_t utime; }";
     std::fs::write(folder.join("types/state.lcm"), state).unwrap();
+}
+
+/// A log that decodes itself.
+fn drive(path: &Path) {
+    use kadenz_msg::log::{self, Entry, LoggedChannel};
+    let text = "package robot; struct pose_t { double x; }";
+    let types = kadenz_msg::types::Types::from_text(text).unwrap();
+    let fingerprint = types.fingerprint("robot.pose_t").unwrap();
+    let channel = LoggedChannel::lcm_of_type("POSE", "robot.pose_t", text).into();
+    let payload = [fingerprint.0.to_be_bytes(), 0.5_f64.to_be_bytes()].concat();
+    let mut entry = Entry {
+        channel,
+        payload,
+        ..Entry::default()
+    };
+    let mut writer = log::create(path, log::Format::Mcap).unwrap();
+    for n in 0..100 {
+        let ns = 1_700_000_000_000_000_000 + n * 10_000_000;
+        entry.log_time = kadenz_rt::clock::WallTime::from_unix_ns(ns);
+        writer.write(&entry).unwrap();
+    }
+    writer.finish().unwrap();
 }
 
 /// The example with a short duration or a small count, as far as the command takes one.
