@@ -99,8 +99,8 @@ pub(super) fn drive(
         (None, Place::Interface(_)) => Motion::None,
     };
     match place {
-        Place::Interface(interface) => plan.on_interface(interface, motion),
-        Place::Virtual(sim) => plan.on_virtual(&sim.plan()?, &sim.to_string(), motion),
+        Place::Interface(interface) => plan.on_interface(interface, &motion),
+        Place::Virtual(sim) => plan.on_virtual(&sim.plan()?, &sim.to_string(), &motion),
     }
 }
 
@@ -121,15 +121,15 @@ type Begun = (
 
 impl Drive<'_> {
     #[cfg(target_os = "linux")]
-    fn on_interface(self, interface: &str, motion: Motion) -> anyhow::Result<Driven> {
+    fn on_interface(self, interface: &str, motion: &Motion) -> anyhow::Result<Driven> {
         let port = port::InterfacePort::open(interface, port::Waiting::Blocking)?;
         let desk = Desk::open(self.options.name.as_deref())?;
-        let ready = ready::bring_up(port, interface, self, &motion)?;
+        let ready = ready::bring_up(port, interface, self, motion)?;
         self.over(ready, &desk, interface)
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn on_interface(self, interface: &str, _: Motion) -> anyhow::Result<Driven> {
+    fn on_interface(self, interface: &str, _: &Motion) -> anyhow::Result<Driven> {
         anyhow::bail!(
             "frames on an interface such as `{interface}` need Linux; --sim works everywhere"
         )
@@ -137,11 +137,11 @@ impl Drive<'_> {
 
     /// A thread of this program is the segment. It begins with the loop: until then time is the segment's own, as
     /// a busy machine may hold a second thread back for longer than anybody waits for an answer.
-    fn on_virtual(self, plan: &Plan, name: &str, motion: Motion) -> anyhow::Result<Driven> {
+    fn on_virtual(self, plan: &Plan, name: &str, motion: &Motion) -> anyhow::Result<Driven> {
         let desk = Desk::open(self.options.name.as_deref())?;
         let wire = WirePort::new(plan.build()?);
         let (near, far) = port::pair();
-        let (ready, wire) = ready::bring_up(wire, name, self, &motion)?.over(near);
+        let (ready, wire) = ready::bring_up(wire, name, self, motion)?.over(near);
         let server = Server::new(far, wire.into_segment(), Pace::AtOnce);
         beside(server, self.measuring.tuning.policy, || {
             self.over(ready, &desk, name)
