@@ -1,11 +1,11 @@
 //! Where desks are, by name.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use kadenz_rt::own_file::{self, Access, Locked, OwnFileError, Trusted};
 
 /// Begins the name of every loop's shared memory.
 pub const MEMORY: &str = "kadenz-ethercat-";
@@ -24,33 +24,9 @@ pub enum PlaceError {
         /// The process, as it wrote it.
         pid: String,
     },
-    /// Something else has the folder's name.
-    #[error("{} is no folder; remove it, or set XDG_RUNTIME_DIR to another folder", .0.display())]
-    NoFolder(PathBuf),
-    /// Somebody else has the folder.
-    #[error(
-        "the folder {0} belongs to user {owner}, not to user {user}; remove it, or set XDG_RUNTIME_DIR to another folder",
-        path.display()
-    )]
-    NotOurs {
-        /// The folder.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-        /// Who we are.
-        user: u32,
-    },
-    /// Others may put something into the folder.
-    #[error(
-        "others may write into the folder {0} (mode {mode:04o}); look what is in it, and then `chmod 700 {0}`",
-        path.display()
-    )]
-    Writable {
-        /// The folder.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
+    /// The folder or a file in it is not this user's alone.
+    #[error("{0}; or set XDG_RUNTIME_DIR to another folder")]
+    NotOurs(#[from] OwnFileError),
     /// The operating system refused.
     #[error("cannot use {}: {source}", path.display())]
     Refused {
@@ -66,57 +42,27 @@ fn refused(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
     move |source| PlaceError::Refused { path, source }
 }
 
-/// This process's user, by the owner of its own folder in `/proc`.
-pub(super) fn user() -> io::Result<u32> {
-    Ok(fs::metadata("/proc/self")?.uid())
-}
-
 /// The user's folder, where it should be.
-fn folder() -> Result<PathBuf, PlaceError> {
-    let proc = Path::new("/proc/self");
-    let user = user().map_err(refused(proc))?;
+fn folder() -> PathBuf {
+    let user = own_file::user();
     let given = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    Ok(match given.filter(|it| it.is_absolute() && it.is_dir()) {
+    match given.filter(|it| it.is_absolute() && it.is_dir()) {
         Some(given) => given.join("kadenz"),
         None if user == 0 => PathBuf::from("/run/kadenz"),
         None => PathBuf::from(format!("/tmp/kadenz-{user}")),
-    })
+    }
 }
 
 /// Makes the folder, where nobody but this user may enter.
 pub(super) fn own_folder() -> Result<PathBuf, PlaceError> {
-    let folder = folder()?;
-    make(&folder)?;
+    let folder = folder();
+    own_file::folder(&folder)?;
     Ok(folder)
-}
-
-/// Makes a folder of that mode whatever the process's mask is; one that is there must be this user's.
-fn make(folder: &Path) -> Result<(), PlaceError> {
-    match DirBuilder::new().mode(0o700).create(folder) {
-        // The mask may have taken away rights of our own.
-        Ok(()) => set_mode(folder, 0o700)?,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(refused(folder)(error)),
-    }
-    check(folder)
 }
 
 /// Sets who may do what with a file or folder of ours.
 pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), PlaceError> {
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(refused(path))
-}
-
-/// In a folder that is everybody's somebody else may have made ours before.
-fn check(folder: &Path) -> Result<(), PlaceError> {
-    let about = fs::symlink_metadata(folder).map_err(refused(folder))?;
-    let user = user().map_err(refused(folder))?;
-    let (path, owner, mode) = (folder.to_owned(), about.uid(), about.mode() & 0o7777);
-    match () {
-        () if !about.is_dir() => Err(PlaceError::NoFolder(path)),
-        () if owner != user => Err(PlaceError::NotOurs { path, owner, user }),
-        () if mode & 0o022 != 0 => Err(PlaceError::Writable { path, mode }),
-        () => Ok(()),
-    }
 }
 
 /// Checks a name and gives the socket's path.
@@ -136,10 +82,10 @@ fn check_name(name: &str) -> Result<(), PlaceError> {
 
 /// Where a desk of that name is, for who asks it.
 pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
-    let folder = folder()?;
+    let folder = folder();
     let socket = socket(&folder, name)?;
     if folder.exists() {
-        check(&folder)?;
+        own_file::folder(&folder)?;
     }
     Ok(socket)
 }
@@ -151,9 +97,7 @@ pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
 /// [`PlaceError`] for a name that is none.
 pub fn memory_name(name: &str) -> Result<String, PlaceError> {
     check_name(name)?;
-    let proc = Path::new("/proc/self");
-    let user = user().map_err(refused(proc))?;
-    Ok(format!("{MEMORY}{user}-{name}"))
+    Ok(format!("{MEMORY}{}-{name}", own_file::user()))
 }
 
 /// Names of all loops of this user that run now. Whether one does is asked by its lock.
@@ -161,13 +105,13 @@ pub fn memory_name(name: &str) -> Result<String, PlaceError> {
 /// # Errors
 /// [`PlaceError`] when the folder cannot be read; where there is none, no loop runs.
 pub fn running() -> Result<Vec<String>, PlaceError> {
-    let folder = folder()?;
+    let folder = folder();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(refused(&folder)(error)),
     };
-    check(&folder)?;
+    own_file::folder(&folder)?;
     let names = entries.flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let name = name.strip_prefix("ethercat-")?.strip_suffix(".sock")?;
@@ -214,7 +158,8 @@ fn lock_path(folder: &Path, name: &str) -> PathBuf {
 }
 
 fn is_held(lock: &Path) -> bool {
-    File::open(lock).is_ok_and(|it| it.try_lock_shared().is_err())
+    let file = own_file::open(lock, Access::Read, Trusted::User);
+    file.is_ok_and(|it| it.is_some_and(|it| it.try_lock_shared().is_err()))
 }
 
 /// A name that is ours as long as this lives; the operating system gives it free when the process dies.
@@ -227,11 +172,13 @@ pub(super) struct Claim {
 impl Claim {
     pub(super) fn take(folder: &Path, name: &str) -> Result<Self, PlaceError> {
         let path = lock_path(folder, name);
-        let mut lock = loop {
-            let lock = locked(&path, name)?;
-            // Who had the name before may have removed the file between our opening and locking it.
-            if is_at(&lock, &path) {
-                break lock;
+        let mut lock = match own_file::lock(&path)? {
+            Locked::Ours(lock) => lock,
+            Locked::Held(lock) => {
+                let mut pid = String::new();
+                let _ = lock.take(32).read_to_string(&mut pid);
+                let (name, pid) = (name.to_owned(), pid.trim().to_owned());
+                return Err(PlaceError::InUse { name, pid });
             }
         };
         // Who it is, is for people alone: without it the lock holds as well.
@@ -244,67 +191,27 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         // While it is locked nobody else has the name; a file that stays takes the name from nobody.
-        if is_at(&self.lock, &self.path) {
+        if own_file::is_at(&self.lock, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
     }
-}
-
-/// The file of a name, made where it is not there, and locked.
-fn locked(path: &Path, name: &str) -> Result<File, PlaceError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let lock = options.mode(0o600).open(path).map_err(refused(path))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(fs::TryLockError::WouldBlock) => {
-            let pid = fs::read_to_string(path).unwrap_or_default();
-            let (name, pid) = (name.to_owned(), pid.trim().to_owned());
-            Err(PlaceError::InUse { name, pid })
-        }
-        Err(fs::TryLockError::Error(error)) => Err(refused(path)(error)),
-    }
-}
-
-/// Whether the path still leads to this file.
-fn is_at(file: &File, path: &Path) -> bool {
-    let (Ok(ours), Ok(there)) = (file.metadata(), fs::metadata(path)) else {
-        return false;
-    };
-    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn mode_of(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().mode() & 0o7777
-    }
-
     #[test]
-    fn a_folder_is_made_for_this_user_alone_and_one_of_others_is_refused() {
+    fn a_folder_of_others_is_refused_with_a_way_out() {
         let above = tempfile::tempdir().unwrap();
-        let folder = above.path().join("kadenz");
-        make(&folder).unwrap();
-        assert_eq!(mode_of(&folder), 0o700);
-        make(&folder).unwrap();
-        set_mode(&folder, 0o777).unwrap();
-        let why = make(&folder).unwrap_err().to_string();
-        assert!(
-            why.contains("(mode 0777)") && why.contains("chmod 700"),
-            "{why}"
-        );
         let link = above.path().join("link");
         std::os::unix::fs::symlink(above.path(), &link).unwrap();
-        let why = make(&link).unwrap_err().to_string();
-        assert!(why.contains("is no folder"), "{why}");
-        set_mode(&folder, 0o700).unwrap();
-        // Only root gives folders away.
-        if std::os::unix::fs::chown(&folder, Some(65_534), None).is_ok() {
-            let why = make(&folder).unwrap_err().to_string();
-            assert!(why.contains("belongs to user 65534"), "{why}");
-        }
+        let refused = PlaceError::from(own_file::folder(&link).unwrap_err());
+        let why = refused.to_string();
+        assert!(
+            why.contains("a symbolic link") && why.contains("XDG_RUNTIME_DIR"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Desk {
         // By the process's mask others could connect. Who did in between is refused by its credentials.
         place::set_mode(&path, 0o600)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        let user = place::user().map_err(failed)?;
+        let user = kadenz_rt::own_file::user();
         Ok(Self {
             name: name.to_owned(),
             listener,
