@@ -232,9 +232,10 @@ impl Decoder {
             self.begin = 0;
         }
         if self.end == self.buffer.len() {
-            let grown = self.grown();
-            self.buffer.reserve_exact(grown - self.buffer.len());
-            self.buffer.resize(grown, 0);
+            // The kernel gives zeroed memory as it is touched.
+            let mut grown = vec![0; self.grown()];
+            grown[..self.end].copy_from_slice(&self.buffer);
+            self.buffer = grown;
             self.lent = false;
         }
         &mut self.buffer[self.end..]
@@ -271,7 +272,7 @@ impl Decoder {
             return;
         }
         if room.len() < READ_SIZE {
-            room.resize(READ_SIZE, 0);
+            *room = vec![0; READ_SIZE];
         }
         let left = self.end - self.begin;
         room[..left].copy_from_slice(&self.buffer[self.begin..self.end]);

@@ -1,58 +1,56 @@
-//! Who is served next, sans-IO: among all that wait, the one that was served for the shortest time.
+//! Who is served next, sans-IO: whoever asks for little before those who ask for all.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::collections::VecDeque;
 
 use super::seats::Seat;
 
-/// How long a peer was served, and whether it waits.
-///
-/// A peer that comes back after a pause counts as served as long as the one that is served now, so
-/// that it goes first, and saves nothing up.
-#[derive(Debug, Default)]
-pub(in crate::provider) struct Served {
-    time: Duration,
-    waits: bool,
-}
+/// So many turns of others come before one of those whose last turn was not enough.
+const QUICK_TURNS: u32 = 4;
 
-/// Peers that have something to be done, as in a completely fair scheduler.
+/// Whether a peer waits for its turn.
+#[derive(Debug, Default)]
+pub(in crate::provider) struct Waits(bool);
+
+/// Peers that have something to be done. One whose turn was not enough goes behind all others that do
+/// the same, and every fifth turn at least is of them.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Turns {
-    waiting: BTreeSet<(Duration, Seat)>,
-    /// What the one that was served last had had before.
-    floor: Duration,
+    quick: VecDeque<Seat>,
+    long: VecDeque<Seat>,
+    /// Since the last turn of a long one.
+    quick_turns: u32,
 }
 
 impl Turns {
     pub(in crate::provider) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.quick.is_empty() && self.long.is_empty()
     }
 
-    /// It has something to be done.
-    pub(in crate::provider) fn wait(&mut self, seat: Seat, served: &mut Served) {
-        if !served.waits {
-            served.waits = true;
-            served.time = served.time.max(self.floor);
-            self.waiting.insert((served.time, seat));
+    /// Something has come for it.
+    pub(in crate::provider) fn wait(&mut self, seat: Seat, waits: &mut Waits) {
+        if !waits.0 {
+            waits.0 = true;
+            self.quick.push_back(seat);
         }
     }
 
-    /// Who is next. It waits no longer: [`Turns::done`] is to be told.
+    /// Who is next; it may have gone. Of one that has not, [`Turns::done`] is to be told.
     pub(in crate::provider) fn next(&mut self) -> Option<Seat> {
-        let (time, seat) = self.waiting.pop_first()?;
-        self.floor = time;
-        Some(seat)
+        let is_long = self.quick.is_empty() || self.quick_turns >= QUICK_TURNS;
+        if is_long && let Some(seat) = self.long.pop_front() {
+            self.quick_turns = 0;
+            return Some(seat);
+        }
+        self.quick_turns += 1;
+        self.quick.pop_front()
     }
 
-    /// It was served for so long.
-    pub(in crate::provider) fn done(served: &mut Served, time: Duration) {
-        served.waits = false;
-        served.time += time;
-    }
-
-    /// It has gone.
-    pub(in crate::provider) fn leave(&mut self, seat: Seat, served: &Served) {
-        self.waiting.remove(&(served.time, seat));
+    /// It had its turn, which was enough or not.
+    pub(in crate::provider) fn done(&mut self, seat: Seat, waits: &mut Waits, enough: bool) {
+        waits.0 = !enough;
+        if !enough {
+            self.long.push_back(seat);
+        }
     }
 }
 
@@ -60,57 +58,68 @@ impl Turns {
 mod tests {
     use super::*;
 
-    const US: Duration = Duration::from_micros(1);
-
     #[test]
-    fn who_asks_for_little_waits_for_one_turn_of_those_who_ask_for_all() {
+    fn who_asks_for_little_waits_for_one_turn_of_any_number_who_ask_for_all() {
         let mut turns = Turns::default();
-        let mut greedy: Vec<Served> = (0..10).map(|_| Served::default()).collect();
-        let mut modest = Served::default();
-        for (seat, served) in (0..).zip(&mut greedy) {
-            turns.wait(Seat(seat), served);
+        let mut greedy: Vec<Waits> = (0..10_000).map(|_| Waits::default()).collect();
+        let mut modest = Waits::default();
+        for (seat, waits) in (0..).zip(&mut greedy) {
+            turns.wait(Seat(seat), waits);
         }
-        let mut serve_greedy = |turns: &mut Turns| {
-            let seat = turns.next().unwrap();
-            let served = &mut greedy[seat.0 as usize];
-            Turns::done(served, 50 * US);
-            turns.wait(seat, served);
+        let mut serve_greedy = |turns: &mut Turns, seat: Seat| {
+            turns.done(seat, &mut greedy[seat.0 as usize], false);
         };
-        for round in 0..1000 {
-            for _ in 0..20 {
-                serve_greedy(&mut turns);
-            }
-            turns.wait(Seat(99), &mut modest);
-            assert_eq!(turns.next(), Some(Seat(99)), "in round {round}");
-            Turns::done(&mut modest, 5 * US);
-        }
-    }
-
-    #[test]
-    fn the_greedy_share_alike_and_a_pause_saves_nothing_up() {
-        let mut turns = Turns::default();
-        let mut served = [(); 2].map(|()| Served::default());
-        let mut count = [0; 2];
-        turns.wait(Seat(0), &mut served[0]);
-        for round in 0..2000 {
-            if round == 1000 {
-                turns.wait(Seat(1), &mut served[1]);
-            }
+        // Until all have had a turn, and wait for another.
+        for _ in 0..20_000 {
             let seat = turns.next().unwrap();
-            let at = seat.0 as usize;
-            count[at] += 1;
-            Turns::done(&mut served[at], US);
-            turns.wait(seat, &mut served[at]);
+            serve_greedy(&mut turns, seat);
         }
-        assert!((498..=502).contains(&count[1]), "{count:?}");
+        for round in 0..1000 {
+            turns.wait(Seat(99_999), &mut modest);
+            let mut before = 0;
+            while let Some(seat) = turns.next().filter(|seat| *seat != Seat(99_999)) {
+                serve_greedy(&mut turns, seat);
+                before += 1;
+            }
+            assert!(before <= 1, "{before} in round {round}");
+            turns.done(Seat(99_999), &mut modest, true);
+        }
     }
 
     #[test]
-    fn who_has_gone_has_no_turn() {
+    fn those_who_ask_for_all_share_alike_and_are_not_starved() {
         let mut turns = Turns::default();
-        let mut served = Served::default();
-        turns.wait(Seat(1), &mut served);
-        turns.leave(Seat(1), &served);
-        assert!(turns.is_empty() && turns.next().is_none());
+        let mut long = [(); 2].map(|()| Waits::default());
+        let mut quick = Waits::default();
+        let mut count = [0_u32; 3];
+        for (seat, waits) in (0..).zip(&mut long) {
+            turns.wait(Seat(seat), waits);
+        }
+        for _ in 0..1000 {
+            turns.wait(Seat(2), &mut quick);
+            let seat = turns.next().unwrap();
+            count[seat.0 as usize] += 1;
+            match seat.0 {
+                2 => turns.done(seat, &mut quick, true),
+                at => turns.done(seat, &mut long[at as usize], false),
+            }
+        }
+        assert!(
+            count[0] >= 99 && count[0].abs_diff(count[1]) <= 1,
+            "{count:?}"
+        );
+    }
+
+    #[test]
+    fn what_comes_while_it_waits_gives_no_second_turn() {
+        let mut turns = Turns::default();
+        let mut waits = Waits::default();
+        turns.wait(Seat(1), &mut waits);
+        turns.wait(Seat(1), &mut waits);
+        assert_eq!((turns.next(), turns.next()), (Some(Seat(1)), None));
+        turns.done(Seat(1), &mut waits, false);
+        turns.wait(Seat(1), &mut waits);
+        assert_eq!((turns.next(), turns.next()), (Some(Seat(1)), None));
+        assert!(turns.is_empty());
     }
 }

@@ -9,7 +9,7 @@ use super::routes::Kind;
 use crate::provider::stream::budget::Share;
 use crate::provider::stream::seats::Standing;
 use crate::provider::stream::socket::Socket;
-use crate::provider::stream::turns::Served;
+use crate::provider::stream::turns::Waits;
 use crate::wire::tcpq::{Decoder, Peer};
 
 /// Names and prefixes of one client, however many patterns they stand in.
@@ -38,7 +38,7 @@ pub(super) struct Client {
     /// For its decoder, its patterns and its queue, without the messages there.
     memory: Share,
     pub(super) standing: Standing,
-    pub(super) served: Served,
+    pub(super) waits: Waits,
     /// Something came, as far as is known.
     pub(super) readable: bool,
     /// There is room to send, as far as is known.
@@ -67,7 +67,7 @@ impl Client {
             patterns: 0,
             memory,
             standing: Standing::Stranger,
-            served: Served::default(),
+            waits: Waits::default(),
             readable: false,
             writable: true,
             ended: false,

@@ -61,8 +61,8 @@ impl Default for ServerOptions {
 /// queue for each. Runs on a thread of its own until it is dropped.
 ///
 /// No client can take it from the others: memory is bounded for each and in all, seats of silent clients
-/// are given to others, patterns are small, and among clients that all want something the one that was
-/// served for the shortest time is next. A process may have few files open (`ulimit -n`); a server of
+/// are given to others, patterns are small, and whoever asks for little is served before those that ask
+/// for all there is. A process may have few files open (`ulimit -n`); a server of
 /// many clients begins with [`raise_open_files`](kadenz_rt::net::listener::raise_open_files).
 ///
 /// ```

@@ -168,7 +168,7 @@ impl Serving {
                 client.writable |= change.writable;
                 client.ended |= change.ended;
                 if client.has_work() {
-                    turns.wait(Seat(token), &mut client.served);
+                    turns.wait(Seat(token), &mut client.waits);
                 }
             }
         }
@@ -176,24 +176,23 @@ impl Serving {
 
     /// Gives a client its turn.
     fn serve(&mut self, seat: Seat) {
-        let begin = clock::now();
         let Some(client) = self.clients.get_mut(&seat) else {
             return;
         };
         let empty = Decoder::new(Peer::Client, 0);
         let mut decoder = mem::replace(&mut client.decoder, empty);
-        let outcome = self.hear(seat, &mut decoder, begin + TURN);
+        let outcome = self.hear(seat, &mut decoder, clock::now() + TURN);
         for lost in mem::take(&mut self.lost) {
             self.leave(lost);
         }
         match outcome {
-            Ok(()) => self.end_turn(seat, decoder, begin),
+            Ok(()) => self.end_turn(seat, decoder),
             Err(Leaves::Gone) => self.leave(seat),
             Err(Leaves::Refused) => self.refuse(seat),
         }
     }
 
-    fn end_turn(&mut self, seat: Seat, mut decoder: Decoder, begin: MonotonicTime) {
+    fn end_turn(&mut self, seat: Seat, mut decoder: Decoder) {
         decoder.give_back(&mut self.room);
         let held = decoder.held();
         if !self.claim(seat, held) {
@@ -207,11 +206,8 @@ impl Serving {
             return;
         };
         client.decoder = decoder;
-        let time = u64::try_from(clock::now().since(begin)).unwrap_or(0);
-        Turns::done(&mut client.served, Duration::from_nanos(time));
-        if client.has_work() {
-            self.turns.wait(seat, &mut client.served);
-        }
+        let is_enough = !client.has_work();
+        self.turns.done(seat, &mut client.waits, is_enough);
     }
 
     /// Sends to a client, and hears it, no longer than until then.
@@ -485,7 +481,6 @@ impl Serving {
             self.routes.unsubscribe(seat, pattern);
         }
         self.seats.leave(seat);
-        self.turns.leave(seat, &client.served);
         self.poller.remove(seat.0);
         self.books.forget(seat);
     }
