@@ -16,9 +16,12 @@ use crate::ends::{channel, collect, joined, until_joined};
 /// Long enough for any machine; whatever takes it hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn serve(options: ServerOptions) -> TcpqServer {
-    let address = ([127, 0, 0, 1], 0).into();
-    TcpqServer::start(&ServerOptions { address, ..options }).unwrap()
+fn serve(options: &ServerOptions) -> TcpqServer {
+    let options = ServerOptions {
+        address: ([127, 0, 0, 1], 0).into(),
+        ..options.clone()
+    };
+    TcpqServer::start(&options).unwrap()
 }
 
 fn connect(server: &TcpqServer) -> TcpStream {
@@ -84,7 +87,7 @@ fn header(bytes: usize) -> MessageHeader {
 
 #[test]
 fn silent_connections_take_no_seat_from_those_that_greet() {
-    let server = serve(ServerOptions {
+    let server = serve(&ServerOptions {
         clients: 8,
         ..ServerOptions::default()
     });
@@ -103,7 +106,7 @@ fn silent_connections_take_no_seat_from_those_that_greet() {
 
 #[test]
 fn who_does_not_greet_in_time_is_hung_up_on_and_who_greeted_is_not() {
-    let server = serve(ServerOptions {
+    let server = serve(&ServerOptions {
         greeting: Duration::from_millis(200),
         ..ServerOptions::default()
     });
@@ -120,7 +123,7 @@ fn who_does_not_greet_in_time_is_hung_up_on_and_who_greeted_is_not() {
 
 #[test]
 fn expressions_that_take_long_or_many_of_them_are_refused() {
-    let server = serve(ServerOptions::default());
+    let server = serve(&ServerOptions::default());
     assert!(is_hung_up_on(&mut subscribed(
         &server,
         &["(?:[AB]?){4000}"]
@@ -136,7 +139,7 @@ fn expressions_that_take_long_or_many_of_them_are_refused() {
 
 #[test]
 fn many_who_take_all_expressions_give_way_to_one_who_wants_one() {
-    let server = serve(ServerOptions::default());
+    let server = serve(&ServerOptions::default());
     let mut greedy = Vec::new();
     for client in 0..10 {
         let patterns: Vec<String> = (0..16).map(|it| format!("[{client}]{{{it}}}x")).collect();
@@ -160,7 +163,7 @@ fn a_message_is_held_once_for_all_that_do_not_read_it() {
         longest: BYTES,
         ..ServerOptions::default()
     };
-    let server = serve(ServerOptions {
+    let server = serve(&ServerOptions {
         memory: options.least_memory(),
         ..options
     });
@@ -197,7 +200,7 @@ fn parts_of_messages_without_end_cost_those_who_send_them() {
         longest: BYTES,
         ..ServerOptions::default()
     };
-    let server = serve(ServerOptions {
+    let server = serve(&ServerOptions {
         memory: options.least_memory(),
         ..options
     });
@@ -217,7 +220,7 @@ fn parts_of_messages_without_end_cost_those_who_send_them() {
 
 #[test]
 fn who_floods_does_not_keep_others_from_being_served() {
-    let server = serve(ServerOptions::default());
+    let server = serve(&ServerOptions::default());
     let flood = header(0).bytes().repeat(4000);
     let streams: Vec<_> = (0..4).map(|_| greeted(&server)).collect();
     thread::scope(|scope| {

@@ -138,7 +138,8 @@ impl Outgoing {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::net::UnixStream;
 
