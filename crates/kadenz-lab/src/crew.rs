@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kadenz_record::run::folder::Progress;
+pub use kadenz_record::run::model::BEATS_NOT_RUN;
 use kadenz_record::run::model::{EndedBy, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
 use kadenz_rt::shield::Entrance;
@@ -91,8 +92,6 @@ pub enum CrewError {
     Lost,
 }
 
-/// Id of the warning that a loop gave up with beats it owed; a run with it has kept no deadline.
-pub const BEATS_NOT_RUN: &str = "beats_not_run";
 /// Time between the last word of the main thread and the first beat: enough for every thread to
 /// be asleep by then.
 const HEAD_START: Duration = Duration::from_millis(50);

@@ -24,13 +24,10 @@ use crate::session;
 use crate::stop::Stop;
 use crate::timer::{CyclicPlan, Pace, cyclic};
 
+pub use kadenz_record::run::check::{ORDINARY, REALTIME};
 pub use messages::MessagesPlan;
 pub use network::{Answering, NetworkPlan, TIMEOUT};
 
-/// Name of the series under the tuning that was asked for.
-pub const REALTIME: &str = "realtime";
-/// Name of the series of the ordinary thread.
-pub const ORDINARY: &str = "ordinary";
 /// Name of the series of the machine's floor.
 pub const FLOOR: &str = "floor";
 

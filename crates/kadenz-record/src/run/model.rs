@@ -235,6 +235,9 @@ pub struct Counts {
     pub max_ns: Option<i64>,
 }
 
+/// The id of the warning that a loop gave up: the deadlines of beats that were never run are not kept.
+pub const BEATS_NOT_RUN: &str = "beats_not_run";
+
 /// What a reader must know before believing the numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {

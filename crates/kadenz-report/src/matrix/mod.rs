@@ -12,6 +12,7 @@
 
 mod bootstrap;
 mod cell;
+mod cheapest;
 mod contribution;
 mod doubt;
 mod json;
@@ -28,6 +29,7 @@ mod words;
 use kadenz_record::run::model::Run;
 
 pub use cell::Cell;
+pub use cheapest::{Cheapest, Kept, NOTHING_NEEDED};
 pub use contribution::{Bought, Contribution};
 pub use doubt::Ratio;
 pub use json::{MatrixOutput, VERSION, json};

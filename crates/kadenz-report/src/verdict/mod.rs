@@ -5,6 +5,7 @@ mod bound;
 pub mod broadcasts;
 pub mod budget;
 mod groups;
+mod headline;
 pub mod messages;
 pub mod packets;
 mod plan;
@@ -14,6 +15,7 @@ mod words;
 
 pub use bound::{CONFIDENCE, upper_bound};
 pub use groups::{Assumption, Block};
+pub use headline::{Answer, Headline, machine};
 pub use plan::Plan;
 pub use words::{answer, describe};
 

@@ -1,0 +1,177 @@
+//! The cheapest tuning that keeps the deadline of a check: from the check, and from the matrix that
+//! was measured after it.
+
+use kadenz_record::run::check::{ORDINARY, REALTIME};
+
+use super::{Bought, Combination, Load, Matrix, Measure, Standing};
+use crate::summary::{SeriesSummary, Summary};
+use crate::verdict;
+
+/// Which of a check's two threads kept the deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The ordinary one.
+    pub ordinary: bool,
+    /// The one with priority and locked memory.
+    pub realtime: bool,
+    /// Idle states were held off meanwhile, for both.
+    pub held: bool,
+}
+
+impl Kept {
+    /// Absent where the check was not measured to its end.
+    #[must_use]
+    pub fn of(check: &Summary) -> Option<Self> {
+        let kept = |name| Some(check.named(name)?.verdict?.misses == 0);
+        let mut tuning = check.named(REALTIME)?.series.tuning.iter();
+        Some(Self {
+            ordinary: kept(ORDINARY)?,
+            realtime: kept(REALTIME)?,
+            held: tuning.any(|it| Measure::Idle.is_told_by(&it.name) && it.ok),
+        })
+    }
+
+    /// What kept the deadline in the check itself, the cheaper of the two.
+    #[must_use]
+    pub fn combination(self) -> Option<Combination> {
+        let without_idle = match self {
+            Self { ordinary: true, .. } => Combination::NONE,
+            Self { realtime: true, .. } => Combination::NONE
+                .with(Measure::Priority)
+                .with(Measure::Memory),
+            _ => return None,
+        };
+        Some(match self.held {
+            true => without_idle.with(Measure::Idle),
+            false => without_idle,
+        })
+    }
+}
+
+/// What is said where an ordinary thread kept the deadline, too.
+pub const NOTHING_NEEDED: &str =
+    "The cheapest tuning that keeps it here is none: an ordinary thread kept it, too.";
+
+/// The cheapest tuning that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cheapest {
+    /// The combination; absent if none that was tried keeps the deadline.
+    pub combination: Option<Combination>,
+    /// In words.
+    pub sentence: String,
+    /// How to use it; absent where there is nothing to do or nothing to recommend.
+    pub command: Option<String>,
+    /// What holding idle states off bought and costs; absent where it was not measured.
+    pub idle: Option<String>,
+}
+
+impl Cheapest {
+    /// From a check, the run of tunings that was measured after it, and that run's matrix. Absent where
+    /// the check was not measured to its end.
+    #[must_use]
+    pub fn of(check: &Summary, tried: &Summary, matrix: &Matrix) -> Option<Self> {
+        let seen = Kept::of(check)?;
+        let recommended = matrix.recommendation.combination;
+        let found = match matrix.recommendation.standing {
+            Standing::Keeps | Standing::SoFar { .. } => recommended,
+            Standing::NoneKeeps | Standing::Unknown => None,
+        };
+        let kept = seen.combination();
+        // The check rests on more samples than a cell: what costs as much or more is no news.
+        let cheaper = |it: &Combination| kept.is_none_or(|kept| it.cost() < kept.cost());
+        let found = found.filter(cheaper);
+        let permanent = matrix.recommendation.permanent.as_ref();
+        Some(Self {
+            combination: found.or(kept),
+            sentence: sentence(check, matrix, seen, found),
+            command: found.and(permanent).map(|it| it.command.clone()),
+            idle: words_of_idle(matrix, tried),
+        })
+    }
+}
+
+fn sentence(check: &Summary, matrix: &Matrix, seen: Kept, found: Option<Combination>) -> String {
+    let kept = seen.combination();
+    let tried = matrix.of_load(Load::Unloaded).map(|cell| cell.combination);
+    let less = tried.filter(|it| kept.is_none_or(|kept| it.cost() < kept.cost()));
+    let less: Vec<String> = less.map(|it| it.to_string()).collect();
+    let less = less.join(", ");
+    match (found, kept) {
+        (Some(combination), _) => {
+            let counted = matrix.cell(Load::Unloaded, combination);
+            let counted = counted.and_then(|cell| cell.verdict);
+            let words =
+                counted.map_or_else(String::new, |it| format!(": {}", verdict::describe(&it)));
+            let what = combination.words();
+            format!("The cheapest tuning that keeps it here is {combination} ({what}){words}.")
+        }
+        (None, Some(Combination::NONE)) => NOTHING_NEEDED.to_owned(),
+        (None, Some(kept)) => {
+            let what = match seen.ordinary {
+                true => kept.words(),
+                false => asked_for(check),
+            };
+            format!("The cheapest tuning that keeps it here is {what}: less ({less}) does not.")
+        }
+        (None, None) => format!(
+            "Nothing that was tried ({less}) keeps it here; `kadenz doctor` says what costs so much on \
+             this machine."
+        ),
+    }
+}
+
+/// "what was asked for (SCHED_FIFO 80)".
+fn asked_for(check: &Summary) -> String {
+    let measures = |it: &SeriesSummary| it.series.tuning.clone();
+    let tuning = check.named(REALTIME).map(measures).unwrap_or_default();
+    match tuning.iter().find(|it| it.name == "policy") {
+        Some(policy) => format!("what was asked for ({})", policy.requested),
+        None => "what was asked for".to_owned(),
+    }
+}
+
+/// What holding idle states off bought and costs, by the pairs of cells that differ in it alone, or
+/// what kept it from being measured.
+fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
+    let mut bought = matrix.contributions.iter();
+    let bought = bought
+        .find(|it| it.measure == Measure::Idle && it.figure == Bought::P99 && it.ratio.is_some());
+    if let Some(bought) = bought {
+        let words = Matrix::words_of(bought);
+        let longer = match bought.ratio.and_then(|it| it.interval) {
+            Some(_) => "",
+            None => "; `kadenz tune --load none --cells PM,PMI` measures it for longer",
+        };
+        return Some(format!(
+            "Holding idle states off (I, --cpu-dma-latency 0us): {}{longer}. It costs power: no idle CPU \
+             of the machine then enters a state that takes time to leave.",
+            words.trim_start_matches("I: ")
+        ));
+    }
+    let refused = run.run.parameters.get("not_granted")?.as_array()?;
+    let mut refused = refused.iter().filter_map(|it| it.as_str());
+    let own = refused.find(|it| it.starts_with("I "))?;
+    Some(format!("Idle states were not held off: {own}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A check under `--cpu-dma-latency 0us` says nothing of a machine without it.
+    #[test]
+    fn what_kept_it_with_idle_states_held_off_has_an_i() {
+        let kept = |ordinary, realtime, held| {
+            let kept = Kept {
+                ordinary,
+                realtime,
+                held,
+            };
+            kept.combination().map(|it| it.to_string())
+        };
+        assert_eq!(kept(true, true, false).as_deref(), Some("none"));
+        assert_eq!(kept(true, true, true).as_deref(), Some("I"));
+        assert_eq!(kept(false, true, true).as_deref(), Some("PMI"));
+        assert_eq!(kept(false, false, true), None);
+    }
+}
