@@ -9,11 +9,13 @@ import { lack, setStage, skip } from "./stage.js";
 import * as access from "./suites/access.js";
 import * as budget from "./suites/budget.js";
 import * as charts from "./suites/charts.js";
+import * as deadline from "./suites/deadline.js";
 import * as hostile from "./suites/hostile.js";
 import * as looks from "./suites/looks.js";
 import * as matrix from "./suites/matrix.js";
 import * as modes from "./suites/modes.js";
 import * as offline from "./suites/offline.js";
+import * as report from "./suites/report.js";
 import * as words from "./suites/words.js";
 
 const missing = await lack();
@@ -25,7 +27,7 @@ describe("the report", { skip: missing !== undefined }, () => {
   });
   after(() => stage?.close());
 
-  for (const suite of [offline, words, budget, charts, matrix, modes, looks, access, hostile]) {
+  for (const suite of [offline, words, report, deadline, budget, charts, matrix, modes, looks, access, hostile]) {
     for (const [name, run] of Object.entries(suite.tests)) {
       test(name, (context) => run(stage, context));
     }

@@ -22,7 +22,7 @@ const ARGUMENTS = [
 
 /** Every page of the example `sample_report`. */
 export const PAGES = [
-  "check", "day", "compare", "hostile", "sparse", "network", "night", "matrix", "partial",
+  "check", "missed", "trend", "day", "compare", "hostile", "sparse", "network", "night", "matrix", "partial",
 ];
 
 const onPath = (names) => {
@@ -69,7 +69,7 @@ export const setStage = async () => {
    * Opens a page offline and waits for its charts. What it asked for and complained of is in
    * `page.requests` and `page.complaints`.
    */
-  const open = async (name, { wait = true, ...options } = {}) => {
+  const open = async (name, { wait = true, fragment = "", ...options } = {}) => {
     const context = await browser.newContext({
       offline: true,
       viewport: { width: 1280, height: 900 },
@@ -84,7 +84,7 @@ export const setStage = async () => {
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) page.complaints.push(message.text());
     });
-    page.address = pathToFileURL(join(folder, `${name}.html`)).href;
+    page.address = pathToFileURL(join(folder, `${name}.html`)).href + fragment;
     await page.goto(page.address, { waitUntil: "commit" });
     if (wait) await page.waitForSelector("html[data-charts=ready]", { timeout: 120_000 });
     return page;

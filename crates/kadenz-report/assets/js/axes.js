@@ -7,17 +7,27 @@
     return Math.max(...maxima) > 10 * Math.min(...maxima) ? "log" : "linear";
   };
 
+  /** The deadline of a series, or the one that the reader tries instead. */
+  Kadenz.deadlineOf = (series) => Kadenz.whatIf ?? series.deadline;
+
   /** Distinct deadlines of the series shown. */
   Kadenz.deadlines = (shown) => [
-    ...new Set(shown.map(({ series }) => series.deadline).filter((limit) => limit !== null)),
+    ...new Set(shown.map(({ series }) => Kadenz.deadlineOf(series)).filter((limit) => limit !== null)),
   ];
+
+  /** The title of an axis: of a vertical one above it, of a horizontal one below its middle. */
+  Kadenz.titled = (name, horizontal = false) => ({
+    name,
+    nameLocation: horizontal ? "middle" : "end",
+    nameGap: horizontal ? 28 : 14,
+  });
 
   Kadenz.axis = (colours, more = {}) => ({
     axisLine: { onZero: false, lineStyle: { color: colours.line } },
     axisTick: { lineStyle: { color: colours.line } },
     axisLabel: { color: colours.muted, fontSize: 12, hideOverlap: true, ...more.axisLabel },
     splitLine: { lineStyle: { color: colours.grid } },
-    nameTextStyle: { color: colours.muted, fontSize: 12 },
+    nameTextStyle: { color: colours.muted, fontSize: 12, ...(more.nameLocation === "end" ? { align: "left" } : {}) },
     ...Object.fromEntries(Object.entries(more).filter(([key]) => key !== "axisLabel")),
   });
 
@@ -33,7 +43,7 @@
   };
 
   /** The axis of values, with room for what is visible and for the limits. */
-  Kadenz.valueAxis = (colours, scale, signed, limits, values) => {
+  Kadenz.valueAxis = (colours, name, scale, signed, limits, values) => {
     let [min, max] = [Infinity, 1];
     for (const value of [...limits, ...values]) {
       if (value > max) max = value;
@@ -41,6 +51,7 @@
     }
     const lowest = { log: round(Math.min(min, max), scale, false), linear: signed ? null : 0 };
     return Kadenz.axis(colours, {
+      ...Kadenz.titled(name),
       type: scale === "log" ? "log" : "value",
       min: lowest[scale],
       max: round(max, scale, true),
@@ -62,7 +73,7 @@
   Kadenz.base = (colours) => ({
     animation: false,
     textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
-    grid: { left: 12, right: 34, top: 34, bottom: 12, containLabel: true },
+    grid: { left: 12, right: 34, top: 34, bottom: 34, containLabel: true },
     tooltip: {
       trigger: "axis",
       confine: true,

@@ -114,7 +114,7 @@
       const limits = Kadenz.limitsOn(figure, shown, scale);
       const places = limits.map((limit) => ({ limit, at: limit }));
       return {
-        yAxis: Kadenz.valueAxis(colours, scale, signed, limits, series.flatMap((s) => s.values)),
+        yAxis: Kadenz.valueAxis(colours, "largest value", scale, signed, limits, series.flatMap((s) => s.values)),
         series: [overview(shown), ...series, Kadenz.limitLines(places, "yAxis", colours)],
       };
     };
@@ -123,12 +123,13 @@
       ...Kadenz.base(colours),
       useUTC: true,
       tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-      grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+      grid: { ...Kadenz.base(colours).grid, bottom: 66 },
       dataZoom: Kadenz.zoom(colours, figure.zoom, {
         minValueSpan: Math.min(end, 5 * covers),
         filterMode: "none",
       }),
       xAxis: Kadenz.axis(colours, {
+        ...Kadenz.titled("time since the start of the run", true),
         type: "time",
         min: 0,
         max: end,

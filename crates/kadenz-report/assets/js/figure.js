@@ -1,25 +1,7 @@
 // What all charts share: which series they show, when they are drawn, how they are zoomed.
 "use strict";
 (() => {
-  const DASHES = ["solid", [7, 3], [2, 3], [9, 3, 2, 3]];
-  Kadenz.data = JSON.parse(document.getElementById("kadenz-data").textContent);
   const figures = [];
-  const hidden = new Set();
-
-  /** How a series is drawn in every chart: colour, and beyond eight series a dash as well. */
-  Kadenz.stroke = (index, colours) => ({
-    color: colours.series[index % 8],
-    type: DASHES[Math.floor(index / 8) % DASHES.length],
-  });
-
-  /** The series that the reader has not hidden, with their numbers. */
-  Kadenz.shown = (wanted = () => true) =>
-    Kadenz.data.series
-      .map((series, index) => ({ series, index }))
-      .filter(({ series, index }) => !hidden.has(index) && wanted(series));
-
-  /** The widest first: it is drawn lowest, and its shape stands in the slider. */
-  Kadenz.widestFirst = (shown) => [...shown].sort((a, b) => b.series.max - a.series.max);
 
   /** Columns as pairs for a line, which breaks where the times leave more than `widest` open. */
   Kadenz.pairs = (time, values, widest) => {
@@ -58,29 +40,7 @@
     return box;
   };
 
-  const redrawAll = () => figures.forEach((figure) => figure.draw());
-
-  const legend = (figure) => {
-    const list = figure.element.querySelector(".legend");
-    if (!list) return;
-    Kadenz.data.series.forEach((series, index) => {
-      if (!figure.wants(series)) return;
-      const button = list.appendChild(document.createElement("button"));
-      button.type = "button";
-      button.setAttribute("aria-pressed", "true");
-      button.dataset.series = index;
-      const swatch = button.appendChild(document.createElement("i"));
-      swatch.style.background = `var(--series-${index % 8})`;
-      button.appendChild(document.createElement("span")).textContent = series.label;
-      button.addEventListener("click", () => {
-        if (!hidden.delete(index)) hidden.add(index);
-        for (const same of document.querySelectorAll(`.legend [data-series="${index}"]`)) {
-          same.setAttribute("aria-pressed", String(!hidden.has(index)));
-        }
-        redrawAll();
-      });
-    });
-  };
+  Kadenz.redraw = () => figures.forEach((figure) => figure.draw());
 
   /** Buttons of a group of which one is pressed; calls back with its value. */
   Kadenz.choice = (group, value, onChoose) => {
@@ -151,7 +111,8 @@
       plot.addEventListener("blur", focus(false));
       plot.addEventListener("keydown", keys(figure));
     };
-    legend(figure);
+    const list = element.querySelector(".legend");
+    if (list) Kadenz.legend(list, figure.wants);
     figures.push(figure);
   };
 
@@ -175,7 +136,7 @@
     Kadenz.theme.onChange((why) => {
       if (why === "print") figures.forEach((figure) => figure.open());
       resize();
-      redrawAll();
+      Kadenz.redraw();
     });
     Kadenz.figures = figures;
   };

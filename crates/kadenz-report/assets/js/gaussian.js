@@ -94,13 +94,14 @@
 
     const option = (colours) => {
       const [low, high] = reach();
-      const limit = Kadenz.data.series[chosen].deadline;
+      const limit = Kadenz.deadlineOf(Kadenz.data.series[chosen]);
       return {
         ...Kadenz.base(colours),
         tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-        grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+        grid: { ...Kadenz.base(colours).grid, bottom: 66 },
         dataZoom: Kadenz.zoom(colours, figure.zoom, { showDataShadow: false, minSpan: 0.1, filterMode: "none" }),
         xAxis: Kadenz.axis(colours, {
+          ...Kadenz.titled("value", true),
           type: "value",
           min: low,
           max: high,

@@ -39,8 +39,7 @@
     Kadenz.axis(colours, {
       type: "value",
       min: FLOOR,
-      name: "samples",
-      nameTextStyle: { color: colours.muted, fontSize: 12, align: "left" },
+      ...Kadenz.titled("samples"),
       axisTick: { show: false, customValues: DECADES },
       axisLabel: { customValues: DECADES, formatter: (x) => Kadenz.count(10 ** x) },
     });
@@ -127,9 +126,10 @@
       return {
         ...Kadenz.base(colours),
         tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-        grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+        grid: { ...Kadenz.base(colours).grid, bottom: 66 },
         dataZoom: Kadenz.zoom(colours, figure.zoom, { showDataShadow: false, minSpan: 0.1, filterMode: "none" }),
         xAxis: Kadenz.axis(colours, {
+          ...Kadenz.titled("value", true),
           type: "value",
           min: low,
           max: high,

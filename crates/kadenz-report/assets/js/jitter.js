@@ -26,9 +26,10 @@
       ...Kadenz.base(colours),
       useUTC: true,
       tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
-      grid: { ...Kadenz.base(colours).grid, bottom: 50 },
+      grid: { ...Kadenz.base(colours).grid, bottom: 66 },
       dataZoom: Kadenz.zoom(colours, figure.zoom, { minValueSpan: Math.min(end, 20) }),
       xAxis: Kadenz.axis(colours, {
+        ...Kadenz.titled("time since the start of the run", true),
         type: "time",
         min: 0,
         max: end,
@@ -39,6 +40,7 @@
         },
       }),
       yAxis: Kadenz.axis(colours, {
+        ...Kadenz.titled("interval less the ideal one"),
         type: "value",
         axisLabel: { formatter: (ns) => (ns > 0 ? "+" : "") + Kadenz.duration(ns, 3) },
       }),

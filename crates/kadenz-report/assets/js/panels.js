@@ -32,7 +32,7 @@
       const columns = () => (figure.plot.clientWidth > 840 ? 3 : figure.plot.clientWidth > 310 ? 2 : 1);
       const fit = () => {
         const lines = Math.ceil(cells.length / columns());
-        figure.plot.style.height = `${TOP + lines * (HEIGHT + GAP) - 32}px`;
+        figure.plot.style.height = `${TOP + lines * (HEIGHT + GAP) - 14}px`;
       };
       fit();
 
@@ -49,7 +49,7 @@
         fit();
         const number = columns();
         const width = figure.plot.clientWidth;
-        const left = 46;
+        const left = 62;
         const each = (width - left - 16) / number;
         const colour = colours.series[load === "heavy" ? 1 : 0];
         const place = (n) => [n % number, Math.floor(n / number)];
@@ -79,6 +79,9 @@
           xAxis: cells.map((_, n) => Kadenz.axis(colours, {
             type: "value",
             gridIndex: n,
+            name: last(n) ? "excess of the period" : "",
+            nameLocation: "middle",
+            nameGap: 24,
             min: from,
             max: to,
             splitLine: { show: false },
@@ -93,6 +96,9 @@
           yAxis: cells.map((_, n) => Kadenz.axis(colours, {
             type: "value",
             gridIndex: n,
+            name: place(n)[0] === 0 ? "samples" : "",
+            nameLocation: "middle",
+            nameGap: 44,
             min: FLOOR,
             max: tallest,
             axisTick: { show: false, customValues: decades },

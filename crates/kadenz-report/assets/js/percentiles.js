@@ -58,13 +58,14 @@
         ...Kadenz.base(colours),
         tooltip: { ...Kadenz.base(colours).tooltip, formatter: tooltip },
         xAxis: Kadenz.axis(colours, {
+          ...Kadenz.titled("share of samples below", true),
           type: "value",
           min: 0,
           max: Math.ceil(nines * 4) / 4,
           interval: 1,
           axisLabel: { formatter: (x) => (Number.isInteger(x) ? Kadenz.nines(x) : "") },
         }),
-        yAxis: Kadenz.valueAxis(colours, scale, signed, limits, reach),
+        yAxis: Kadenz.valueAxis(colours, "value", scale, signed, limits, reach),
         series: [
           ...shown.flatMap(({ index }) => {
             const points = curveOf(index).filter(drawable);

@@ -2,6 +2,8 @@
 //! `cargo run -p kadenz-report --example sample_report -- OUT_DIR`
 //!
 //! - `check.html`: a check of one minute at 1 kHz, with raw samples;
+//! - `missed.html`: a check on a virtual machine, of 17 series, that missed and then tried tunings;
+//! - `trend.html`: four runs, one after another;
 //! - `day.html`: four systems idling for 24 h, as in the blog: 86,400 intervals, 80 million samples;
 //! - `compare.html`: two runs laid over each other;
 //! - `hostile.html`: an incomplete run whose every name tries to become markup;
@@ -28,8 +30,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("name a folder to write the pages to")?;
     let out = PathBuf::from(out);
     fs::create_dir_all(&out)?;
-    let pages: [(&str, Vec<Summary>); 9] = [
+    let pages: [(&str, Vec<Summary>); 11] = [
         ("check.html", vec![runs::check(&out)?]),
+        ("missed.html", vec![runs::missed(&out)?]),
+        ("trend.html", runs::nights()),
         ("day.html", vec![runs::day()]),
         ("compare.html", runs::compared()),
         ("hostile.html", vec![runs::hostile()]),

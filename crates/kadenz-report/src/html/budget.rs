@@ -26,8 +26,9 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     if !is_there(page) {
         return;
     }
-    out.tag("<section id=\"budget\"><h2>Budget</h2>");
+    out.tag("<section id=\"budget\"><h2>Budget</h2><div class=\"side\">");
     for (run, budget) in budgets(page) {
+        out.tag("<div>");
         if page.compares() {
             out.element("h3", &run.label);
         }
@@ -35,8 +36,9 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
             .text(printed(&budget.to_string()))
             .tag("</p>");
         table(out, &budget);
+        out.tag("</div>");
     }
-    out.tag(
+    out.tag("</div>").tag(
         "<p class=\"hint\">A bar's whole width is the deadline. Dark is the median, light what ",
     );
     out.tag(
@@ -73,11 +75,11 @@ fn table(out: &mut Markup, budget: &Budget) {
 
 fn row(out: &mut Markup, budget: &Budget, layer: &Layer) {
     out.tag("<th scope=\"row\">").text(layer.name).tag("</th>");
-    out.tag("<td><div class=\"share\" aria-hidden=\"true\">");
+    out.tag("<td><svg class=\"share\" aria-hidden=\"true\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">");
     // Where 99.9 % are not carried, the longest stands in their place.
     bar(out, budget, layer.p99_9_ns.or(layer.max_ns), "most");
     bar(out, budget, layer.p50_ns, "median");
-    out.tag("</div></td>");
+    out.tag("</svg></td>");
     for ns in [layer.p50_ns, layer.p99_9_ns, layer.max_ns] {
         value(out, ns);
     }
@@ -91,9 +93,11 @@ fn bar(out: &mut Markup, budget: &Budget, ns: Option<i64>, class: &'static str) 
     };
     let percent = 100.0 * ns as f64 / budget.limit_ns.max(1) as f64;
     let over = if percent > 100.0 { " over" } else { "" };
-    out.tag("<i").attr("class", format!("{class}{over}"));
-    out.attr("style", format!("width:{:.2}%", percent.clamp(0.0, 100.0)));
-    out.tag("></i>");
+    out.tag("<rect height=\"1\"")
+        .attr("class", format!("{class}{over}"));
+    // A bar of no width would not be seen at all.
+    out.attr("width", format!("{:.2}", percent.clamp(0.25, 100.0)));
+    out.tag("/>");
 }
 
 fn value(out: &mut Markup, ns: Option<i64>) {
@@ -133,16 +137,13 @@ mod tests {
         let mut out = Markup::default();
         table(&mut out, &budget());
         let text = out.finish();
+        assert!(text.contains("class=\"most\" width=\"12.50\""), "{text}");
         assert!(
-            text.contains("<i class=\"most\" style=\"width:12.50%\">"),
-            "{text}"
-        );
-        assert!(
-            text.contains("<i class=\"median\" style=\"width:0.00%\">"),
+            text.contains("class=\"median\" width=\"0.25\""),
             "early: {text}"
         );
         assert!(
-            text.contains("<i class=\"most over\" style=\"width:100.00%\">"),
+            text.contains("class=\"most over\" width=\"100.00\""),
             "{text}"
         );
         assert!(
@@ -163,7 +164,7 @@ mod tests {
             part.starts_with("<th scope=\"row\">of it on the wire (computed)</th>"),
             "{text}"
         );
-        assert!(part.contains("width:20.00%"), "{text}");
+        assert!(part.contains("width=\"20.00\""), "{text}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ const SPANS: &str = concat!(
 );
 
 const HOW_TO_ZOOM: &str = concat!(
-    "<p class=\"hint keys\">Zoom with the slider, with <kbd>Ctrl</kbd> and the wheel, or click the plot and ",
+    "<p class=\"hint keys\">Zoom these charts with the slider, with <kbd>Ctrl</kbd> and the wheel, or click a plot and ",
     "use the wheel, <kbd>+</kbd> <kbd>−</kbd> <kbd>←</kbd> <kbd>→</kbd>, <kbd>0</kbd> for all.</p>",
     "<p class=\"hint touch\">Zoom with the slider below the plot.</p>",
 );
@@ -141,7 +141,7 @@ fn histogram(out: &mut Markup, page: &Page<'_>) {
         true,
         &format!("Histogram with logarithmic counts. {words}"),
     );
-    out.tag(HOW_TO_ZOOM).tag("</section>");
+    out.tag("</section>");
 }
 
 fn jitter(out: &mut Markup, page: &Page<'_>) {
@@ -159,7 +159,6 @@ fn jitter(out: &mut Markup, page: &Page<'_>) {
             true,
             &format!("Jitter over the time of the run. {words}"),
         );
-        out.tag(HOW_TO_ZOOM);
     }
     jitter_table(out, page);
     let mut told: Vec<&str> = Vec::new();
@@ -200,7 +199,8 @@ fn jitter_table(out: &mut Markup, page: &Page<'_>) {
     if known.is_empty() {
         return;
     }
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of jitter\" tabindex=\"0\"><table>");
+    out.tag("<details><summary>Jitter in figures</summary>");
+    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of jitter\" tabindex=\"0\"><table class=\"rows\">");
     out.tag("<caption>Jitter from interval to interval</caption><thead><tr><th scope=\"col\">Series</th>");
     out.tag("<th scope=\"col\">Intervals</th><th scope=\"col\">Shortest</th><th scope=\"col\">Longest</th>");
     out.tag("<th scope=\"col\">Mean</th><th scope=\"col\">SD</th><th scope=\"col\">Frequency</th></tr></thead><tbody>");
@@ -226,7 +226,7 @@ fn jitter_table(out: &mut Markup, page: &Page<'_>) {
         }
         out.tag("</tr>");
     }
-    out.tag("</tbody></table></div>");
+    out.tag("</tbody></table></div></details>");
 }
 
 /// `label: words. label: words.`

@@ -2,7 +2,9 @@
 
 use super::budget;
 use super::charts;
+use super::compared;
 use super::data;
+use super::doubt;
 use super::figures::lasting;
 use super::gaussian;
 use super::machine;
@@ -12,9 +14,11 @@ use super::messages;
 use super::modes;
 use super::network;
 use super::page::Page;
+use super::policy;
 use super::repeat;
 use super::table;
 use super::testbed;
+use super::tried;
 use super::verdict;
 use crate::matrix::Matrix;
 
@@ -26,9 +30,10 @@ const ECHARTS_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE"
 const D3_LICENCE: &str = include_str!("../../assets/vendor/echarts/LICENSE-d3");
 
 /// Our scripts, in the order in which they run.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 15] = [
     include_str!("../../assets/js/units.js"),
     include_str!("../../assets/js/theme.js"),
+    include_str!("../../assets/js/series.js"),
     include_str!("../../assets/js/figure.js"),
     include_str!("../../assets/js/axes.js"),
     include_str!("../../assets/js/percentiles.js"),
@@ -38,15 +43,19 @@ const SCRIPTS: [&str; 12] = [
     include_str!("../../assets/js/gaussian.js"),
     include_str!("../../assets/js/bought.js"),
     include_str!("../../assets/js/panels.js"),
+    include_str!("../../assets/js/tables.js"),
+    include_str!("../../assets/js/deadline.js"),
     include_str!("../../assets/js/page.js"),
 ];
 
+const CHARSET: &str = "<meta charset=\"utf-8\">";
+/// Everything that runs in the page, in this order.
+fn scripts() -> Vec<&'static str> {
+    [ECHARTS].into_iter().chain(SCRIPTS).collect()
+}
+
 const HEAD: &str = concat!(
-    "<meta charset=\"utf-8\">",
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ",
-    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; ",
-    "form-action 'none'\">",
     "<meta name=\"color-scheme\" content=\"light dark\">",
     "<meta name=\"generator\" content=\"Kadenz\">",
     "<link rel=\"icon\" href=\"data:,\">",
@@ -54,10 +63,8 @@ const HEAD: &str = concat!(
 
 const FIRST_LINK: &str = "<a href=\"#verdict\">Verdict</a>";
 const LINKS: &str = concat!(
-    "<a href=\"#series\">Figures</a>",
-    "<a href=\"#percentiles\">Percentiles</a><a href=\"#extremes\">Over time</a>",
-    "<a href=\"#histogram\">Histogram</a><a href=\"#jitter\">Jitter</a>",
-    "<a href=\"#gaussian\">Gaussian</a><a href=\"#host\">Machine</a>",
+    "<a href=\"#series\">Figures</a><a href=\"#percentiles\">Charts</a>",
+    "<a href=\"#host\">Machine</a><a href=\"#warnings\">Warnings</a>",
     "<a href=\"#repeat\">Repeat</a>",
 );
 
@@ -66,25 +73,34 @@ pub(super) fn render(page: &Page<'_>) -> String {
     let data = data::of(page);
     let json = serde_json::to_string(&data).unwrap_or_default();
     let there = |is_there: bool, link| if is_there { link } else { "" };
+    let doubts = doubt::all(page);
+    let tried = there(tried::is_there(page), tried::LINK);
+    let trend = there(compared::is_there(page), compared::LINK);
     let budget = there(budget::is_there(page), budget::LINK);
     let packets = there(network::is_there(page), network::LINK);
     let messages = there(messages::is_there(page), messages::LINK);
     let testbed = there(testbed::is_there(page), testbed::LINK);
     let recurring = there(modes::is_there(page), modes::LINK);
     let links = [
-        FIRST_LINK, budget, packets, messages, testbed, recurring, LINKS,
+        FIRST_LINK, tried, trend, budget, packets, messages, testbed, recurring, LINKS,
     ];
     around(page, &links, &json, |out| {
-        verdict::section(out, page);
+        verdict::section(out, page, &doubts);
+        tried::section(out, page);
+        compared::trend(out, page);
         budget::section(out, page);
         network::section(out, page);
         messages::section(out, page);
         testbed::section(out, page);
         modes::section(out, page);
         table::section(out, page);
+        out.tag("<div class=\"plots\">");
         charts::sections(out, page, &data);
         gaussian::section(out, page);
-        machine::sections(out, page);
+        out.tag("</div>");
+        machine::host(out, page);
+        doubt::section(out, &doubts);
+        machine::tuning(out, page, &doubts);
         repeat::section(out, page);
     })
 }
@@ -113,6 +129,10 @@ fn around(
 ) -> String {
     let mut out = Markup::default();
     out.tag("<!doctype html>\n<html lang=\"en\"><head>")
+        .tag(CHARSET)
+        .tag("<meta http-equiv=\"Content-Security-Policy\"")
+        .attr("content", policy::of(&scripts(), STYLE))
+        .tag(">")
         .tag(HEAD);
     out.element("title", title(page));
     out.tag("<style>")
@@ -127,11 +147,9 @@ fn around(
     footer(&mut out);
     out.tag("<script type=\"application/json\" id=\"kadenz-data\">")
         .json(json);
-    out.tag("</script>\n<script>")
-        .tag(ECHARTS)
-        .tag("</script>\n");
-    for script in SCRIPTS {
-        out.tag("<script>\n").tag(script).tag("</script>\n");
+    out.tag("</script>\n");
+    for script in scripts() {
+        out.tag("<script>").tag(script).tag("</script>\n");
     }
     out.tag("</body></html>\n");
     out.finish()
@@ -217,7 +235,7 @@ mod tests {
 
     #[test]
     fn no_script_can_end_its_element_early() {
-        for script in SCRIPTS.iter().chain([&ECHARTS]) {
+        for script in scripts() {
             assert!(!script.contains("</script") && !script.contains("<!--"));
         }
     }

@@ -1,18 +1,12 @@
-//! The machine: host facts, what spoils the result and how to mend it, tuning asked and granted.
+//! The machine: host facts, and what was asked of it and granted.
 
 use kadenz_record::run::model::{Host, Run, TuningMeasure};
 
+use super::doubt::{self, Doubt};
 use super::figures::{duration, printed, significant};
 use super::markup::Markup;
-use super::page::Page;
+use super::page::{Page, SeriesOnPage};
 use super::remedy;
-
-/// Host, warnings and tuning.
-pub(super) fn sections(out: &mut Markup, page: &Page<'_>) {
-    host(out, page);
-    warnings(out, page);
-    tuning(out, page);
-}
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
@@ -53,94 +47,113 @@ fn cost(ns: f64) -> Option<String> {
     (ns > 0.0).then(|| duration(ns))
 }
 
-pub(super) fn host(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"host\"><h2>The machine</h2>");
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of the machine\" tabindex=\"0\"><table class=\"prose\">");
-    out.tag("<caption>Where it was measured</caption>");
-    if page.compares() {
-        out.tag("<thead><tr><th scope=\"col\">Fact</th>");
-        for run in &page.runs {
-            out.tag("<th scope=\"col\">").text(&run.label).tag("</th>");
-        }
-        out.tag("</tr></thead>");
-    }
-    out.tag("<tbody>");
-    for (name, fact) in FACTS {
-        out.tag("<tr><th scope=\"row\">").tag(name).tag("</th>");
-        for run in &page.runs {
-            let known = fact(&run.summary.run).unwrap_or_else(|| String::from("— not known"));
-            out.element("td", known);
-        }
-        out.tag("</tr>");
-    }
-    out.tag("</tbody></table></div></section>");
+fn known(fact: fn(&Run) -> Option<String>, run: &Run) -> String {
+    fact(run).unwrap_or_else(|| String::from("— not known"))
 }
 
-pub(super) fn warnings(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"warnings\"><h2>What spoils or limits this result</h2>");
-    let mut none = true;
-    for run in &page.runs {
-        if run.summary.warnings.is_empty() {
-            continue;
-        }
-        none = false;
-        if page.compares() {
-            out.element("h3", &run.label);
-        }
-        out.tag("<ul class=\"warnings\">");
-        for warning in &run.summary.warnings {
-            out.tag("<li><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><div><p>");
-            out.text(printed(&warning.text)).tag("</p>");
-            if let Some(remedy) = &warning.remedy {
-                remedy::write(out, remedy);
-            }
-            out.tag("</div></li>");
-        }
-        out.tag("</ul>");
+/// Pairs of a name and its value, in as many columns as there is room for.
+pub(super) fn pairs<'a>(out: &mut Markup, pairs: impl Iterator<Item = (&'a str, String)>) {
+    out.tag("<dl class=\"pairs\">");
+    for (name, value) in pairs {
+        out.tag("<div>")
+            .element("dt", name)
+            .element("dd", value)
+            .tag("</div>");
     }
-    if none {
-        out.tag("<p class=\"fine\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>The instrument found nothing to warn of.</p>");
+    out.tag("</dl>");
+}
+
+pub(super) fn host(out: &mut Markup, page: &Page<'_>) {
+    out.tag("<section id=\"host\"><h2>The machine</h2>");
+    match page.runs.as_slice() {
+        [only] => {
+            let run = &only.summary.run;
+            pairs(
+                out,
+                FACTS
+                    .into_iter()
+                    .map(|(name, fact)| (name, known(fact, run))),
+            );
+        }
+        _ => compared(out, page),
     }
     out.tag("</section>");
 }
 
-fn tuning(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"tuning\"><h2>Tuning: asked and granted</h2>");
-    if page
-        .series
-        .iter()
-        .all(|series| series.summary.series.tuning.is_empty())
-    {
+fn compared(out: &mut Markup, page: &Page<'_>) {
+    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of the machine\" tabindex=\"0\"><table class=\"prose\">");
+    out.tag("<caption>Where it was measured</caption><thead><tr><th scope=\"col\">Fact</th>");
+    for run in &page.runs {
+        out.tag("<th scope=\"col\">").text(&run.label).tag("</th>");
+    }
+    out.tag("</tr></thead><tbody>");
+    for (name, fact) in FACTS {
+        out.tag("<tr><th scope=\"row\">").tag(name).tag("</th>");
+        for run in &page.runs {
+            out.element("td", known(fact, &run.summary.run));
+        }
+        out.tag("</tr>");
+    }
+    out.tag("</tbody></table></div>");
+}
+
+/// What was asked and granted, folded away; series that had the same share a part of the table.
+pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
+    out.tag("<section id=\"tuning\"><h2>Tuning</h2>");
+    let mut sorts: Vec<(&[TuningMeasure], Vec<&str>)> = Vec::new();
+    for series in page.series.iter().filter(|it| !measures(it).is_empty()) {
+        match sorts
+            .iter_mut()
+            .find(|(known, _)| *known == measures(series))
+        {
+            Some((_, labels)) => labels.push(&series.label),
+            None => sorts.push((measures(series), vec![&series.label])),
+        }
+    }
+    if sorts.is_empty() {
         out.tag("<p class=\"missing\">No tuning was asked for: the threads ran as the system runs any other.</p></section>");
         return;
     }
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of tuning\" tabindex=\"0\"><table class=\"prose\">");
+    let all = sorts.iter().flat_map(|(measures, _)| measures.iter());
+    let refused = all.filter(|measure| !measure.ok).count();
+    out.tag("<details><summary>Asked and granted: ");
+    match refused {
+        0 => out.tag("everything was granted"),
+        number => out.text(number).tag(" refused"),
+    };
+    out.tag("</summary><div class=\"scroll\" role=\"region\" aria-label=\"Table of tuning\" tabindex=\"0\"><table class=\"prose\">");
     out.tag("<caption>What the measuring threads asked of the system, and what they got</caption><thead><tr>");
-    out.tag(
-        "<th scope=\"col\">Measure</th><th scope=\"col\">Asked</th><th scope=\"col\">Granted</th>",
-    );
-    out.tag("<th scope=\"col\">Result</th></tr></thead>");
-    for series in page
-        .series
-        .iter()
-        .filter(|series| !series.summary.series.tuning.is_empty())
-    {
+    out.tag(HEAD);
+    for (measures, labels) in sorts {
         out.tag("<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"4\">");
-        out.text(&series.label).tag("</th></tr>");
-        for measure in &series.summary.series.tuning {
-            tuning_row(out, measure);
+        out.text(labels.join(", ")).tag("</th></tr>");
+        for measure in measures {
+            row(out, measure);
+            if let Some(number) = doubt::number(doubts, measure) {
+                out.tag(" <a").attr("href", format!("#doubt-{number}"));
+                out.tag(">why</a>");
+            }
+            out.tag("</td></tr>");
         }
         out.tag("</tbody>");
     }
-    out.tag("</table></div></section>");
+    out.tag("</table></div></details></section>");
 }
 
+fn measures<'a>(series: &SeriesOnPage<'a>) -> &'a [TuningMeasure] {
+    &series.summary.series.tuning
+}
+
+const HEAD: &str = concat!(
+    "<th scope=\"col\">Measure</th><th scope=\"col\">Asked</th><th scope=\"col\">Granted</th>",
+    "<th scope=\"col\">Result</th></tr></thead>",
+);
 const GRANTED: &str =
     "<td><span class=\"yes\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>granted</span>";
 const REFUSED: &str = "<td><span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>refused</span>";
 
-/// One measure; also what was granted may have a reason to read.
-pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
+/// A row up to its last cell, which stays open.
+fn row(out: &mut Markup, measure: &TuningMeasure) {
     out.tag("<tr><th scope=\"row\">")
         .text(measure.name.replace('_', " "))
         .tag("</th>");
@@ -150,6 +163,11 @@ pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
         true => GRANTED,
         false => REFUSED,
     });
+}
+
+/// One measure with its reason in full; also what was granted may have one.
+pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
+    row(out, measure);
     if let Some(reason) = &measure.reason {
         out.tag(" ").text(printed(reason));
     }

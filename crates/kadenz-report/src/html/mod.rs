@@ -5,11 +5,14 @@
 
 mod budget;
 mod charts;
+mod compared;
 mod data;
 mod document;
+mod doubt;
 mod figures;
 mod gaussian;
 mod machine;
+mod mark;
 mod markup;
 mod matrix;
 mod messages;
@@ -17,13 +20,16 @@ mod modes;
 mod network;
 mod normal;
 mod page;
+mod policy;
 mod remedy;
 mod repeat;
 mod round_trips;
 mod signal;
 mod table;
 mod testbed;
+mod tried;
 mod verdict;
+mod what_if;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -50,10 +56,18 @@ use crate::summary::Summary;
 /// ```
 #[must_use]
 pub fn render(summaries: &[Summary]) -> String {
-    match matrix::of(summaries) {
-        Some(matrix) => document::render_matrix(&page::Page::without_signals(summaries), &matrix),
-        None => document::render(&page::Page::of(summaries)),
-    }
+    render_beside(summaries, None)
+}
+
+/// As [`render`], with links to what lies beside the page.
+fn render_beside(summaries: &[Summary], beside: Option<&Path>) -> String {
+    let page = match matrix::of(summaries) {
+        Some(matrix) => {
+            return document::render_matrix(&page::Page::without_signals(summaries), &matrix);
+        }
+        None => page::Page::of(summaries),
+    };
+    document::render(&page::Page { beside, ..page })
 }
 
 /// Why a report could not be written.
@@ -81,7 +95,7 @@ pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError>
     let _ = fs::remove_file(&beside);
     let mut file = fs::File::create_new(&beside).map_err(failed(&beside))?;
     let written = file
-        .write_all(render(summaries).as_bytes())
+        .write_all(render_beside(summaries, path.parent()).as_bytes())
         .and_then(|()| fs::rename(&beside, path));
     written.map_err(|source| {
         let _ = fs::remove_file(&beside);

@@ -1,20 +1,30 @@
 //! What stands on a page: the runs, their series, and what each is called.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use kadenz_record::run::model::Kind;
+use kadenz_record::run::messages::{
+    DECODE, KERNEL_TO_INLET, ONE_WAY, ONE_WAY_FROM_SEND, PUBLISH, PUBLISH_LATENESS, QUEUE,
+};
+use kadenz_record::run::model::{Kind, Run};
+use kadenz_record::run::network;
 
 use super::markup::plain;
 use super::signal::{self, Signal};
+use super::tried::{self, Tried};
 use crate::summary::{SeriesSummary, Summary};
 
 /// The runs of one page and their series, in the order in which they are shown.
 #[derive(Debug)]
 pub(super) struct Page<'a> {
+    /// The runs as they were handed over.
+    pub(super) summaries: &'a [Summary],
     /// The runs; one is a report, several are a comparison.
     pub(super) runs: Vec<RunOnPage<'a>>,
     /// The series of all runs.
     pub(super) series: Vec<SeriesOnPage<'a>>,
+    /// The folder in which the page will lie, where that is known.
+    pub(super) beside: Option<&'a Path>,
 }
 
 /// A run and what the page calls it.
@@ -23,6 +33,8 @@ pub(super) struct RunOnPage<'a> {
     /// The name of its folder, made unique on the page.
     pub(super) label: String,
     pub(super) summary: &'a Summary,
+    /// The tunings that a check tried.
+    pub(super) tried: Option<Tried>,
 }
 
 /// A series and what the page calls it.
@@ -33,6 +45,10 @@ pub(super) struct SeriesOnPage<'a> {
     /// Index into [`Page::runs`].
     pub(super) run: usize,
     pub(super) summary: &'a SeriesSummary,
+    /// What it is of.
+    pub(super) group: Group,
+    /// Whether charts draw it until the reader chooses.
+    pub(super) drawn: bool,
     /// Jitter over time, or the sentence that says why there is none.
     pub(super) jitter: Result<Signal, String>,
 }
@@ -54,27 +70,43 @@ impl<'a> Page<'a> {
                     label,
                     run,
                     summary: one,
+                    group: Group::of(&summary.run, &one.series.name),
+                    drawn: false,
                     jitter,
                 });
             }
         }
+        draw_some(&mut series);
         let runs = labels
             .into_iter()
             .zip(summaries)
-            .map(|(label, summary)| RunOnPage { label, summary })
+            .map(|(label, summary)| RunOnPage {
+                label,
+                summary,
+                tried: tried::of(summary),
+            })
             .collect();
-        Self { runs, series }
+        Self {
+            summaries,
+            runs,
+            series,
+            beside: None,
+        }
     }
 
     /// As [`Page::of`] for a page that shows none of its series by itself: nothing is read.
     pub(super) fn without_signals(summaries: &'a [Summary]) -> Self {
         let labels = labels(summaries).into_iter();
-        let runs = labels
-            .zip(summaries)
-            .map(|(label, summary)| RunOnPage { label, summary });
+        let runs = labels.zip(summaries).map(|(label, summary)| RunOnPage {
+            label,
+            summary,
+            tried: None,
+        });
         Self {
+            summaries,
             runs: runs.collect(),
             series: Vec::new(),
+            beside: None,
         }
     }
 
@@ -88,6 +120,94 @@ impl<'a> Page<'a> {
         self.series
             .iter()
             .filter(|series| series.summary.verdict.is_some())
+    }
+}
+
+/// What a series is of: the groups of tables and legends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Group {
+    /// The beat and the machine.
+    Beat,
+    /// Packets and their answers.
+    Network,
+    /// Messages over a bus.
+    Messages,
+}
+
+impl Group {
+    /// All, in the order in which they are shown.
+    pub(super) const ALL: [Self; 3] = [Self::Beat, Self::Network, Self::Messages];
+
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Beat => "Beat",
+            Self::Network => "Network",
+            Self::Messages => "Messages",
+        }
+    }
+
+    /// The group of a series of a run, by its name.
+    fn of(run: &Run, series: &str) -> Self {
+        const OF_PACKETS: [&str; 10] = [
+            network::LATENESS,
+            network::RESPONSE,
+            network::RTT,
+            network::SEND_STACK,
+            network::WIRE_AND_DEVICE,
+            network::RECEIVE_STACK,
+            network::FIRST_REPLY,
+            network::LAST_REPLY,
+            network::REPLY_SPREAD,
+            network::DENSEST_HALF,
+        ];
+        const OF_MESSAGES: [&str; 7] = [
+            ONE_WAY,
+            ONE_WAY_FROM_SEND,
+            PUBLISH_LATENESS,
+            PUBLISH,
+            KERNEL_TO_INLET,
+            QUEUE,
+            DECODE,
+        ];
+        let last = series.rsplit('.').next().unwrap_or(series);
+        match () {
+            () if run.network.is_some() && OF_PACKETS.contains(&last) => Self::Network,
+            () if run.messages.is_some() && OF_MESSAGES.contains(&last) => Self::Messages,
+            () => Self::Beat,
+        }
+    }
+}
+
+/// As many series are all drawn from the start; of more, two.
+const FEW: usize = 4;
+
+/// Chooses what charts draw from the start: of the series with a deadline, or else of all but the
+/// machine's floor, two or, where there are few, all; of a comparison the first in every run.
+fn draw_some(series: &mut [SeriesOnPage<'_>]) {
+    let judged = series.iter().any(|it| it.summary.verdict.is_some());
+    let wanted = |it: &SeriesOnPage<'_>| match judged {
+        true => it.summary.verdict.is_some(),
+        false => it.summary.series.kind != Kind::Floor,
+    };
+    let all: Vec<usize> = (0..series.len())
+        .filter(|&it| wanted(&series[it]))
+        .collect();
+    let compares = series.iter().any(|it| it.run > 0);
+    let first = all
+        .first()
+        .map(|&it| series[it].summary.series.name.clone());
+    let chosen: Vec<usize> = match all.len() {
+        _ if compares => {
+            let same = |&it: &usize| Some(&series[it].summary.series.name) == first.as_ref();
+            let same: Vec<usize> = all.iter().copied().filter(same).collect();
+            if same.len() > 1 { same } else { all }
+        }
+        0..=FEW => all,
+        _ => all[..2].to_vec(),
+    };
+    for place in chosen {
+        series[place].drawn = true;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::machine::pairs;
 use super::markup::Markup;
 use super::page::{Page, RunOnPage};
 
@@ -41,20 +42,14 @@ fn parameters(out: &mut Markup, run: &RunOnPage<'_>) {
     if parameters.is_empty() {
         return;
     }
-    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"")
-        .attr("aria-label", format!("Parameters of {}", run.label));
-    out.tag(
-        "><table class=\"prose\"><caption>Parameters in force, defaults included</caption><tbody>",
-    );
-    for (name, value) in parameters {
-        out.tag("<tr><th scope=\"row\">").text(name).tag("</th>");
-        let words = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        out.element("td", words).tag("</tr>");
-    }
-    out.tag("</tbody></table></div>");
+    out.tag("<details><summary>Parameters in force, defaults included</summary>");
+    let words = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let all = parameters.iter();
+    pairs(out, all.map(|(name, value)| (name.as_str(), words(value))));
+    out.tag("</details>");
 }
 
 /// A word as a POSIX shell reads it back.

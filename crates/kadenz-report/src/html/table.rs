@@ -1,8 +1,9 @@
 //! The table of series: what was counted, the percentiles it can carry, and how far the worst lies.
 
 use super::figures::{bound, count, duration, percent, plural, rate, significant, span};
+use super::mark;
 use super::markup::Markup;
-use super::page::{Page, SeriesOnPage, kind_in_words};
+use super::page::{Group, Page, SeriesOnPage, kind_in_words};
 use crate::statistics::Percent;
 use crate::verdict::Verdict;
 
@@ -39,92 +40,158 @@ impl Cell {
     }
 }
 
-/// The section.
+/// A column of a table that has a row a series.
+type Column<'c> = (String, Box<dyn Fn(&SeriesOnPage<'_>) -> Cell + 'c>);
+
+fn column<'c>(name: &str, cell: impl Fn(&SeriesOnPage<'_>) -> Cell + 'c) -> Column<'c> {
+    (name.to_owned(), Box::new(cell))
+}
+
+/// The section: a row a series with what matters most, and everything else folded away.
 pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     out.tag("<section id=\"series\"><h2>The figures</h2>");
-    out.tag("<p class=\"lead\">Percentiles, with the number of samples beyond each: what the figure rests on. ");
-    out.tag("Mean and deviation alone would hide what matters: the last rows say how far.</p>");
     if page.series.is_empty() {
         out.tag("<p class=\"missing\">This run has no series.</p></section>");
         return;
     }
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of series\" tabindex=\"0\"><table>");
-    out.tag("<caption>All series, values in the unit that suits them</caption><thead><tr><th scope=\"col\">Figure</th>");
-    for (index, series) in page.series.iter().enumerate() {
-        out.tag("<th scope=\"col\"><i")
-            .attr("class", format!("swatch s{}", index % 8))
-            .tag("></i>");
-        out.text(&series.label).tag("<small>");
-        out.tag(kind_in_words(series.summary.series.kind))
-            .tag("</small></th>");
+    out.tag("<p class=\"lead\">Below each percentile stands how many samples lie beyond it: what it rests on.</p>");
+    let groups: Vec<Group> = Group::ALL.into_iter().filter(|it| any(page, *it)).collect();
+    for (place, &group) in groups.iter().enumerate() {
+        let number = page.series.iter().filter(|it| it.group == group).count();
+        let words = format!(
+            "{}: {}",
+            group.name(),
+            plural(number as u64, "series", "series")
+        );
+        let folded = place > 0;
+        if folded {
+            out.tag("<details><summary>").text(&words).tag("</summary>");
+        }
+        let caption = if groups.len() > 1 {
+            words
+        } else {
+            "All series".to_owned()
+        };
+        table(out, page, &caption, &main_columns(page), |it| {
+            it.group == group
+        });
+        out.tag(if folded { "</details>" } else { "" });
     }
-    out.tag("</tr></thead>");
-    counts(out, page);
-    percentiles(out, page);
-    shape(out, page);
-    deadlines(out, page);
-    out.tag("</table></div>");
+    out.tag("<details><summary>All figures of every series</summary>");
+    for (caption, columns) in [
+        ("Samples", counts(page)),
+        ("Percentiles", percentiles(page)),
+        ("Extremes and shape", shape(page)),
+        ("Deadline", deadlines(page)),
+    ] {
+        if !columns.is_empty() {
+            table(out, page, caption, &columns, |_| true);
+        }
+    }
+    out.tag("<p class=\"hint\">Mean and deviation alone would hide what matters: (max − mean) / SD says how far.</p></details>");
     extremes(out, page);
     out.tag("</section>");
 }
 
-fn group(out: &mut Markup, name: &'static str) {
-    out.tag("<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"99\">")
-        .tag(name)
-        .tag("</th></tr>");
+fn any(page: &Page<'_>, group: Group) -> bool {
+    page.series.iter().any(|series| series.group == group)
 }
 
-fn row(out: &mut Markup, page: &Page<'_>, name: &str, cell: impl Fn(&SeriesOnPage<'_>) -> Cell) {
-    out.tag("<tr><th scope=\"row\">").text(name).tag("</th>");
-    for series in &page.series {
-        let cell = cell(series);
-        out.tag("<td>").text(cell.figure);
-        if !cell.note.is_empty() {
-            out.tag("<small>").text(cell.note).tag("</small>");
-        }
-        out.tag("</td>");
+fn table(
+    out: &mut Markup,
+    page: &Page<'_>,
+    caption: &str,
+    columns: &[Column<'_>],
+    wanted: impl Fn(&SeriesOnPage<'_>) -> bool,
+) {
+    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
+    out.attr("aria-label", format!("Table: {caption}"));
+    out.tag("><table class=\"rows\"><caption>").text(caption);
+    out.tag("</caption><thead><tr><th scope=\"col\">Series</th>");
+    for (name, _) in columns {
+        out.tag("<th scope=\"col\">").text(name).tag("</th>");
     }
-    out.tag("</tr>");
+    out.tag("</tr></thead><tbody>");
+    for (index, series) in page.series.iter().enumerate().filter(|(_, it)| wanted(it)) {
+        out.tag("<tr><th scope=\"row\">");
+        mark::write(out, index);
+        out.text(&series.label).tag("<small>");
+        out.tag(kind_in_words(series.summary.series.kind))
+            .tag("</small></th>");
+        for (_, cell) in columns {
+            write(out, &cell(series));
+        }
+        out.tag("</tr>");
+    }
+    out.tag("</tbody></table></div>");
 }
 
-fn counts(out: &mut Markup, page: &Page<'_>) {
-    group(out, "Samples");
-    row(out, page, "Recorded", |s| {
-        Cell::plain(count(s.summary.count))
-    });
-    row(out, page, "Expected interval", |s| {
-        match s.summary.series.expected_interval_ns {
-            Some(ns) => Cell::plain(duration(ns as f64)),
-            None => Cell::absent("none stated"),
-        }
-    });
+fn write(out: &mut Markup, cell: &Cell) {
+    out.tag("<td>").text(&cell.figure);
+    if !cell.note.is_empty() {
+        out.tag("<small>").text(&cell.note).tag("</small>");
+    }
+    out.tag("</td>");
+}
+
+fn main_columns<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+    let at = |it: Percent| column(&percent(it.percent()), move |s| percentile_cell(s, it));
+    let mut columns = vec![
+        column("Samples", |s| Cell::plain(count(s.summary.count))),
+        at(Percent::P50),
+        at(Percent::P99),
+        at(Percent::P99_9),
+        column("Largest", |s| {
+            Cell::duration(s.summary.max_ns.map(|ns| ns as f64))
+        }),
+    ];
+    if page.judged().next().is_some() {
+        columns.push(column("Misses", |s| match &s.summary.verdict {
+            Some(it) => Cell::noted(
+                count(it.misses),
+                format!("of {}", duration(it.limit_ns as f64)),
+            ),
+            None => Cell::plain("—"),
+        }));
+    }
+    columns
+}
+
+fn counts<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+    let mut columns = vec![
+        column("Recorded", |s| Cell::plain(count(s.summary.count))),
+        column("Expected interval", |s| {
+            match s.summary.series.expected_interval_ns {
+                Some(ns) => Cell::plain(duration(ns as f64)),
+                None => Cell::absent("none stated"),
+            }
+        }),
+    ];
     let any = |of: fn(&SeriesOnPage<'_>) -> u64| page.series.iter().any(|s| of(s) > 0);
     if any(|s| s.summary.series.counts.early) {
-        row(out, page, "Early (below zero)", |s| {
+        columns.push(column("Early (below zero)", |s| {
             let early = s.summary.series.counts.early;
-            Cell::noted(
-                count(early),
-                rate(early as f64 / s.summary.count.max(1) as f64),
-            )
-        });
+            let share = early as f64 / s.summary.count.max(1) as f64;
+            Cell::noted(count(early), rate(share))
+        }));
     }
     if any(|s| s.summary.early_clusters.len() as u64) {
-        row(out, page, "Groups of early wake-ups", early_groups);
+        columns.push(column("Groups of early wake-ups", early_groups));
     }
     if any(|s| s.summary.series.counts.dropped) {
-        row(out, page, "Dropped raw samples", |s| {
+        columns.push(column("Dropped raw samples", |s| {
             Cell::noted(
                 count(s.summary.series.counts.dropped),
-                "counted above all the same",
+                "counted all the same",
             )
-        });
+        }));
     }
     if any(|s| s.summary.series.counts.saturated) {
-        row(out, page, "Beyond one hour", |s| {
+        columns.push(column("Beyond one hour", |s| {
             Cell::plain(count(s.summary.series.counts.saturated))
-        });
+        }));
     }
-    out.tag("</tbody>");
+    columns
 }
 
 fn early_groups(series: &SeriesOnPage<'_>) -> Cell {
@@ -138,33 +205,18 @@ fn early_groups(series: &SeriesOnPage<'_>) -> Cell {
 }
 
 /// Every percentile that some series carries, and the first that none does.
-fn percentiles(out: &mut Markup, page: &Page<'_>) {
-    let most = page
-        .series
-        .iter()
-        .map(|s| s.summary.count)
-        .max()
-        .unwrap_or(0);
-    let carried = Percent::LADDER
-        .iter()
-        .filter(|p| p.is_carried_by(most))
-        .count();
-    group(out, "Percentiles");
-    for percentile in Percent::LADDER.iter().take(carried + 1) {
-        row(out, page, &percent(percentile.percent()), |s| {
-            percentile_cell(s, *percentile)
-        });
-    }
-    out.tag("</tbody>");
+fn percentiles<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+    let most = page.series.iter().map(|s| s.summary.count).max();
+    let most = most.unwrap_or(0);
+    let carried = Percent::LADDER.iter().filter(|p| p.is_carried_by(most));
+    let shown = Percent::LADDER.into_iter().take(carried.count() + 1);
+    let columns = shown.map(|it| column(&percent(it.percent()), move |s| percentile_cell(s, it)));
+    columns.collect()
 }
 
 fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> Cell {
-    let found = series
-        .summary
-        .percentiles
-        .iter()
-        .find(|row| row.percent == percent);
-    match found {
+    let mut rows = series.summary.percentiles.iter();
+    match rows.find(|row| row.percent == percent) {
         Some(row) => {
             let beyond = format!("{} beyond", count(row.beyond));
             match row.coarseness() {
@@ -190,87 +242,81 @@ fn needed(percent: Percent) -> u64 {
         .unwrap_or(near)
 }
 
-fn shape(out: &mut Markup, page: &Page<'_>) {
-    group(out, "Extremes and shape");
-    row(out, page, "Smallest", |s| {
-        Cell::duration(s.summary.min_ns.map(|ns| ns as f64))
-    });
-    row(out, page, "Largest", |s| {
-        Cell::duration(s.summary.max_ns.map(|ns| ns as f64))
-    });
-    row(out, page, "Mean", |s| Cell::duration(s.summary.mean_ns));
-    row(out, page, "Standard deviation (SD)", |s| {
-        Cell::duration(s.summary.stddev_ns)
-    });
-    row(out, page, "(max − mean) / SD", |s| {
-        match s.summary.max_in_stddevs {
+fn shape<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
+    let mut columns = vec![
+        column("Smallest", |s| {
+            Cell::duration(s.summary.min_ns.map(|ns| ns as f64))
+        }),
+        column("Largest", |s| {
+            Cell::duration(s.summary.max_ns.map(|ns| ns as f64))
+        }),
+        column("Mean", |s| Cell::duration(s.summary.mean_ns)),
+        column("Standard deviation (SD)", |s| {
+            Cell::duration(s.summary.stddev_ns)
+        }),
+        column("(max − mean) / SD", |s| match s.summary.max_in_stddevs {
             Some(times) => Cell::plain(significant(times, 3)),
             None => Cell::absent("all values are equal"),
-        }
-    });
-    if page
-        .series
-        .iter()
-        .any(|s| s.summary.hiccup_total_ns.is_some())
-    {
-        row(out, page, "All hiccups together", |s| {
-            match s.summary.hiccup_total_ns {
-                Some(ns) => Cell::plain(duration(ns)),
-                None => Cell::absent("not hiccups"),
-            }
-        });
+        }),
+    ];
+    let hiccups = |s: &SeriesOnPage<'_>| s.summary.hiccup_total_ns;
+    if page.series.iter().any(|s| hiccups(s).is_some()) {
+        columns.push(column("All hiccups together", move |s| match hiccups(s) {
+            Some(ns) => Cell::plain(duration(ns)),
+            None => Cell::absent("not hiccups"),
+        }));
     }
-    out.tag("</tbody>");
+    columns
 }
 
-fn deadlines(out: &mut Markup, page: &Page<'_>) {
+fn deadlines<'c>(page: &Page<'_>) -> Vec<Column<'c>> {
     if page.judged().next().is_none() {
-        return;
+        return Vec::new();
     }
-    group(out, "Deadline");
-    let mut line = |name: &str, figure: fn(&Verdict) -> String| {
-        row(out, page, name, |s| match &s.summary.verdict {
+    let line = |name: &'static str, figure: fn(&Verdict) -> String| {
+        column(name, move |s| match &s.summary.verdict {
             Some(verdict) => Cell::plain(figure(verdict)),
             None if name == "Limit" => Cell::absent("none stated"),
             None => Cell::plain("—"),
-        });
+        })
     };
-    line("Limit", |v| duration(v.limit_ns as f64));
-    line("Misses", |v| count(v.misses));
-    line("Rate of misses", |v| rate(v.rate));
-    line("Upper bound of the rate, 95 %", |v| bound(v.upper_bound_95));
-    line("Longest run of misses", |v| count(v.longest_run));
-    out.tag("</tbody>");
+    vec![
+        line("Limit", |v| duration(v.limit_ns as f64)),
+        line("Misses", |v| count(v.misses)),
+        line("Rate of misses", |v| rate(v.rate)),
+        line("Upper bound of the rate, 95 %", |v| bound(v.upper_bound_95)),
+        line("Longest run of misses", |v| count(v.longest_run)),
+    ]
 }
 
 /// The ten highest and lowest samples of each series that kept its samples.
 fn extremes(out: &mut Markup, page: &Page<'_>) {
+    let kept = |it: &&SeriesOnPage<'_>| it.summary.samples.is_some();
+    if page.series.iter().filter(kept).count() == 0 {
+        return;
+    }
+    out.tag("<details><summary>Highest and lowest samples</summary>");
     for series in &page.series {
         let Some(facts) = &series.summary.samples else {
             continue;
         };
-        out.tag("<details><summary>Highest and lowest samples of ")
-            .text(&series.label);
-        out.tag("</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\"");
-        out.attr(
-            "aria-label",
-            format!("Highest and lowest samples of {}", series.label),
-        );
-        out.tag("><table><caption>Sample number and value</caption><thead><tr><th scope=\"col\">Highest</th>");
+        out.tag("<div class=\"scroll\" tabindex=\"0\" role=\"region\"");
+        let words = format!("Highest and lowest samples of {}", series.label);
+        out.attr("aria-label", &words);
+        out.tag("><table><caption>").text(words);
+        out.tag(": sample number and value</caption><thead><tr><th scope=\"col\">Highest</th>");
         out.tag("<th scope=\"col\">Value</th><th scope=\"col\">Lowest</th><th scope=\"col\">Value</th></tr></thead><tbody>");
         for (high, low) in facts.highest.iter().zip(&facts.lowest) {
             out.tag("<tr>");
             for one in [high, low] {
-                out.tag("<td>")
-                    .text(count(one.index))
-                    .tag("</td><td>")
-                    .text(span(one.value_ns))
-                    .tag("</td>");
+                out.element("td", count(one.index))
+                    .element("td", span(one.value_ns));
             }
             out.tag("</tr>");
         }
-        out.tag("</tbody></table></div></details>");
+        out.tag("</tbody></table></div>");
     }
+    out.tag("</details>");
 }
 
 #[cfg(test)]

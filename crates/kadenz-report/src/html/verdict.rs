@@ -1,10 +1,14 @@
 //! The verdict, first and in large words: what may be said of each deadline, and what it rests on.
 
+use super::compared;
+use super::doubt::{self, Doubt};
 use super::figures::{bound, count, duration, plural, printed, rate, significant, span};
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
+use super::what_if;
 use crate::numbers;
-use crate::verdict::{Standing, Verdict, answer};
+use crate::summary::Summary;
+use crate::verdict::{Answer, Headline, Standing, Verdict, answer};
 
 /// How a standing looks and reads.
 struct Look {
@@ -36,26 +40,61 @@ fn look(standing: Standing) -> Look {
 /// More verdicts than these are read better from their cards than from one sentence.
 const MOST_IN_A_SENTENCE: usize = 4;
 
-/// The section.
-pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
-    let verdicts: Vec<Verdict> = page.judged().filter_map(|s| s.summary.verdict).collect();
+/// The section: the answer in a line, what makes it doubtful, then what it rests on.
+pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
     out.tag("<section id=\"verdict\">");
-    let look = overall_look(&verdicts);
-    out.tag("<h1").attr("class", look.class);
-    out.tag("><svg aria-hidden=\"true\"><use")
-        .attr("href", look.icon);
-    out.tag("/></svg><span>")
-        .text(headline(&verdicts))
-        .tag("</span></h1>");
-    if verdicts.is_empty() {
+    let more = match page.compares() {
+        true => compared::headline(out, page),
+        false => headline(out, page),
+    };
+    doubt::beside_the_verdict(out, doubts);
+    if !more.is_empty() {
+        out.tag("<p class=\"answer\">")
+            .ticked(&printed(&more))
+            .tag("</p>");
+    }
+    if page.judged().count() <= MOST_IN_A_SENTENCE {
+        answers(out, page);
+    }
+    if page.judged().next().is_none() {
         out.tag("<p class=\"lead\">The page shows what was measured. Repeat the run with ");
         out.tag("<code>--deadline</code>, for example <code>--deadline 400us</code>, to have it judged.</p>");
     }
-    for run in page
-        .runs
-        .iter()
-        .filter(|_| verdicts.len() <= MOST_IN_A_SENTENCE)
-    {
+    out.tag("<div class=\"cards\">");
+    for series in page.judged() {
+        if let Some(verdict) = &series.summary.verdict {
+            card(out, series, verdict);
+        }
+    }
+    out.tag("</div>");
+    what_if::write(out, page);
+    out.tag("</section>");
+}
+
+/// The answer of the only run; what else is to be said of it is returned.
+fn headline(out: &mut Markup, page: &Page<'_>) -> String {
+    let none = Summary::default();
+    let headline = Headline::of(page.summaries.first().unwrap_or(&none));
+    let look = look(match headline.answer {
+        Answer::Yes => Standing::Kept,
+        Answer::No => Standing::Missed,
+        Answer::TooFew | Answer::NotAsked => Standing::TooFew,
+    });
+    h1(out, look.class, look.icon, &printed(&headline.words));
+    String::new()
+}
+
+/// The largest words of the page.
+pub(super) fn h1(out: &mut Markup, class: &str, icon: &str, words: &str) {
+    out.tag("<h1").attr("class", class);
+    out.tag("><svg aria-hidden=\"true\"><use")
+        .attr("href", icon);
+    out.tag("/></svg><span>").text(words).tag("</span></h1>");
+}
+
+/// The answer of each run in sentences.
+fn answers(out: &mut Markup, page: &Page<'_>) {
+    for run in &page.runs {
         let Some(sentence) = answer(run.summary) else {
             continue;
         };
@@ -65,67 +104,6 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         }
         out.ticked(&printed(&sentence)).tag("</p>");
     }
-    warnings_bear_on_it(out, page);
-    out.tag("<div class=\"cards\">");
-    for series in page.judged() {
-        if let Some(verdict) = &series.summary.verdict {
-            card(out, series, verdict);
-        }
-    }
-    out.tag("</div></section>");
-}
-
-/// The worst of all standings: one miss is a miss.
-fn overall(verdicts: &[Verdict]) -> Option<Standing> {
-    let any = |standing| verdicts.iter().any(|verdict| verdict.standing == standing);
-    [Standing::Missed, Standing::TooFew, Standing::Kept]
-        .into_iter()
-        .find(|s| any(*s))
-}
-
-/// The look of the headline: where some series keep what others miss, neither word is the answer.
-fn overall_look(verdicts: &[Verdict]) -> Look {
-    let kept = verdicts
-        .iter()
-        .any(|verdict| verdict.standing == Standing::Kept);
-    match overall(verdicts) {
-        Some(Standing::Missed) if kept => Look {
-            class: "mixed",
-            icon: "#i-mixed",
-            word: "Mixed",
-        },
-        Some(standing) => look(standing),
-        None => look(Standing::TooFew),
-    }
-}
-
-fn headline(verdicts: &[Verdict]) -> String {
-    let all = verdicts.len();
-    let missed = verdicts
-        .iter()
-        .filter(|v| v.standing == Standing::Missed)
-        .count();
-    match overall(verdicts) {
-        None => String::from("No deadline was stated"),
-        Some(Standing::Kept) if all == 1 => String::from("The deadline was kept"),
-        Some(Standing::Kept) => String::from("Every deadline was kept"),
-        Some(Standing::TooFew) => String::from("Too few samples for a verdict"),
-        Some(Standing::Missed) if all == 1 => String::from("The deadline was missed"),
-        Some(Standing::Missed) => {
-            let whose = if missed == 1 { "its" } else { "their" };
-            format!("{missed} of {all} series missed {whose} deadline")
-        }
-    }
-}
-
-pub(super) fn warnings_bear_on_it(out: &mut Markup, page: &Page<'_>) {
-    let warnings: usize = page.runs.iter().map(|run| run.summary.warnings.len()).sum();
-    if warnings == 0 {
-        return;
-    }
-    out.tag("<p class=\"caution\"><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><a href=\"#warnings\">");
-    out.text(plural(warnings as u64, "warning bears", "warnings bear"));
-    out.tag(" on this result</a></p>");
 }
 
 fn card(out: &mut Markup, series: &SeriesOnPage<'_>, verdict: &Verdict) {
@@ -231,18 +209,6 @@ mod tests {
             misses_per_hour: None,
             standing,
         }
-    }
-
-    #[test]
-    fn one_miss_makes_the_headline() {
-        let kept = verdict(Standing::Kept, 0);
-        let missed = verdict(Standing::Missed, 1);
-        assert_eq!(headline(&[kept]), "The deadline was kept");
-        assert_eq!(
-            headline(&[kept, missed]),
-            "1 of 2 series missed its deadline"
-        );
-        assert_eq!(headline(&[]), "No deadline was stated");
     }
 
     #[test]

@@ -19,7 +19,7 @@ const PERIOD_NS: i64 = 1_000_000;
 const CYCLES: u64 = 60_000;
 const DEADLINE_NS: u64 = 400_000;
 
-type Lateness = fn(&mut Chance, u64) -> f64;
+pub(super) type Lateness = fn(&mut Chance, u64) -> f64;
 
 fn realtime(chance: &mut Chance, _: u64) -> f64 {
     let disturbed = if chance.happens(0.004) {
@@ -31,7 +31,7 @@ fn realtime(chance: &mut Chance, _: u64) -> f64 {
 }
 
 /// An ordinary process beside a neighbour that wakes every 10 s for half a second.
-fn ordinary(chance: &mut Chance, cycle: u64) -> f64 {
+pub(super) fn ordinary(chance: &mut Chance, cycle: u64) -> f64 {
     let busy = cycle % 10_000 > 7_000 && cycle % 10_000 < 7_500;
     let queued = if chance.happens(if busy { 0.35 } else { 0.002 }) {
         chance.tail(210_000.0)
@@ -63,6 +63,19 @@ pub(crate) fn check(out: &Path) -> Result<Summary, Box<dyn Error>> {
     Ok(summary)
 }
 
+/// Four nights on one machine that gets slower.
+pub(crate) fn nights() -> Vec<Summary> {
+    let slower: [Lateness; 4] = [
+        ordinary,
+        |chance, cycle| 1.05 * ordinary(chance, cycle),
+        |chance, cycle| 1.2 * ordinary(chance, cycle),
+        |chance, cycle| 1.7 * ordinary(chance, cycle),
+    ];
+    let names = ["night-1", "night-2", "night-3", "night-4"];
+    let run = |(name, lateness)| summary(name, 1, lateness);
+    names.into_iter().zip(slower).map(run).collect()
+}
+
 /// Yesterday's kernel beside today's.
 pub(crate) fn compared() -> Vec<Summary> {
     let before: Lateness = |chance, cycle| 1.6 * ordinary(chance, cycle);
@@ -76,7 +89,7 @@ pub(crate) fn compared() -> Vec<Summary> {
     runs
 }
 
-fn summary(name: &str, seed: u64, ordinary: Lateness) -> Summary {
+pub(super) fn summary(name: &str, seed: u64, ordinary: Lateness) -> Summary {
     let series = vec![
         series(
             "realtime",
@@ -141,7 +154,7 @@ fn summary(name: &str, seed: u64, ordinary: Lateness) -> Summary {
     }
 }
 
-fn series(
+pub(super) fn series(
     name: &str,
     description: &str,
     tuning: Vec<TuningMeasure>,

@@ -3,13 +3,15 @@
 mod check;
 mod day;
 mod hostile;
+mod missed;
 mod network;
 mod night;
 mod tune;
 
-pub(crate) use check::{check, compared};
+pub(crate) use check::{check, compared, nights};
 pub(crate) use day::day;
 pub(crate) use hostile::{hostile, sparse};
+pub(crate) use missed::missed;
 pub(crate) use network::round_trips;
 pub(crate) use night::night;
 pub(crate) use tune::{tune, tune_interrupted};

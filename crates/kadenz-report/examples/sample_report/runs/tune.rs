@@ -64,6 +64,24 @@ pub(crate) fn tune_interrupted(out: &Path) -> Result<Summary, Box<dyn Error>> {
     )
 }
 
+/// What a check tried after it: a round of each combination with priority, without load, in the folder
+/// `tuning` of the check.
+pub(crate) fn tried(out: &Path) -> Result<Summary, Box<dyn Error>> {
+    write(
+        out,
+        &Plan {
+            name: "missed-2026-05-09/tuning",
+            rounds: 1,
+            complete: true,
+            rounds_of: |load, combination| {
+                let with_priority = combination.has(Measure::Priority);
+                u64::from(load == Load::Unloaded && with_priority)
+            },
+            refused: &[],
+        },
+    )
+}
+
 fn write(out: &Path, plan: &Plan) -> Result<Summary, Box<dyn Error>> {
     let folder = out.join("runs").join(plan.name);
     fs::create_dir_all(&folder)?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 pub(super) use self::buckets::{Buckets, buckets};
 use self::extremes::{Extremes, extremes, merging};
+use super::mark;
 use super::page::{Page, RunOnPage, SeriesOnPage};
 
 /// Points of histogram that a page may carry, over all series.
@@ -40,12 +41,20 @@ impl RunData {
 pub(super) struct SeriesData {
     label: String,
     run: usize,
+    /// What it is of, for the legend.
+    group: &'static str,
+    /// Whether it is drawn until the reader chooses.
+    drawn: bool,
+    /// Dashes and gaps of its line in pixels.
+    dash: &'static [u8],
     count: u64,
     mean: Option<f64>,
     sd: Option<f64>,
     min: Option<i64>,
     max: Option<i64>,
     deadline: Option<u64>,
+    /// Misses of that deadline.
+    misses: Option<u64>,
     buckets: Buckets,
     pub(super) extremes: Option<Extremes>,
     jitter: Option<Signal>,
@@ -62,17 +71,21 @@ struct Signal {
 pub(super) fn of(page: &Page<'_>) -> Data {
     let runs = page.runs.iter().map(RunData::of);
     let merge = merging(&page.series);
-    let series = page.series.iter().map(|on_page| {
+    let series = page.series.iter().enumerate().map(|(index, on_page)| {
         let series = on_page.summary;
         SeriesData {
             label: on_page.label.clone(),
             run: on_page.run,
+            group: on_page.group.name(),
+            drawn: on_page.drawn,
+            dash: mark::dash(index),
             count: series.count,
             mean: series.mean_ns.map(round),
             sd: series.stddev_ns.map(round),
             min: series.min_ns,
             max: series.max_ns,
             deadline: series.verdict.map(|verdict| verdict.limit_ns),
+            misses: series.verdict.map(|verdict| verdict.misses),
             buckets: buckets(&series.distribution, share(BUCKET_BUDGET, page, 300, 4000)),
             extremes: extremes(&series.intervals, on_page.has_early(), merge),
             jitter: jitter(on_page, share(JITTER_BUDGET, page, 1000, 16_384)),
@@ -123,6 +136,7 @@ fn thinned(points: &[(f64, i64)], most: usize) -> Vec<(f64, i64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::page::Group;
     use super::super::signal;
     use super::*;
     use crate::statistics::SignedBucket;
@@ -164,10 +178,14 @@ mod tests {
             label: String::from("lateness"),
             run,
             summary: &series,
+            group: Group::Beat,
+            drawn: true,
             jitter: Ok(jitter.clone()),
         };
         for many in [1, 4, 12] {
             let page = Page {
+                summaries: &[],
+                beside: None,
                 runs: Vec::new(),
                 series: (0..many).map(on_page).collect(),
             };

@@ -1,27 +1,23 @@
 //! The answer first and in large words, and what to type and to write to have it.
 
+use crate::html::doubt::{self, Doubt};
 use crate::html::figures::printed;
 use crate::html::markup::Markup;
-use crate::html::page::Page;
-use crate::html::verdict::warnings_bear_on_it;
+use crate::html::verdict::h1;
 use crate::matrix::{Combination, Matrix, Permanent, Recommendation, Standing};
 
 /// The section.
-pub(super) fn section(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
+pub(super) fn section(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
     let recommendation = &matrix.recommendation;
     let (class, icon) = look(recommendation.standing);
-    out.tag("<section id=\"verdict\"><h1").attr("class", class);
-    out.tag("><svg aria-hidden=\"true\"><use")
-        .attr("href", icon);
-    out.tag("/></svg><span>")
-        .text(headline(recommendation))
-        .tag("</span></h1>");
+    out.tag("<section id=\"verdict\">");
+    h1(out, class, icon, &headline(recommendation));
+    doubt::beside_the_verdict(out, doubts);
     for sentence in &recommendation.sentences {
         out.tag("<p class=\"answer\">")
             .ticked(&printed(sentence))
             .tag("</p>");
     }
-    warnings_bear_on_it(out, page);
     if let Some(permanent) = &recommendation.permanent {
         how(out, permanent);
     }

@@ -9,6 +9,7 @@ mod periods;
 mod tables;
 mod tuning;
 
+use super::doubt;
 use super::machine;
 use super::markup::Markup;
 use super::modes;
@@ -42,13 +43,14 @@ pub(super) fn of(summaries: &[Summary]) -> Option<Matrix> {
 
 /// What stands on the page between its header and its end.
 pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
-    answer::section(out, page, matrix);
+    let doubts = doubt::all(page);
+    answer::section(out, matrix, &doubts);
     heat::section(out, matrix);
     bought::section(out, matrix);
     periods::section(out, matrix);
     tables::section(out, matrix);
     modes::section(out, page);
-    machine::warnings(out, page);
+    doubt::section(out, &doubts);
     tuning::section(out, matrix);
     machine::host(out, page);
     repeat::section(out, page);

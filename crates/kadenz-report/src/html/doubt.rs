@@ -1,0 +1,270 @@
+//! What spoils or limits a result, each said once however many series it concerns.
+
+use kadenz_record::run::model::{TuningMeasure, Warning};
+
+use super::figures::printed;
+use super::markup::Markup;
+use super::page::Page;
+use super::remedy;
+
+/// Warnings that cost something or say what is absent, and do not make the result doubtful.
+const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];
+
+/// A reason to doubt a result.
+#[derive(Debug)]
+pub(super) struct Doubt {
+    title: String,
+    text: String,
+    remedy: Option<String>,
+    /// Whether it stands beside the verdict.
+    grave: bool,
+    /// What it concerns: series, or runs of a comparison; empty for the only run.
+    whom: Vec<String>,
+}
+
+/// All of the page, the grave ones first. A [`Doubt`]'s place is its number on the page.
+pub(super) fn all(page: &Page<'_>) -> Vec<Doubt> {
+    let mut found: Vec<Doubt> = Vec::new();
+    for series in &page.series {
+        for measure in &series.summary.series.tuning {
+            if let Some(doubt) = of_measure(measure) {
+                add(&mut found, doubt, Some(&series.label));
+            }
+        }
+    }
+    for run in &page.runs {
+        let whom = page.compares().then_some(&run.label);
+        for warning in &run.summary.warnings {
+            if !is_told_by_measure(warning, page) {
+                add(&mut found, of_warning(warning), whom);
+            }
+        }
+    }
+    found.sort_by_key(|doubt| !doubt.grave);
+    found
+}
+
+fn add(found: &mut Vec<Doubt>, doubt: Doubt, whom: Option<&String>) {
+    let same = |it: &Doubt| it.text == doubt.text && it.remedy == doubt.remedy;
+    let at = found.iter().position(same).unwrap_or(found.len());
+    if at == found.len() {
+        found.push(doubt);
+    }
+    let known = &mut found[at].whom;
+    known.extend(whom.filter(|it| !known.contains(it)).cloned());
+}
+
+/// What a measure says that was refused, or granted with a reason to read.
+fn of_measure(measure: &TuningMeasure) -> Option<Doubt> {
+    let name = measure.name.replace('_', " ");
+    let (title, text) = match (&measure.reason, measure.ok) {
+        (None, true) => return None,
+        (Some(reason), true) => {
+            let reason = reason.trim_start_matches("granted, but ");
+            (first_clause(reason), reason.to_owned())
+        }
+        (reason, false) => {
+            let (asked, granted) = (&measure.requested, &measure.granted);
+            let title = format!("{name}: {asked} was asked for and not granted");
+            let why = reason
+                .as_ref()
+                .map_or_else(String::new, |it| format!(": {it}"));
+            let text = format!("{title} ({granted} is in force){why}");
+            (title, text)
+        }
+    };
+    Some(Doubt {
+        title: capitalised(&title),
+        text: capitalised(&text),
+        remedy: measure.remedy.clone(),
+        grave: true,
+        whom: Vec::new(),
+    })
+}
+
+fn of_warning(warning: &Warning) -> Doubt {
+    Doubt {
+        title: capitalised(first_clause(&warning.text).trim_end_matches(['.', ' '])),
+        text: capitalised(&warning.text),
+        remedy: warning.remedy.clone(),
+        grave: !MINOR.contains(&warning.id.as_str()),
+        whom: Vec::new(),
+    }
+}
+
+/// Whether a refusal that became a warning stands in the tuning of a series, too.
+fn is_told_by_measure(warning: &Warning, page: &Page<'_>) -> bool {
+    let Some(name) = warning.id.strip_suffix("_refused") else {
+        return false;
+    };
+    let mut measures = page.series.iter().flat_map(|it| &it.summary.series.tuning);
+    measures.any(|it| it.name == name && !it.ok)
+}
+
+/// The number of the doubt that a measure has; absent where it has none.
+pub(super) fn number(doubts: &[Doubt], measure: &TuningMeasure) -> Option<usize> {
+    let own = of_measure(measure)?;
+    let same = |it: &Doubt| it.text == own.text && it.remedy == own.remedy;
+    doubts.iter().position(same)
+}
+
+/// What stands beside the verdict: the grave ones by their titles, and how many more there are.
+pub(super) fn beside_the_verdict(out: &mut Markup, doubts: &[Doubt]) {
+    let grave = doubts.iter().filter(|it| it.grave).count();
+    if doubts.is_empty() {
+        return;
+    }
+    out.tag(
+        "<div class=\"doubts\"><p><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><b>",
+    );
+    out.tag(match grave {
+        0 => "Read this result with",
+        _ => "This makes the result doubtful",
+    });
+    out.tag("</b></p><ul>");
+    for (number, doubt) in doubts.iter().enumerate().take(grave) {
+        out.tag("<li><a")
+            .attr("href", format!("#doubt-{number}"))
+            .tag(">");
+        out.text(printed(&doubt.title)).tag("</a></li>");
+    }
+    let rest = doubts.len() - grave;
+    if rest > 0 {
+        out.tag("<li><a href=\"#warnings\">").text(rest);
+        out.tag(if rest == 1 { " note" } else { " notes" });
+        out.tag(if grave == 0 { "" } else { " more" })
+            .tag("</a></li>");
+    }
+    out.tag("</ul></div>");
+}
+
+/// The first few names, and how many more there are.
+fn named(whom: &[String]) -> String {
+    const MOST: usize = 4;
+    let first = whom[..whom.len().min(MOST)].join(", ");
+    match whom.len().saturating_sub(MOST) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// A sentence up to what explains it.
+fn first_clause(text: &str) -> String {
+    let ends = [": ", "; ", " (", ". "]
+        .iter()
+        .filter_map(|it| text.find(it));
+    text[..ends.min().unwrap_or(text.len())].to_owned()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
+    first + letters.as_str()
+}
+
+/// The section with all of them in full.
+pub(super) fn section(out: &mut Markup, doubts: &[Doubt]) {
+    out.tag("<section id=\"warnings\"><h2>What spoils or limits this result</h2>");
+    if doubts.is_empty() {
+        out.tag("<p class=\"fine\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>The instrument found nothing to warn of.</p></section>");
+        return;
+    }
+    out.tag("<ul class=\"warnings\">");
+    for (number, doubt) in doubts.iter().enumerate() {
+        out.tag("<li").attr("id", format!("doubt-{number}"));
+        out.tag("><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><div><p>");
+        out.text(printed(&doubt.text)).tag("</p>");
+        if let Some(remedy) = &doubt.remedy {
+            remedy::write(out, remedy);
+        }
+        if !doubt.whom.is_empty() {
+            out.tag("<p class=\"whom\">Concerns ")
+                .text(named(&doubt.whom))
+                .tag("</p>");
+        }
+        out.tag("</div></li>");
+    }
+    out.tag("</ul></section>");
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_record::run::model::Kind;
+
+    use super::*;
+    use crate::testing::{named, run_of, series_of};
+
+    fn throttled(name: &str) -> crate::summary::SeriesSummary {
+        let mut series = named(name, Kind::Lateness);
+        series.tuning = vec![TuningMeasure {
+            name: "policy".into(),
+            granted: "SCHED_FIFO 80".into(),
+            ok: true,
+            reason: Some("granted, but the RT throttle is on: 50 ms in every 1000 ms".into()),
+            remedy: Some("sleep in every cycle".into()),
+            ..TuningMeasure::default()
+        }];
+        series_of(series, &[(1, 1)])
+    }
+
+    #[test]
+    fn what_fifteen_series_say_is_said_once() {
+        let series = (0..15).map(|it| throttled(&format!("s{it}")));
+        let runs = [run_of("run", series.collect())];
+        let page = Page::of(&runs);
+        let doubts = all(&page);
+        assert_eq!(doubts.len(), 1);
+        assert_eq!(doubts[0].whom.len(), 15);
+        assert_eq!(
+            number(&doubts, &runs[0].series[7].series.tuning[0]),
+            Some(0)
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_not_said_again_as_a_warning() {
+        let mut series = throttled("realtime");
+        series.series.tuning[0].ok = false;
+        let mut run = run_of("run", vec![series]);
+        run.warnings = ["policy_refused", "doctor_costs", "virtualisation"]
+            .map(|id| Warning {
+                id: id.into(),
+                text: id.into(),
+                remedy: None,
+            })
+            .into();
+        let runs = [run];
+        let doubts = all(&Page::of(&runs));
+        let texts: Vec<&str> = doubts.iter().map(|it| it.title.as_str()).collect();
+        assert_eq!(texts.len(), 3, "{texts:?}");
+        assert_eq!(texts[1..], ["Virtualisation", "Doctor_costs"]);
+    }
+
+    #[test]
+    fn a_title_says_what_is_wrong_without_its_reasons() {
+        let warning = |text: &str| {
+            of_warning(&Warning {
+                text: text.into(),
+                ..Warning::default()
+            })
+        };
+        let title = warning("this is a virtual machine (kvm): the host takes").title;
+        assert_eq!(title, "This is a virtual machine");
+        assert_eq!(warning("CPU 3 may sleep.").title, "CPU 3 may sleep");
+        assert_eq!(warning("").title, "");
+        let refused = TuningMeasure {
+            name: "cpu_dma_latency".into(),
+            requested: "0 us".into(),
+            granted: "2 s".into(),
+            ..TuningMeasure::default()
+        };
+        assert_eq!(
+            of_measure(&refused).map(|it| it.title).as_deref(),
+            Some("Cpu dma latency: 0 us was asked for and not granted")
+        );
+    }
+}
