@@ -75,7 +75,7 @@ pub(super) fn trend(out: &mut Markup, page: &Page<'_>) {
         return;
     }
     out.tag("<section id=\"trend\"><h2>Trend</h2><p class=\"lead\">From run to run, in the order in which they were ");
-    out.tag("named. The lines start at zero and end at the last run.</p>");
+    out.tag("named. The scale of each line starts at zero.</p>");
     for name in names(page) {
         table(out, page, name);
     }
@@ -194,7 +194,7 @@ mod tests {
         let page = written(&runs);
         assert_eq!(page.matches("<th scope=\"row\">").count(), 4, "{page}");
         assert!(
-            page.contains("50 % over the runs: 50\u{a0}µs, 50\u{a0}µs, 50\u{a0}µs"),
+            page.contains("50 % over the runs: 50.02\u{a0}µs, 50.02\u{a0}µs, 50.02\u{a0}µs"),
             "{page}"
         );
     }
