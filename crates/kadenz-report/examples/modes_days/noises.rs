@@ -75,6 +75,8 @@ pub(crate) fn without_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
             &[bursts(3_000.0, 2.0), wander(400.0)],
         ),
         of("1/f wander of 400 ns an octave", even(), &[wander(400.0)]),
+        of("AR(1) of 900 ns, 0.99", even(), &[ar1(900.0, 0.99)]),
+        of("AR(1) of 900 ns, 0.999", even(), &[ar1(900.0, 0.999)]),
         of(
             "Pareto 1.5, bursts of 10, 600/h, wander",
             pareto(2_000.0, 1.5),
@@ -168,6 +170,13 @@ fn lognormal(median_ns: f64, sigma: f64) -> Noise {
 
 fn wander(height_ns: f64) -> Disturbance {
     Disturbance::Wander { height_ns }
+}
+
+fn ar1(deviation_ns: f64, correlation: f64) -> Disturbance {
+    Disturbance::Autoregressive {
+        deviation_ns,
+        correlation,
+    }
 }
 
 fn bursts(per_hour: f64, samples: f64) -> Disturbance {

@@ -22,6 +22,8 @@ pub(super) struct Class {
     pub(super) watched_s: f64,
     /// Whether these are phases.
     pub(super) phases: bool,
+    /// What a run stands above the level by, at least.
+    pub(super) level_ns: f64,
 }
 
 /// The classes of a ladder.
@@ -33,6 +35,7 @@ pub(super) fn classes(ladder: &[Collected], record: Record) -> Vec<Class> {
             resolution_s: record.interval_s,
             watched_s: step.watched_s,
             phases: false,
+            level_ns: step.level_ns,
         };
         let ramps = step.events.iter().filter(|it| it.slope_ns > 0.0);
         all.push(class(step.events.clone()));
@@ -49,6 +52,7 @@ pub(super) fn of_phases(blocks: &[Block], record: Record) -> Vec<Class> {
         resolution_s: it.block_s,
         watched_s: record.watched_s,
         phases: true,
+        level_ns: 0.0,
     };
     let found = phases(blocks, record.interval_s);
     distinct(found.into_iter().map(class).collect())
@@ -83,6 +87,11 @@ impl Class {
         self.phases == other.phases
             && self.events.len() == other.events.len()
             && self.events.iter().zip(&other.events).all(near)
+    }
+
+    /// What periods are counted by.
+    pub(super) fn times(&self) -> Vec<f64> {
+        self.events.iter().map(|it| it.mark_s).collect()
     }
 
     fn ramps(&self) -> usize {
@@ -158,6 +167,7 @@ mod tests {
         let step = Collected {
             events: (0..5).map(|i| event(i, 1e6)).collect(),
             watched_s: 10.0,
+            level_ns: 64.0,
         };
         let record = Record {
             watched_s: 10.0,

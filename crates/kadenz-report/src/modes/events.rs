@@ -39,6 +39,8 @@ pub(super) struct Collected {
     pub(super) events: Vec<Event>,
     /// How long it took events, in seconds: until the end of the record, or until it was full.
     pub(super) watched_s: f64,
+    /// What a sample must stand above the level by.
+    pub(super) level_ns: f64,
 }
 
 /// Collectors an octave apart.
@@ -80,6 +82,7 @@ impl Ladder {
             collected: Collected {
                 events: Vec::new(),
                 watched_s: f64::INFINITY,
+                level_ns: 2_f64.powi(power as i32),
             },
         };
         Self {

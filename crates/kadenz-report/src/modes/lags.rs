@@ -18,8 +18,9 @@ pub(super) const TOLERANCES: [f64; 5] = [0.0, 0.002, 0.01, 0.03, 0.1];
 /// Periods that are tried in earnest for each tolerance.
 const MOST_CANDIDATES: usize = 4;
 
-/// Least share of the slots that the pairs beyond chance must fill to be tried.
-const LEAST_SHARE: f64 = 0.4;
+/// Least share of the occurrences of a period that the pairs beyond chance must make to be tried. Where half
+/// of the occurrences are absent, a quarter of them has a successor.
+const LEAST_SHARE: f64 = 0.1;
 
 /// Most pairs that chance may make in a slot: of more, no mode can be told apart.
 const MOST_BY_CHANCE: f64 = 2.0;
@@ -47,8 +48,8 @@ impl Candidate {
 #[derive(Debug)]
 pub(super) struct Lags {
     resolution_s: f64,
-    /// Number of lags in bins below.
-    below: Vec<f64>,
+    /// Number of lags in bins below, and the sum of those lags.
+    below: Vec<(f64, f64)>,
     pub(super) pairs: usize,
 }
 
@@ -56,7 +57,7 @@ impl Lags {
     /// Counts the lags between each time and its followers, up to `longest_s`. `times` ascend.
     pub(super) fn of(times: &[f64], resolution_s: f64, longest_s: f64) -> Self {
         let bins = bin(longest_s, resolution_s) + 2;
-        let mut counts = vec![0.0; bins + 1];
+        let mut below = vec![(0.0, 0.0); bins + 1];
         let followers = (MOST_PAIRS / times.len().max(1)).clamp(FOLLOWERS.0, FOLLOWERS.1);
         let mut pairs = 0;
         for (index, from) in times.iter().enumerate() {
@@ -65,16 +66,18 @@ impl Lags {
                 if lag > longest_s {
                     break;
                 }
-                counts[bin(lag, resolution_s) + 1] += 1.0;
+                let bin = &mut below[bin(lag, resolution_s) + 1];
+                *bin = (bin.0 + 1.0, bin.1 + lag);
                 pairs += 1;
             }
         }
-        for index in 1..counts.len() {
-            counts[index] += counts[index - 1];
+        for index in 1..below.len() {
+            let (count, sum) = below[index - 1];
+            below[index] = (below[index].0 + count, below[index].1 + sum);
         }
         Self {
             resolution_s,
-            below: counts,
+            below,
             pairs,
         }
     }
@@ -101,7 +104,7 @@ impl Lags {
                 continue;
             }
             if let Some(score) = self.score(candidate, span_s) {
-                found.push((score, candidate));
+                found.push((score, self.centred(candidate)));
             }
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -146,16 +149,33 @@ impl Lags {
         (share >= LEAST_SHARE).then(|| (hits - by_chance) / (hits + by_chance + 1.0).sqrt())
     }
 
+    /// The candidate at the mean of the lags in its window: of several missing occurrences in a row, a period
+    /// that is off by most of the window finds none.
+    fn centred(&self, candidate: Candidate) -> Candidate {
+        let Candidate { period_s, window_s } = candidate;
+        let (count, sum) = self.within(period_s - window_s, period_s + window_s);
+        Candidate {
+            period_s: if count > 0.0 { sum / count } else { period_s },
+            window_s,
+        }
+    }
+
     fn count(&self, from_s: f64, to_s: f64) -> f64 {
+        self.within(from_s, to_s).0
+    }
+
+    /// How many lags there are from one to another, and their sum.
+    fn within(&self, from_s: f64, to_s: f64) -> (f64, f64) {
         let place = |lag: f64| bin(lag.max(0.0), self.resolution_s).min(self.bins());
         // Bins whose middle lies inside.
         let from = place(from_s + 0.49 * self.width_at(from_s));
         let to = place(to_s - 0.49 * self.width_at(to_s)) + 1;
         let to = to.min(self.bins());
         if to <= from {
-            return 0.0;
+            return (0.0, 0.0);
         }
-        self.below[to] - self.below[from]
+        let (above, below) = (self.below[to], self.below[from]);
+        (above.0 - below.0, above.1 - below.1)
     }
 
     fn width_at(&self, lag_s: f64) -> f64 {

@@ -47,7 +47,7 @@ pub(super) fn mode(
     let of = |value: &dyn Fn(&Event) -> f64| {
         median(&mut members.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0)
     };
-    let period_s = chain.period_s().unwrap_or(best.coverage.candidate.period_s);
+    let period_s = chain.period_s().unwrap_or(best.presence.candidate.period_s);
     let strays = chain
         .steps
         .iter()
@@ -63,6 +63,7 @@ pub(super) fn mode(
     } else {
         samples * record.interval_s
     };
+    let expected = ((watched_s / period_s).round() as u64).max(members.len() as u64);
     Mode {
         kind,
         period_s,
@@ -73,9 +74,17 @@ pub(super) fn mode(
         peak_ns: (record.level_ns + height_ns).round() as i64,
         first_s: members.first().map_or(0.0, |it| it.at_s),
         occurrences: members.len() as u64,
-        expected: ((watched_s / period_s).round() as u64).max(members.len() as u64),
-        confidence: 1.0 - best.ln_chance.exp(),
+        expected,
+        confidence: confidence(members.len() as f64 / expected as f64, best),
     }
+}
+
+/// How far a mode can be relied on: the share of its occurrences that is present beyond chance, of what chance
+/// leaves, times the probability that it is a mode at all.
+fn confidence(present: f64, best: &Suggested) -> f64 {
+    let chance = best.presence.chance;
+    let beyond = ((present - chance) / (1.0 - chance)).max(0.0);
+    beyond * (1.0 - best.ln_chance.exp())
 }
 
 /// Where occurrences began, of many a share that is spread over the record. The mark of an event is known

@@ -9,10 +9,11 @@
 //! 2. `phases`: stretches of block medians above a running median, at scales a factor of four apart.
 //! 3. `classes`: sets of events that may be one mode, by level and by height.
 //! 4. `lags`: the periods that the events of a class suggest.
-//! 5. `coverage`: the share of a period's slots in which an event has a successor one period later,
-//!    beside that at other lags; from it the confidence.
-//! 6. `suggest`: the surest period of a class; `measure`: what its occurrences have in common.
-//! 7. `search`: the strongest mode is taken out (`removal`), and the rest is searched again.
+//! 5. `presence`: follows each (`chain`), and gives the share of the expected occurrences that are present,
+//!    beside what chance puts there.
+//! 6. `suggest`: the surest period of a class, and the fundamental of it; `measure`: what its occurrences
+//!    have in common.
+//! 7. `search`: the strongest mode is subtracted (`removal`), and the rest is searched again.
 //!
 //! `shape` then lays the occurrences of a mode over each other, for people to look at.
 //!
@@ -21,7 +22,6 @@
 mod baseline;
 mod chain;
 mod classes;
-mod coverage;
 mod events;
 mod finder;
 mod json;
@@ -29,6 +29,7 @@ mod lags;
 mod measure;
 mod order;
 mod phases;
+mod presence;
 mod ramps;
 mod read;
 mod removal;
@@ -49,8 +50,8 @@ pub(crate) use shape::Shape;
 pub(crate) use words::{ABOUT, confidence};
 pub use words::{describe, told};
 
-/// A mode is told from this confidence on.
-pub const LEAST_CONFIDENCE: f64 = 0.98;
+/// A mode is told where chance alone makes one anywhere in the record with this probability at most.
+pub const MAX_CHANCE: f64 = 0.02;
 
 /// Fewest occurrences of a mode: two intervals that agree.
 pub const FEWEST_OCCURRENCES: u64 = 3;
@@ -100,7 +101,8 @@ pub struct Mode {
     pub occurrences: u64,
     /// Occurrences there would be if none were missing, in the time that was searched.
     pub expected: u64,
-    /// One less the probability that chance alone makes such a mode anywhere in the record.
+    /// How far the mode can be relied on, 0 to 1: the share of the expected occurrences that is present, beyond
+    /// what chance puts there, times one less the probability that chance alone makes such a mode.
     pub confidence: f64,
 }
 

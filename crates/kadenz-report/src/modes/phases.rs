@@ -17,8 +17,8 @@ const FEWEST_BLOCKS: usize = 12;
 const FEWEST_IN_PHASE: usize = 2;
 
 /// The lowest threshold in deviations of the block medians, and how many there are, an octave apart.
-const LOWEST: f64 = 4.0;
-const THRESHOLDS: i32 = 6;
+const LOWEST: f64 = 2.0;
+const THRESHOLDS: i32 = 7;
 
 /// Phases of one scale above one threshold.
 #[derive(Clone, Debug)]
@@ -185,9 +185,10 @@ fn refined(event: &Event, blocks: &[Block], coarse_s: f64, block_s: f64) -> Opti
     let (before, after) = (limit(before.or(after)?)?, limit(after.or(before)?)?);
     let is_high = |place: usize, limit: f64| blocks.get(place).is_some_and(|it| it.median > limit);
     let reach_s = coarse_s.max(2.0 * block_s);
-    let start = (from(at_s - reach_s)..from(at_s + reach_s))
+    let middle = from(f64::midpoint(at_s, end_s));
+    let start = (from(at_s - reach_s)..=middle)
         .find(|&place| is_high(place, before) && is_high(place + 1, before))?;
-    let end = (from(end_s - reach_s)..from(end_s + reach_s))
+    let end = (middle..from(end_s + reach_s))
         .rev()
         .find(|&place| place > start && is_high(place, after) && is_high(place - 1, after))?;
     let interval_s = (end_s - at_s) / f64::from(event.samples.max(1));

@@ -68,18 +68,24 @@ impl Grid {
     }
 }
 
-/// Takes what belongs to a mode out of a class: how many events. Of a phase that is its edges,
-/// where the level lags behind; a spike that recurs within it stays.
+/// Takes what belongs to a mode out of a class: how many events. Where a phase begins and ends the level lags
+/// behind, and the phase lifts what stands there: what stands above its height all the same stays, less that
+/// height. A spike that recurs within a phase stays.
 pub(super) fn remove(
     class: &mut Class,
     members: &[Event],
-    best: Suggested,
-    record: Record,
+    mode: &Mode,
+    (best, record): (Suggested, Record),
 ) -> usize {
     let before = class.events.len();
     let block_s = BLOCK as f64 * record.interval_s;
     let half = record.interval_s / 2.0;
     let edge = (SIDE + 1) as f64 * block_s + best.resolution_s;
+    // How much the mode lifts what else is there; absent where it leaves nothing to be told apart: below its
+    // height a phase alone makes runs.
+    let height_ns = mode.height_ns as f64;
+    let is_beside = best.kind == ModeKind::Phase && !class.phases && height_ns <= class.level_ns;
+    let lifted_ns = is_beside.then_some(height_ns);
     let mut stretches: Vec<(f64, f64)> = Vec::new();
     for it in members {
         match (best.kind, class.phases) {
@@ -100,15 +106,20 @@ pub(super) fn remove(
     }
     stretches.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut first = 0;
-    class.events.retain(|event| {
+    class.events.retain_mut(|event| {
         while stretches.get(first).is_some_and(|it| it.1 < event.at_s) {
             first += 1;
         }
         let overlaps = |it: &(f64, f64)| it.0 <= event.end_s - half && it.1 >= event.at_s;
-        !stretches[first..]
+        let is_touched = stretches[first..]
             .iter()
             .take_while(|it| it.0 <= event.end_s)
-            .any(overlaps)
+            .any(overlaps);
+        let stays = |lifted_ns: f64| {
+            event.height_ns -= lifted_ns;
+            event.height_ns >= class.level_ns
+        };
+        !is_touched || lifted_ns.is_some_and(stays)
     });
     before - class.events.len()
 }

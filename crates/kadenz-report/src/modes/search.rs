@@ -8,15 +8,13 @@ use super::classes::{Class, classes, of_phases};
 use super::events::{Collected, Event};
 use super::lags::Candidate;
 use super::measure::{mode, starts};
+use super::presence::MIN_PRESENCE;
 use super::removal::{Grid, leave_out, remove};
 use super::suggest::{Suggested, better, suggested};
 use super::{FEWEST_OCCURRENCES, Mode};
 
 /// Modes that are looked for, at most.
 const MOST_MODES: usize = 16;
-
-/// Least share of its occurrences that a mode must show.
-const LEAST_SEEN: f64 = 0.5;
 
 /// What is known of the record as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -85,12 +83,12 @@ impl Search {
     /// Takes a mode out of everything; absent if its occurrences are too few after all.
     fn take(&mut self, best: Suggested) -> Option<(Mode, Vec<f64>)> {
         let class = &self.classes[best.class];
-        let candidate = following(class, best.coverage.candidate, class.watched_s);
-        let chain = chain(&class.events, candidate);
+        let candidate = following(class, best.presence.candidate, class.watched_s);
+        let chain = chain(&class.times(), candidate);
         let members: Vec<Event> = chain.members.iter().map(|&at| class.events[at]).collect();
         let mode = mode(&best, &chain, &members, (class.watched_s, self.record));
         let share = mode.occurrences as f64 / mode.expected as f64;
-        if mode.occurrences < FEWEST_OCCURRENCES || share < LEAST_SEEN {
+        if mode.occurrences < FEWEST_OCCURRENCES || share < MIN_PRESENCE {
             self.suggestions[best.class] = None;
             return None;
         }
@@ -100,7 +98,7 @@ impl Search {
             again.extend(self.look_for_phases_again(&members, best.resolution_s));
         }
         for (index, class) in self.classes.iter_mut().enumerate() {
-            let lost = remove(class, &members, best, self.record) + grid.clear(class);
+            let lost = remove(class, &members, &mode, (best, self.record)) + grid.clear(class);
             let many = 20 * lost > class.events.len();
             // What showed no mode shows none for having lost a few events of another.
             if lost > 0 && (self.suggestions[index].is_some() || many) {
@@ -182,6 +180,7 @@ mod tests {
         let collected = Collected {
             events: (0..731).map(event).collect(),
             watched_s: record.watched_s,
+            level_ns: 64.0,
         };
         Search::new(&[collected], (0..8_000).map(block).collect(), record)
     }

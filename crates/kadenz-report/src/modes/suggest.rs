@@ -1,11 +1,11 @@
 //! The mode that a class of events suggests, and which of two suggestions is worth more.
 
 use super::classes::Class;
-use super::coverage::{Coverage, Demand, LEAST_COVERAGE, LEAST_FOR_PART, coverage};
 use super::lags::{Candidate, Lags, TOLERANCES};
 use super::measure::kind;
+use super::presence::{Presence, presence};
 use super::search::Record;
-use super::{FEWEST_OCCURRENCES, LEAST_CONFIDENCE, ModeKind};
+use super::{FEWEST_OCCURRENCES, MAX_CHANCE, ModeKind};
 
 /// Tolerances that are tried beside those of a candidate, once its period is known.
 const SHARPER: [f64; 3] = [0.0, 0.0003, 0.003];
@@ -23,7 +23,7 @@ const ALIKE: f64 = 0.03;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suggested {
     pub(super) class: usize,
-    pub(super) coverage: Coverage,
+    pub(super) presence: Presence,
     /// With what the number of sets and periods that were tried adds.
     pub(super) ln_chance: f64,
     pub(super) kind: ModeKind,
@@ -63,19 +63,19 @@ pub(super) fn better(a: Suggested, b: Suggested) -> Suggested {
     if order.is_le() { a } else { b }
 }
 
-/// A class that covers all of the record with the mode and little else is worth most.
+/// A class that fills all of the record with the mode and little else is worth most.
 fn worth(it: &Suggested) -> f64 {
-    it.fit * it.coverage.covered as f64
+    it.fit * it.presence.present as f64
 }
 
-/// The shortest sure period of a class.
+/// The surest period of a class.
 pub(super) fn suggested(
     index: usize,
     class: &Class,
     same_size: usize,
     record: Record,
 ) -> Option<Suggested> {
-    let times: Vec<f64> = class.events.iter().map(|it| it.mark_s).collect();
+    let times = class.times();
     if (times.len() as u64) < FEWEST_OCCURRENCES {
         return None;
     }
@@ -87,70 +87,59 @@ pub(super) fn suggested(
     let periods = lags.pairs.min(lags.bins()) as f64;
     let windows = (TOLERANCES.len() + SHARPER.len()) as f64;
     let tries = (sets * windows * periods).ln();
-    let limit = (1.0 - LEAST_CONFIDENCE).ln();
-    let sure = |candidate: Candidate, least: f64| {
+    let limit = MAX_CHANCE.ln();
+    let sure = |candidate: Candidate| {
         // A sharper window may be surer still, but not of what this one tells nothing.
-        let demand = Demand {
-            least,
-            ln_limit: HOPELESS * (limit - tries),
-        };
-        let mut found = coverage(&times, candidate, span_s, demand)?;
+        let mut found = presence(&times, candidate, span_s, HOPELESS * (limit - tries))?;
         found.ln_chance = sharpest(&times, found, class.resolution_s, span_s);
         (found.ln_chance + tries <= limit).then_some(found)
     };
-    let shortest = TOLERANCES
+    let surest = TOLERANCES
         .iter()
         .flat_map(|&tolerance| lags.candidates(tolerance, span_s))
-        .filter_map(|candidate| sure(candidate, LEAST_COVERAGE))
-        .min_by(order)?;
-    let coverage = divided(shortest, &sure);
+        .filter_map(sure)
+        .min_by(|a, b| a.ln_chance.total_cmp(&b.ln_chance))?;
+    let presence = fundamental(surest, &sure);
     Some(Suggested {
         class: index,
-        coverage,
-        ln_chance: coverage.ln_chance + tries,
+        presence,
+        ln_chance: presence.ln_chance + tries,
         kind: kind(class, record),
         phases: class.phases,
-        fit: 2.0 * coverage.covered as f64 / (times.len() + coverage.slots) as f64,
+        fit: 2.0 * presence.present as f64 / (times.len() + presence.expected) as f64,
         resolution_s: class.resolution_s,
     })
 }
 
 /// How sure the same period is with the window that makes it surest.
-fn sharpest(times: &[f64], found: Coverage, resolution_s: f64, span_s: f64) -> f64 {
+fn sharpest(times: &[f64], found: Presence, resolution_s: f64, span_s: f64) -> f64 {
     let Candidate { period_s, window_s } = found.candidate;
-    let demand = Demand {
-        least: LEAST_COVERAGE,
-        ln_limit: found.ln_chance,
-    };
     SHARPER
         .iter()
         .map(|&tolerance| Candidate::new(period_s, tolerance, resolution_s))
         .filter(|sharper| sharper.window_s < window_s)
-        .filter_map(|sharper| coverage(times, sharper, span_s, demand))
+        .filter_map(|sharper| presence(times, sharper, span_s, found.ln_chance))
         .map(|it| it.ln_chance)
         .fold(found.ln_chance, f64::min)
 }
 
-/// The shorter period first; where two are about the same, the surer one.
-fn order(a: &Coverage, b: &Coverage) -> std::cmp::Ordering {
-    let (p, q) = (a.candidate.period_s, b.candidate.period_s);
-    if (p / q - 1.0).abs() < 0.2 {
-        a.ln_chance.total_cmp(&b.ln_chance)
-    } else {
-        p.total_cmp(&q)
-    }
-}
-
-/// The period, or the part of it that is a period itself.
-fn divided(whole: Coverage, sure: &impl Fn(Candidate, f64) -> Option<Coverage>) -> Coverage {
-    let part = |divisor: u32| {
-        let Candidate { period_s, window_s } = whole.candidate;
-        let period_s = period_s / f64::from(divisor);
-        let candidate = Candidate {
+/// The period, the part of it that is surer, or the multiple of that which explains better what is present.
+/// Of a period with absences a part explains as much with more of them, and a multiple less with as many: so
+/// the fundamental is the surest.
+fn fundamental(surest: Presence, sure: &impl Fn(Candidate) -> Option<Presence>) -> Presence {
+    let times = |factor: f64| {
+        let Candidate { period_s, window_s } = surest.candidate;
+        let period_s = factor * period_s;
+        sure(Candidate {
             period_s,
             window_s: window_s.min(period_s / 6.0),
-        };
-        sure(candidate, LEAST_FOR_PART)
+        })
     };
-    (2..=5).rev().find_map(part).unwrap_or(whole)
+    let parts = (2..=5).filter_map(|divisor| times(1.0 / f64::from(divisor)));
+    let part = parts.min_by(|a, b| a.ln_chance.total_cmp(&b.ln_chance));
+    let surest = part
+        .filter(|it| it.ln_chance < surest.ln_chance)
+        .unwrap_or(surest);
+    let multiple = surest.multiple.and_then(|it| times(f64::from(it)));
+    multiple.unwrap_or(surest)
 }

@@ -19,6 +19,7 @@ pub(super) struct Maker<'a> {
 struct Recurring {
     planted: Planted,
     at_s: f64,
+    is_absent: bool,
     random: Random,
 }
 
@@ -30,6 +31,8 @@ struct Disturbing {
     burst: (u64, f64),
     /// The octaves of a wandering level.
     octaves: [f64; 20],
+    /// Where an autoregressive level is, in standard deviations.
+    level: f64,
 }
 
 impl<'a> Maker<'a> {
@@ -44,6 +47,7 @@ impl<'a> Maker<'a> {
             random: stream(2000 + index),
             burst: (0, 0.0),
             octaves: [0.0; 20],
+            level: 0.0,
         };
         Self {
             recipe,
@@ -139,11 +143,19 @@ impl Recurring {
             planted.first_s
         };
         let at_s = if at_s.is_nan() { f64::INFINITY } else { at_s };
-        Self {
+        let mut recurring = Self {
             planted,
             at_s,
+            is_absent: false,
             random,
-        }
+        };
+        recurring.is_absent = recurring.draws_absent();
+        recurring
+    }
+
+    /// Whether the next occurrence is absent. Draws nothing where none is.
+    fn draws_absent(&mut self) -> bool {
+        self.planted.absent > 0.0 && self.random.unit() < self.planted.absent
     }
 
     fn adds(&mut self, at_s: f64, interval_s: f64) -> f64 {
@@ -166,8 +178,9 @@ impl Recurring {
             } else {
                 f64::INFINITY
             };
+            self.is_absent = self.draws_absent();
         }
-        if now < self.at_s {
+        if now < self.at_s || self.is_absent {
             return 0.0;
         }
         if kind == ModeKind::Ramp {
@@ -209,6 +222,15 @@ impl Disturbing {
                     }
                 }
                 self.octaves.iter().sum()
+            }
+            Disturbance::Autoregressive {
+                deviation_ns,
+                correlation,
+            } => {
+                let correlation = correlation.clamp(-1.0, 1.0);
+                let innovation = (1.0 - correlation * correlation).sqrt();
+                self.level = correlation * self.level + innovation * normal(&mut self.random);
+                deviation_ns * self.level
             }
         }
     }

@@ -63,6 +63,14 @@ pub enum Disturbance {
         /// Height of each octave.
         height_ns: f64,
     },
+    /// The level keeps to itself by a share from sample to sample: an AR(1) process, normally
+    /// distributed.
+    Autoregressive {
+        /// Its standard deviation.
+        deviation_ns: f64,
+        /// Correlation of a sample with the next, 0 to 1.
+        correlation: f64,
+    },
 }
 
 /// A mode that is put into a record.
@@ -80,6 +88,8 @@ pub struct Planted {
     pub height_ns: f64,
     /// Each interval strays from the period by up to this share of it, evenly; 0 to 1.
     pub stray: f64,
+    /// Share of occurrences that are absent, each by chance of its own; 0 to 1.
+    pub absent: f64,
 }
 
 /// How to make a record.
@@ -129,6 +139,7 @@ impl Recipe {
             duration_s,
             height_ns,
             stray: 0.0,
+            absent: 0.0,
         };
         Self {
             interval_ns: 10_000_000,
@@ -222,6 +233,7 @@ mod tests {
                     duration_s: odd[(index + other) % odd.len()],
                     height_ns: second,
                     stray: odd[(index + 2 * other) % odd.len()],
+                    absent: odd[(2 * index + other) % odd.len()],
                 };
                 let recipe = Recipe {
                     interval_ns: ends[index % 5],

@@ -1,5 +1,7 @@
 //! Known modes in known noise, and noise that has none.
 
+mod joint;
+
 use std::path::Path;
 
 use kadenz_record::hlog::reader::IntervalLog;
@@ -66,6 +68,7 @@ fn planted(kind: ModeKind, period_s: f64, duration_s: f64, height_ns: f64) -> Pl
         duration_s,
         height_ns,
         stray: 0.0,
+        absent: 0.0,
     }
 }
 
@@ -108,6 +111,10 @@ fn noises() -> Vec<Recipe> {
     let drift = Disturbance::Drift {
         height_ns: 30_000.0,
     };
+    let ar1 = |correlation| Disturbance::Autoregressive {
+        deviation_ns: 900.0,
+        correlation,
+    };
     let all = [
         (pareto(1.2), vec![]),
         (pareto(2.0), vec![drift]),
@@ -118,7 +125,10 @@ fn noises() -> Vec<Recipe> {
         (quiet.clone(), vec![bursts(2.0, 1.0), drift]),
         (quiet.clone(), vec![wander]),
         (pareto(1.5), vec![bursts(600.0, 10.0), wander]),
-        (quiet, vec![drift, wander, bursts(3000.0, 2.0)]),
+        (quiet.clone(), vec![drift, wander, bursts(3000.0, 2.0)]),
+        (quiet.clone(), vec![ar1(0.9)]),
+        (quiet.clone(), vec![ar1(0.99), bursts(60.0, 100.0)]),
+        (quiet, vec![ar1(0.999)]),
     ];
     let recipe = |(seed, (noise, disturbances)): (usize, (Noise, Vec<Disturbance>))| Recipe {
         samples: 400_000,
@@ -242,7 +252,7 @@ fn the_output_keeps_to_its_schema() {
     let mut value: Value = serde_json::from_str(&output.to_string()).unwrap();
     const SCHEMA: &str = "urn:kadenz:schema:modes:1";
     assert_eq!(complaints_by(SCHEMA, &value), None);
-    value["modes"][0]["confidence"] = 0.5.into();
+    value["modes"][0]["confidence"] = 1.5.into();
     assert!(complaints_by(SCHEMA, &value).is_some());
 }
 
