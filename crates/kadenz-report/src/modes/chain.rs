@@ -135,7 +135,7 @@ fn walk(times: &[f64], start: usize, candidate: Candidate) -> Chain {
         places: vec![0],
         ..Chain::default()
     };
-    let (mut at, mut place) = (start, 0);
+    let (mut at, mut place) = (start, 0_u64);
     loop {
         let mut from = at + 1;
         let next = (1..=MAX_MISSING + 1).find_map(|count| {
