@@ -62,7 +62,7 @@ fn often_absent(kind: ModeKind, period_s: f64, absent: f64, seed: u64) -> Recipe
     }
 }
 
-/// A phase of 4 us for 6 s, once a minute, on a level that wanders: 100 minutes.
+/// A phase of 4 us for 15 s, once a minute, on a level that wanders: 100 minutes.
 fn phase_on_ar1(deviation_ns: f64, correlation: f64, seed: u64) -> Recipe {
     Recipe {
         samples: 600_000,
@@ -70,7 +70,7 @@ fn phase_on_ar1(deviation_ns: f64, correlation: f64, seed: u64) -> Recipe {
             deviation_ns,
             correlation,
         }],
-        modes: vec![planted(ModeKind::Phase, 60.0, 6.0, 4_000.0)],
+        modes: vec![planted(ModeKind::Phase, 60.0, 15.0, 4_000.0)],
         seed,
         ..Recipe::blog()
     }
