@@ -12,7 +12,7 @@ mod recorders;
 mod report;
 mod running;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -87,17 +87,28 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
             .with_context(|| format!("no program {}", path.display()))?,
         None => release_program(repository)?,
     };
+    let reports = attacks(repository, &program, &options)?;
+    let clean = reports.iter().filter(|it| it.clean()).count();
+    println!("{clean} passed, {} failed", reports.len() - clean);
+    Ok(clean == reports.len())
+}
+
+/// All attacks, as long as CI affords, against this program; whether each found nothing.
+pub fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
+    let reports = attacks(repository, program, &read(&[])?)?;
+    Ok(reports.iter().map(Report::clean).collect())
+}
+
+fn attacks(repository: &Repository, program: &Path, options: &Options) -> Result<Vec<Report>> {
     let folder = repository.target().join("attack");
     if folder.exists() {
         std::fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
-    let mut clean = 0;
-    let chosen: Vec<_> = options.chosen().collect();
-    for (_, attack) in &chosen {
+    let one = |(_, attack): &(&str, Attack)| {
         let report = attack(&Request {
             repository,
-            program: program.clone(),
+            program: program.to_owned(),
             folder: folder.clone(),
             count: options.count,
             seed: options.seed,
@@ -105,10 +116,9 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
             until: options.duration.map(|it| Instant::now() + it),
         })?;
         println!("{}", report.text());
-        clean += usize::from(report.clean());
-    }
-    println!("{clean} passed, {} failed", chosen.len() - clean);
-    Ok(clean == chosen.len())
+        Ok(report)
+    };
+    options.chosen().map(one).collect()
 }
 
 fn release_program(repository: &Repository) -> Result<PathBuf> {

@@ -17,7 +17,7 @@ use super::running::Running;
 /// How often the recorders flush here.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// What a busy machine may add before a loss counts as one.
-const MARGIN: Duration = Duration::from_secs(2);
+const MARGIN: Duration = Duration::from_secs(5);
 const LIMITS: Limits = Limits {
     memory_bytes: 1 << 30,
     cpu_s: 10,

@@ -64,6 +64,11 @@ pub const STEPS: &[Step] = &[
         run: steps::features,
     },
     Step {
+        name: "attack",
+        about: "hostile files, datagrams, connections, kills and disks against the program",
+        run: steps::attack,
+    },
+    Step {
         name: "peers",
         about: "ethercrab's own tests on our virtual segment",
         run: peers::ethercrab,

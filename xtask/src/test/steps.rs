@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::cross;
 use super::plan::Outcome;
 use super::tally::Tally;
+use crate::attack;
 use crate::cargo::{self, Crate};
 use crate::fuzz;
 use crate::process::{self, Stream};
@@ -52,6 +53,23 @@ pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     name_tools(&mut command, tally);
     let success = watch(&mut command, tally)?;
     Ok(Outcome::of(success, "cargo test --all-features"))
+}
+
+/// Every attack for a minute or two, against the program that the tests of the workspace ran.
+pub fn attack(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+    if tools::on_path(&["strace"]).is_none() {
+        return Ok(Outcome::skipped("no strace", "apt-get install strace"));
+    }
+    // As the workspace's tests build it: `cargo build` would choose other features and build all anew.
+    let mut build = repository.command("cargo");
+    build.args(["test", "--workspace", "--no-run", "--test", "foreign_text"]);
+    if !process::run(&mut build)? {
+        return Ok(Outcome::Failed("the program does not build".to_owned()));
+    }
+    let program = repository.target().join("debug/kadenz");
+    let clean = attack::all(repository, &program)?;
+    clean.iter().for_each(|it| tally.count(*it));
+    Ok(Outcome::of(clean.iter().all(|it| *it), "an attack"))
 }
 
 /// Tests marked `cfg(loom)`: the file `tests/loom.rs` of a crate, and its modules named `loom`.
