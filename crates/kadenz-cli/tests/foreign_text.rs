@@ -196,7 +196,7 @@ fn no_command_lets_what_others_wrote_steer_the_terminal() {
 #[test]
 fn colours_are_the_only_escape_sequences() {
     let stage = Stage::new();
-    for words in ["show @run", "show @run --details", "show @named --details"] {
+    for words in ["show @run", "show @run --details"] {
         let arguments = stage.arguments(words);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let mut said = run(&[&arguments[..], &["--color", "always"]].concat());

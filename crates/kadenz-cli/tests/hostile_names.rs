@@ -23,9 +23,16 @@ const ATTACKS: [(&str, &str); 7] = [
     ),
 ];
 
+/// Where the program and a run are seen, wherever they lie: perhaps in one of the places that are hidden.
+const PROGRAM: &str = "/mnt/kadenz";
+const RUN: &str = "/mnt/run";
+
 /// Runs `"$@"` after the attack `$attack` on `$name`, in places that nobody else sees. The last lines say how
 /// it ended and what is where links lead.
 const STAGE: &str = r#"
+mount -t tmpfs tmpfs /mnt && touch /mnt/kadenz && mkdir /mnt/run || exit 99
+mount --bind "$program" /mnt/kadenz && mount --bind "$run" /mnt/run || exit 99
+cd /mnt
 for place in /dev/shm /run /tmp; do mount -t tmpfs -o mode=1777 tmpfs $place || exit 99; done
 other() { setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$1" "$name"; }
 other 'mkdir /tmp/elsewhere; echo kept > /tmp/elsewhere/precious; touch -d "1 hour ago" /tmp/elsewhere/* /tmp/elsewhere
@@ -40,8 +47,10 @@ printf '\nended: %s\nelsewhere: %s%s\n' $? "$(find /tmp/elsewhere -mmin -30)" "$
 fn attacked(name: &str, attack: &str, arguments: &[&str]) -> (String, i32) {
     let output = Command::new("unshare")
         .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
-        .args(["sh", "-c", STAGE, "sh", env!("CARGO_BIN_EXE_kadenz")])
+        .args(["sh", "-c", STAGE, "sh", PROGRAM])
         .args(arguments)
+        .env("program", env!("CARGO_BIN_EXE_kadenz"))
+        .env("run", conformance("runs/complete"))
         .env("name", name)
         .env("attack", attack)
         .env_remove("XDG_RUNTIME_DIR")
@@ -92,11 +101,8 @@ fn assault(test: &str, names: &[&str], arguments: &[&str]) {
     }
 }
 
-fn run_folder() -> String {
-    format!(
-        "{}/../../conformance/runs/complete",
-        env!("CARGO_MANIFEST_DIR")
-    )
+fn conformance(name: &str) -> String {
+    format!("{}/../../conformance/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 #[test]
@@ -155,9 +161,8 @@ fn a_bus_in_shared_memory_opens_beside_names_that_are_taken() {
 #[test]
 fn pages_and_exports_are_written_beside_names_that_are_taken() {
     let test = "pages_and_exports_are_written_beside_names_that_are_taken";
-    let run = run_folder();
-    let page = ["report", &run, "--out", "/tmp/page.html"];
+    let page = ["report", RUN, "--out", "/tmp/page.html"];
     assault(test, &["/tmp/page.html.part"], &page);
-    let table = ["export", &run, "--format", "csv", "--out", "/tmp/a.csv"];
+    let table = ["export", RUN, "--format", "csv", "--out", "/tmp/a.csv"];
     assault(test, &["/tmp/a.csv.new"], &table);
 }
