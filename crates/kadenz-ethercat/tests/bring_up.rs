@@ -21,6 +21,7 @@ use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::motion::axis::{Control, Stated, commission};
 use kadenz_ethercat::port::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, When, WireFault};
+use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{CableId, End, Side};
 use kadenz_ethercat::wire::{Configured, State};
@@ -142,6 +143,36 @@ fn who_was_seen_is_waited_for_without_a_file() {
     let names = [4, 5].map(|it| expected.label(Configured(0x1001 + it)));
     for name in names {
         assert!(error.to_string().contains(&name), "{error} without {name}");
+    }
+}
+
+#[test]
+fn a_missing_device_that_may_be_one_that_is_there_is_not_guessed() {
+    let rack = |serials: [u32; 2]| {
+        let [left, right] = serials;
+        let text = format!(
+            "[[device]]\nname = \"coupler\"\nmodel = \"ek1100\"\n\
+             [[device]]\nname = \"left\"\nmodel = \"el2889\"\nserial = {left}\n\
+             [[device]]\nname = \"right\"\nmodel = \"el2889\"\nserial = {right}\n"
+        );
+        let no_files = &mut |_: &str| Err("no files here".to_owned());
+        Plan::parse("rack.toml", &text, no_files).unwrap()
+    };
+    for (serials, is_sure) in [([7, 8], true), ([0, 0], false)] {
+        let mut link = Link::new(WirePort::new(rack(serials).build().unwrap()), 1);
+        let cut = WireFault::Cut(cable(&mut link, 2));
+        let now = link.port_mut().time();
+        link.port_mut().segment_mut().inflict(Fault::Wire(cut), now);
+        let mut expected = Expected::of(rack(serials)).unwrap();
+        let mut way = waiting(&mut link);
+        let found = expected.discover(&mut Registers::by(&mut way)).unwrap();
+        assert_eq!(found.missing, [2]);
+        let told = found.ensure_told_apart();
+        assert_eq!(told.is_ok(), is_sure);
+        if let Err(error) = told {
+            assert!(!is_passing(&error));
+            assert!(error.to_string().contains("position 2"), "{error}");
+        }
     }
 }
 

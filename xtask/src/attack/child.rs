@@ -36,6 +36,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// The exit code, where it ended with one.
+    pub fn code(&self) -> Option<i32> {
+        self.status?.code()
+    }
+
     /// What is wrong with this end, or nothing: a command ends by itself, with 0, 1 or 2.
     pub fn fault(&self) -> Option<String> {
         let Some(status) = self.status else {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::Request;
-use super::child::{self, Limits};
+use super::child::{self, Ended, Limits};
 use super::random::Random;
 use super::report::Report;
 use super::running::Running;
@@ -18,6 +18,8 @@ use super::running::Running;
 const INTERVAL: Duration = Duration::from_millis(100);
 /// What a busy machine may add before a loss counts as one.
 const MARGIN: Duration = Duration::from_secs(5);
+/// A file of so many bytes holds more than a format's head.
+const BEGUN: u64 = 400;
 const LIMITS: Limits = Limits {
     memory_bytes: 1 << 30,
     cpu_s: 10,
@@ -114,7 +116,7 @@ fn killed(
     let command = words(request, &fill(recorder.reader));
     let reproduce = command.join(" ");
     let ended = child::run(&command, LIMITS, folder)?;
-    if let Some(fault) = ended.fault() {
+    if let Some(fault) = ended.fault().or_else(|| unreadable(&out, &ended)) {
         report.finding(format!("killed after {point:?}: {fault}"), reproduce);
         return Ok(None);
     }
@@ -130,6 +132,16 @@ fn killed(
             .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
     Ok(lost)
+}
+
+/// What is on the disk must be read, damaged or not complete as it may be; only where nothing is, there may be an error.
+fn unreadable(out: &Path, reader: &Ended) -> Option<String> {
+    let files = fs::read_dir(out).into_iter().flatten().flatten();
+    let begun = files
+        .filter(|it| it.metadata().is_ok_and(|it| it.len() >= BEGUN))
+        .count();
+    (reader.code() == Some(2) && begun > 0)
+        .then(|| format!("cannot be read: {}", reader.stderr.trim()))
 }
 
 fn words(request: &Request<'_>, line: &str) -> Vec<String> {
@@ -224,7 +236,8 @@ fn refused(
     let recorded = child::run(&command, LIMITS, &folder)?;
     let reader = words(request, &fill(recorder.reader));
     let read = child::run(&reader, LIMITS, &folder)?;
-    match recorded.fault().or_else(|| read.fault()) {
+    let fault = recorded.fault().or_else(|| read.fault());
+    match fault.or_else(|| unreadable(&out, &read)) {
         Some(fault) => report.finding(
             format!("{error} from write {index} on: {fault}"),
             command.join(" "),

@@ -43,6 +43,15 @@ pub enum BringUpError {
         /// Who.
         who: String,
     },
+    /// A missing device may be one that is there and taken for another.
+    #[error(
+        "{who} cannot be told from devices of the same kind that are there: a file with serial numbers or aliases \
+         tells them apart; else start when all are there"
+    )]
+    Ambiguous {
+        /// The missing ones.
+        who: String,
+    },
     /// Some came or went before all were configured.
     #[error(
         "{before} devices answered at first, and {now} do now; look for a loose cable, and try again"

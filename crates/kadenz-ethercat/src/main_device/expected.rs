@@ -76,6 +76,9 @@ pub struct Found {
     pub devices: Vec<SubDevice>,
     /// Places of those that are not there.
     pub missing: Vec<usize>,
+    /// Places of those that are there, but have not the serial number that was expected: another device of the same
+    /// kind may be meant.
+    by_order: Vec<usize>,
     /// Devices on the wire, those among them that nobody expects.
     count: u16,
     /// The most that were counted before.
@@ -134,6 +137,7 @@ impl Expected {
         };
         let places = places(&devices, &found);
         let mut missing: Vec<_> = (0..devices.len()).collect();
+        let mut by_order = Vec::new();
         for (device, place) in found.into_iter().zip(places) {
             let station = place.map_or(0, |it| FIRST_STATION.wrapping_add(it as u16));
             if device.station.0 != station {
@@ -141,6 +145,10 @@ impl Expected {
             }
             let Some(place) = place else { continue };
             missing.retain(|it| *it != place);
+            let serial = device.identity.serial;
+            if serial == 0 || serial != devices[place].identity.serial {
+                by_order.push(place);
+            }
             devices[place] = SubDevice {
                 station: Configured(station),
                 position: Position(place as u16),
@@ -150,6 +158,7 @@ impl Expected {
         Ok(Found {
             devices,
             missing,
+            by_order,
             count,
             most: self.most,
         })
@@ -204,12 +213,39 @@ impl Found {
         }
     }
 
+    /// An error where a missing device may be one that is there: of the same kind and alias, and with no serial number
+    /// to tell them apart. It would be given the settings and outputs of the other.
+    ///
+    /// # Errors
+    /// [`BringUpError::Ambiguous`].
+    pub fn ensure_told_apart(&self) -> Result<(), BringUpError> {
+        let is_like = |one: usize, other: usize| {
+            let (one, other) = (&self.devices[one], &self.devices[other]);
+            let kind = |it: &SubDevice| {
+                let of = it.identity;
+                (of.vendor, of.product, of.revision, it.alias)
+            };
+            kind(one) == kind(other)
+        };
+        let is_doubtful = |missing: &usize| self.by_order.iter().any(|it| is_like(*missing, *it));
+        let doubtful: Vec<_> = self.missing.iter().copied().filter(is_doubtful).collect();
+        if doubtful.is_empty() {
+            return Ok(());
+        }
+        let who = self.named(&doubtful);
+        Err(BringUpError::Ambiguous { who })
+    }
+
     /// Who is missing, for people; the first of many.
     #[must_use]
     pub fn named_missing(&self) -> String {
-        let labels = self.missing.iter().map(|it| self.devices[*it].label());
+        self.named(&self.missing)
+    }
+
+    fn named(&self, places: &[usize]) -> String {
+        let labels = places.iter().map(|it| self.devices[*it].label());
         let mut named = labels.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
-        let more = self.missing.len().saturating_sub(MAX_NAMED);
+        let more = places.len().saturating_sub(MAX_NAMED);
         if more > 0 {
             named.push_str(&format!(" and {more} more"));
         }

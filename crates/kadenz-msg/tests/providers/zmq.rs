@@ -8,10 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use kadenz_msg::provider::parameters::Address;
-use kadenz_msg::provider::{Provider, zmq::Zmq};
+use kadenz_msg::provider::{More, Provider, Received, zmq::Zmq};
 
 use kadenz_rt::clock;
 use kadenz_rt::net::listener::raise_open_files;
+use kadenz_rt::net::port::Wait;
 
 use crate::ends::{channel, collect, free_port, inlet, until_joined};
 use crate::outside::{Program, beside, python};
@@ -181,4 +182,21 @@ fn silent_peers_keep_no_subscriber_and_no_publisher_out() {
         outlet.publish(&channel("A"), b"served").unwrap();
         while collect(&mut *inlet, 1)[0].payload != b"served" {}
     }
+}
+
+#[test]
+fn a_subscriber_that_nobody_else_wakes_hangs_up_on_a_silent_peer() {
+    let port = free_port();
+    let url = format!("zmq://127.0.0.1:{port}?bind=inlet");
+    let listens = Zmq::open(&Address::parse(&url).unwrap()).unwrap();
+    let mut inlet = self::inlet(&listens, &["A"]);
+    let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let end = clock::now() + Duration::from_secs(6);
+    let heard = inlet.receive(Wait::Until(end), &mut |_| More::GoOn);
+    assert!(matches!(heard, Ok(Received::Nothing)), "{heard:?}");
+    silent
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    let greeting = std::io::copy(&mut silent, &mut std::io::sink());
+    assert!(greeting.is_ok(), "it is connected still: {greeting:?}");
 }

@@ -127,19 +127,20 @@ fn sharpest(times: &[f64], found: Presence, resolution_s: f64, span_s: f64) -> f
 /// Of a period with absences a part explains as much with more of them, and a multiple less with as many: so
 /// the fundamental is the surest.
 fn fundamental(surest: Presence, sure: &impl Fn(Candidate) -> Option<Presence>) -> Presence {
-    let times = |factor: f64| {
-        let Candidate { period_s, window_s } = surest.candidate;
+    let times = |of: Presence, factor: f64| {
+        let Candidate { period_s, window_s } = of.candidate;
         let period_s = factor * period_s;
         sure(Candidate {
             period_s,
             window_s: window_s.min(period_s / 6.0),
         })
     };
-    let parts = (2..=5).filter_map(|divisor| times(1.0 / f64::from(divisor)));
+    let parts = (2..=5).filter_map(|divisor| times(surest, 1.0 / f64::from(divisor)));
     let part = parts.min_by(|a, b| a.ln_chance.total_cmp(&b.ln_chance));
     let surest = part
         .filter(|it| it.ln_chance < surest.ln_chance)
         .unwrap_or(surest);
-    let multiple = surest.multiple.and_then(|it| times(f64::from(it)));
+    let multiple = surest.multiple;
+    let multiple = multiple.and_then(|it| times(surest, f64::from(it)));
     multiple.unwrap_or(surest)
 }

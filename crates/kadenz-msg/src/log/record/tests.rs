@@ -76,6 +76,33 @@ fn what_is_recorded_is_in_the_file_with_its_type_and_numbers() {
 }
 
 #[test]
+fn a_type_that_is_described_late_is_in_the_log_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let options = RecordOptions {
+        flush_interval: Duration::from_millis(1),
+        ..RecordOptions::default()
+    };
+    let mut asked = 0;
+    let late: Describe = Box::new(move |channel: &Channel, _| {
+        asked += 1;
+        match asked {
+            1 => LoggedChannel::lcm(channel.as_str()),
+            _ => LoggedChannel::lcm_of_type(channel.as_str(), "one_t", "struct one_t {}"),
+        }
+    });
+    let mut recorder = Recorder::start(&path, &options, late).unwrap();
+    for n in 0..200 {
+        assert!(recorder.record(&channel("A"), &1_u64.to_be_bytes(), time(n), None));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(recorder.finish().dropped(), 0);
+    let entries = all(&path);
+    assert!(entries[0].channel.schema.is_none());
+    assert_eq!(entries[199].channel.schema.as_ref().unwrap().name, "one_t");
+}
+
+#[test]
 fn a_queue_that_is_full_drops_and_counts_and_the_gap_is_in_the_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");

@@ -1,6 +1,6 @@
 //! The thread that writes what was recorded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,6 +36,8 @@ pub(super) struct Writing {
     open: Option<Opened>,
     opened_at: MonotonicTime,
     channels: HashMap<(Channel, Option<Fingerprint>), Arc<LoggedChannel>>,
+    /// Those that had no description yet: they are asked for again, once a flush.
+    undescribed: HashSet<(Channel, Option<Fingerprint>)>,
     entry: Entry,
     flush_at: MonotonicTime,
     /// Until when nothing is tried, after a refusal.
@@ -62,6 +64,7 @@ impl Writing {
             open: None,
             opened_at: now,
             channels: HashMap::new(),
+            undescribed: HashSet::new(),
             entry: Entry::default(),
             flush_at: now + options.flush_interval,
             refused_until: None,
@@ -207,10 +210,11 @@ impl Writing {
 
     fn channel(&mut self, name: Channel, fingerprint: Option<Fingerprint>) -> Arc<LoggedChannel> {
         let key = (name, fingerprint);
-        if let Some(known) = self.channels.get(&key) {
+        let known = self.channels.get(&key);
+        if let Some(known) = known.filter(|_| !self.undescribed.remove(&key)) {
             return Arc::clone(known);
         }
-        if self.channels.len() >= MOST_DESCRIBED {
+        if self.channels.len() >= MOST_DESCRIBED && !self.channels.contains_key(&key) {
             return Arc::new(LoggedChannel::lcm(name.as_str()));
         }
         let told = Arc::new((self.describe)(&name, fingerprint));
@@ -225,6 +229,9 @@ impl Writing {
             return;
         }
         self.flush_at = now + self.options.flush_interval;
+        // Whoever publishes may have answered late.
+        let undescribed = self.channels.iter().filter(|(_, it)| it.schema.is_none());
+        self.undescribed.extend(undescribed.map(|(key, _)| *key));
         let refused = self.refused_until.is_some_and(|until| now < until);
         if let Some(open) = self.open.as_mut().filter(|_| !refused)
             && let Err(error) = open.writer.flush()

@@ -193,7 +193,8 @@ impl<T: Talk> Ear<T> {
             match self.wait(wait) {
                 Woke::Woken | Woke::Interrupted => return Ok(Received::Woken),
                 Woke::Ready => self.hear()?,
-                Woke::Nothing => {}
+                // Perhaps because a greeting's time is over.
+                Woke::Nothing => self.hang_up_on_the_silent(),
             }
             let count = self.hand_over(take)?;
             if count > 0 {
@@ -352,10 +353,9 @@ impl<T: Talk> Ear<T> {
             seats.note(connection.seat, connection.talk.standing());
         }
         let now = clock::now();
-        let overdue = seats.overdue(now);
         for place in (0..self.connections.len()).rev() {
             let connection = &self.connections[place];
-            if connection.is_given_up || Some(connection.seat) == overdue {
+            if connection.is_given_up || self.seats.is_overdue(connection.seat, now) {
                 let _ = self.hang_up(place, io::ErrorKind::TimedOut);
             }
         }

@@ -100,6 +100,11 @@ impl Seats {
         (*until <= now).then_some(*seat)
     }
 
+    /// Whether this is a stranger whose time is over.
+    pub(in crate::provider) fn is_overdue(&self, seat: Seat, now: MonotonicTime) -> bool {
+        self.strangers.get(&seat).is_some_and(|until| *until <= now)
+    }
+
     /// When the next stranger's time is over.
     pub(in crate::provider) fn deadline(&self) -> Option<MonotonicTime> {
         self.strangers.first_key_value().map(|(_, until)| *until)

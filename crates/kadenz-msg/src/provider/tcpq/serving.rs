@@ -194,12 +194,12 @@ impl Serving {
 
     fn end_turn(&mut self, seat: Seat, mut decoder: Decoder) {
         decoder.give_back(&mut self.room);
-        let held = decoder.held();
-        if !self.claim(seat, held) {
-            return self.refuse(seat);
-        }
+        // First, so that a buffer which the decoder keeps counts once.
         if !self.room_memory.resize(self.room.len()) {
             self.give_room_back();
+        }
+        if !self.claim(seat, decoder.held()) {
+            return self.refuse(seat);
         }
         // It may have been hung up on for what another one needs.
         let Some(client) = self.clients.get_mut(&seat) else {
@@ -233,6 +233,10 @@ impl Serving {
         while let Some(frame) = decoder.next()? {
             standing = Standing::Active;
             self.obey(seat, frame)?;
+            // It may have been hung up on for what another one needs, and is heard no more.
+            if !self.clients.contains_key(&seat) {
+                return Ok(());
+            }
             unheard = clock::now() >= until;
             if unheard {
                 break;
@@ -305,6 +309,10 @@ impl Serving {
     }
 
     fn deliver(&mut self, seat: Seat, parts: &[&[u8]; 2], copy: &mut Copy) {
+        // A frame behind a part of another one would be taken for its end.
+        if self.lost.contains(&seat) {
+            return;
+        }
         let Some(client) = self.clients.get_mut(&seat) else {
             return;
         };

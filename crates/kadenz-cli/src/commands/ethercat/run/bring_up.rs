@@ -98,6 +98,7 @@ impl BringUpOptions {
         }
         let partly = |segment: &mut dyn Exchange| {
             let accept = |found: &Found| {
+                found.ensure_told_apart()?;
                 if !found.missing.is_empty() {
                     let who = found.named_missing();
                     note(&format!("bring-up: starts without {who}"));
