@@ -104,6 +104,7 @@ fn limited(command: &[String], limits: Limits) -> Command {
     );
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, "sh"]).args(command);
+    shell.env("RUST_BACKTRACE", "0");
     shell
 }
 

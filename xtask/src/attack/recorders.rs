@@ -137,7 +137,9 @@ fn killed(
 /// What is on the disk must be read, damaged or not complete as it may be; only where nothing is, there may be an error.
 fn unreadable(out: &Path, reader: &Ended) -> Option<String> {
     let files = fs::read_dir(out).into_iter().flatten().flatten();
+    // A run that was killed before its first `run.json` was in place has recorded nothing.
     let begun = files
+        .filter(|it| !it.path().ends_with("run.json.new"))
         .filter(|it| it.metadata().is_ok_and(|it| it.len() >= BEGUN))
         .count();
     (reader.code() == Some(2) && begun > 0)

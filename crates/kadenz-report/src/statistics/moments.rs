@@ -53,11 +53,17 @@ impl Moments {
             let count = i128::from(self.count);
             let centre = self.sum.div_euclid(count);
             let rest = self.sum.rem_euclid(count);
-            // sum((x - c)^2) with c whole: nothing is rounded before the last division.
-            let about_centre =
-                self.squares as i128 - 2 * centre * self.sum + count * centre * centre;
+            // sum((x - c)^2) with c whole: nothing is rounded before the last division, unless the values
+            // are so large that whole numbers do not hold it.
+            let removed = centre.checked_mul(self.sum + rest);
+            let squares = i128::try_from(self.squares).ok();
+            let exact = squares.zip(removed).and_then(|(of, by)| of.checked_sub(by));
+            let about_centre = exact.map_or_else(
+                || self.squares as f64 - centre as f64 * (self.sum + rest) as f64,
+                |it| it as f64,
+            );
             let fraction = rest as f64 / self.count as f64;
-            (about_centre as f64 / self.count as f64 - fraction * fraction)
+            (about_centre / self.count as f64 - fraction * fraction)
                 .max(0.0)
                 .sqrt()
         })
@@ -84,6 +90,21 @@ mod tests {
         }
         assert_eq!(moments.mean(), Some(3_600_000_000_001.0));
         assert_eq!(moments.stddev(), Some(1.0));
+    }
+
+    /// A damaged file may hold any values.
+    #[test]
+    fn values_beyond_whole_numbers_have_a_spread_without_a_panic() {
+        for values in [[i64::MIN, i64::MAX], [i64::MIN; 2], [i64::MAX, -1]] {
+            let mut moments = Moments::default();
+            moments.extend(&values);
+            let half = (values[0] as f64 - values[1] as f64).abs() / 2.0;
+            let stddev = moments.stddev().unwrap();
+            assert!(
+                (stddev - half).abs() <= 1e-3 * i64::MAX as f64,
+                "{stddev} for {values:?}"
+            );
+        }
     }
 
     proptest! {
