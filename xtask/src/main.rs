@@ -1,4 +1,4 @@
-//! Chores of the house: `cargo xtask test | tidy | bench | docs | fuzz | attack`.
+//! Chores of the house: `cargo xtask test | tidy | bench | docs | fuzz | attack | size`.
 //!
 //! The program is for people who work on Kadenz; nothing that Kadenz ships depends on it.
 #![allow(
@@ -18,6 +18,7 @@ mod docs;
 mod fuzz;
 mod process;
 mod repository;
+mod size;
 mod test;
 mod tidy;
 mod tools;
@@ -40,6 +41,7 @@ Chores:
   docs   Build rustdoc, man pages, completions and the command reference; check links
   fuzz   List the fuzz targets, or run them
   attack Attack the program with hostile files, datagrams and connections
+  size   Count lines of code, files and public items, by room
 
 `cargo xtask <CHORE> --help` says more.
 ";
@@ -70,6 +72,7 @@ fn dispatch(arguments: &[String]) -> Result<bool> {
         "docs" => docs::main(&repository, options),
         "fuzz" => fuzz::main(&repository, options),
         "attack" => attack::main(&repository, options),
+        "size" => size::main(&repository, options),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(true)

@@ -57,6 +57,11 @@ export const tests = {
     assert.equal(ordinary[1], "missed");
     await page.evaluate(() => (location.hash = "#deadline=1.5ms"));
     await page.waitForFunction(() => document.querySelector("#what-if output").textContent.startsWith("1.5"));
+    await page.evaluate(() => (location.hash = "#deadline=2.5µs"));
+    await page.waitForFunction(() => document.querySelector("#what-if output").textContent.startsWith("2.5"));
+    await page.evaluate(() => (location.hash = "#%"));
+    await page.evaluate(() => (location.hash = "#deadline=1.5ms"));
+    await page.waitForFunction(() => document.querySelector("#what-if output").textContent.startsWith("1.5"));
     await page.evaluate(() => (location.hash = "#deadline=nonsense"));
     await page.waitForTimeout(50);
     assert.equal(plain(await page.locator("#what-if output").innerText()), "1.5 ms");

@@ -9,8 +9,8 @@ mod invariants;
 mod papers;
 mod programs;
 mod safety;
-mod scan;
-mod size;
+pub mod scan;
+pub mod size;
 mod words;
 
 use std::fmt;

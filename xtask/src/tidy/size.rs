@@ -30,7 +30,8 @@ pub fn files(files: &[SourceFile]) -> Vec<Finding> {
         .collect()
 }
 
-fn is_code(file: &SourceFile) -> bool {
+/// What people write and read as code.
+pub fn is_code(file: &SourceFile) -> bool {
     CODE.iter().any(|extension| file.is(extension))
         && !file.path.starts_with("conformance/")
         && !file.text.starts_with(GENERATED)

@@ -10,9 +10,8 @@
   const box = document.getElementById("what-if");
   const recorded = Kadenz.data.series.filter(({ deadline }) => deadline != null);
   const first = recorded.length > 0 ? recorded[0].deadline : null;
-  const rows = (recorded.length > 0 ? recorded : Kadenz.data.series)
-    .filter(({ count }) => count > 0)
-    .slice(0, MOST_ROWS);
+  const judged = (recorded.length > 0 ? recorded : Kadenz.data.series).filter(({ count }) => count > 0);
+  const rows = judged.slice(0, MOST_ROWS);
   if (!box || rows.length === 0) return;
 
   const slider = document.getElementById("deadline");
@@ -84,7 +83,8 @@
     const coarsest = Math.max(...made.map(({ resolution }) => resolution));
     const again = `Recounted from the histogram, resolution ${percent(coarsest)}.`;
     document.getElementById("what-if-note").textContent =
-      coarsest === 0 ? "As it was recorded." : `${again} Rows of misses cannot be recounted.`;
+      (coarsest === 0 ? "As it was recorded." : `${again} Rows of misses cannot be recounted.`) +
+      (judged.length > MOST_ROWS ? ` The first ${MOST_ROWS} of ${judged.length} series.` : "");
     output.textContent = Kadenz.duration(limit);
     slider.setAttribute("aria-valuetext", Kadenz.duration(limit));
     slider.value = String(Math.min(STEPS, Math.max(0, place(limit))));
@@ -110,7 +110,9 @@
     history.replaceState(null, "", `${location.pathname}${location.search}${fragment}`);
 
   const fromAddress = () => {
-    const wanted = decodeURIComponent(location.hash).match(/^#deadline=(\d+(?:\.\d+)?)(ns|us|µs|ms|s)$/);
+    // Not decodeURIComponent: it throws at a `%` that encodes nothing.
+    const hash = location.hash.replace(/%C2%B5/i, "µ");
+    const wanted = hash.match(/^#deadline=(\d+(?:\.\d+)?)(ns|us|µs|ms|s)$/);
     const ns = wanted ? Math.round(Number(wanted[1]) * UNITS[wanted[2]]) : 0;
     if (ns >= 1 && ns < 3.6e12) limit = ns;
     return ns >= 1;

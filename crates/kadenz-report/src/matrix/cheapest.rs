@@ -19,10 +19,14 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Absent where the check was not measured to its end.
+    /// Absent where the check was not measured to its end, or took too few samples to say so.
     #[must_use]
     pub fn of(check: &Summary) -> Option<Self> {
-        let kept = |name| Some(check.named(name)?.verdict?.misses == 0);
+        let kept = |name| match check.named(name)?.verdict?.standing {
+            verdict::Standing::Kept => Some(true),
+            verdict::Standing::Missed => Some(false),
+            verdict::Standing::TooFew => None,
+        };
         let mut tuning = check.named(REALTIME)?.series.tuning.iter();
         Some(Self {
             ordinary: kept(ORDINARY)?,
