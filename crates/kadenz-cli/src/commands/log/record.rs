@@ -174,7 +174,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let provider = bus::open(&url)?;
     let mut inlet = provider.inlet()?;
-    let describe = options.types.describe(&Bus::over(&url, provider))?;
+    // A wait for a type's description must not keep a message in memory beyond a flush.
+    let longest = options.flush_interval.0;
+    let describe = options
+        .types
+        .describe(&Bus::over(&url, provider), longest)?;
     inlet.want(&options.wanted()?)?;
     let stop = interrupt::stop_on_interrupt()?;
     if options.until_stdin_closes {

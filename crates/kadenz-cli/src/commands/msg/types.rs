@@ -49,30 +49,32 @@ const MAX_WAIT: Duration = Duration::from_millis(500);
 /// must not hold up those of others.
 const WAIT_SHARE: u32 = 20;
 
-/// How long answers may be waited for: [`MAX_WAIT`] at once, and a [`WAIT_SHARE`]th of the time in the long run.
+/// How long answers may be waited for: `max` at once, and a [`WAIT_SHARE`]th of the time in the long run.
 #[derive(Debug)]
 struct WaitBudget {
+    max: Duration,
     left: Duration,
     counted_at: MonotonicTime,
 }
 
 impl Default for WaitBudget {
     fn default() -> Self {
-        Self::full(clock::now())
+        Self::full(MAX_WAIT, clock::now())
     }
 }
 
 impl WaitBudget {
-    fn full(now: MonotonicTime) -> Self {
+    fn full(max: Duration, now: MonotonicTime) -> Self {
         Self {
-            left: MAX_WAIT,
+            max,
+            left: max,
             counted_at: now,
         }
     }
 
     fn left(&mut self, now: MonotonicTime) -> Duration {
         let earned = now.remaining(self.counted_at) / WAIT_SHARE;
-        self.left = (self.left + earned).min(MAX_WAIT);
+        self.left = (self.left + earned).min(self.max);
         self.counted_at = now;
         self.left
     }
@@ -117,9 +119,14 @@ impl TypesOption {
     }
 
     /// What describes messages in a log: the files, and who is asked on the bus for what they lack, once for
-    /// each fingerprint.
-    pub(in crate::commands) fn describe(&self, bus: &Bus) -> anyhow::Result<Describe> {
+    /// each fingerprint. Messages wait for an answer for no longer than `longest`.
+    pub(in crate::commands) fn describe(
+        &self,
+        bus: &Bus,
+        longest: Duration,
+    ) -> anyhow::Result<Describe> {
         let mut known = self.read_and_ask(bus)?;
+        known.budget = WaitBudget::full(longest.min(MAX_WAIT), clock::now());
         let files = Dictionary::new(std::mem::take(&mut known.types));
         Ok(Box::new(move |channel, fingerprint| {
             let described = files.describe(channel.as_str(), fingerprint);
@@ -243,7 +250,7 @@ mod tests {
     fn types_that_nobody_describes_delay_messages_for_half_a_second_and_then_a_twentieth_of_the_time()
      {
         let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
-        let mut budget = WaitBudget::full(at(0));
+        let mut budget = WaitBudget::full(MAX_WAIT, at(0));
         let mut waited = Duration::ZERO;
         for ms in (0..10_000).step_by(10) {
             let wait = budget.left(at(ms));
