@@ -29,3 +29,4 @@ pub mod terminal;
 #[cfg(test)]
 mod testing;
 pub mod tuning;
+pub mod units;

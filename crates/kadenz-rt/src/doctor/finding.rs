@@ -84,6 +84,18 @@ impl Finding {
         self
     }
 
+    /// What is so, what it costs and how it was seen, in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Self {
+            title,
+            cost,
+            evidence,
+            ..
+        } = self;
+        format!("{title}: {cost} (seen: {evidence})")
+    }
+
     /// False when the check could not see what it looks for.
     #[must_use]
     pub fn is_known(&self) -> bool {

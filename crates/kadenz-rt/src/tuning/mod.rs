@@ -5,10 +5,9 @@
 //! command mends it.
 //!
 //! ```
-//! use kadenz_rt::tuning::{self, Policy, Tuning};
+//! use kadenz_rt::tuning::{self, Tuning};
 //!
-//! let wish = Tuning { policy: Policy::Fifo(80), lock_memory: true, ..Tuning::default() };
-//! let applied = tuning::apply(&wish);
+//! let applied = tuning::apply(&Tuning::fifo(80).locked());
 //! for measure in &applied.measures {
 //!     println!("{}: {} asked, {} granted", measure.name, measure.requested, measure.granted);
 //! }
@@ -58,6 +57,31 @@ pub struct Tuning {
     /// By how much the kernel may delay the calling thread's timers, in nanoseconds. Ordinary
     /// threads have 50 us, real-time threads none.
     pub timer_slack_ns: Option<u64>,
+}
+
+impl Tuning {
+    /// `SCHED_FIFO` at a priority from 1 (lowest) to 99 (highest). [`apply`] reports any other as refused.
+    #[must_use]
+    pub fn fifo(priority: u8) -> Self {
+        Self {
+            policy: Policy::Fifo(priority),
+            ..Self::default()
+        }
+    }
+
+    /// As before, with the process's memory locked: no page fault while the loop runs.
+    #[must_use]
+    pub fn locked(mut self) -> Self {
+        self.lock_memory = true;
+        self
+    }
+
+    /// As before, on these CPUs alone.
+    #[must_use]
+    pub fn on_cpus(mut self, cpus: CpuSet) -> Self {
+        self.cpus = Some(cpus);
+        self
+    }
 }
 
 /// One thing asked for, and what became of it.

@@ -2,6 +2,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::units;
+
 /// How the kernel chooses when a thread runs. It is a property of one thread, not of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Policy {
@@ -96,10 +98,10 @@ fn priority(word: &str) -> Result<u8, ParsePolicyError> {
 }
 
 fn deadline(word: &str) -> Result<Policy, ParsePolicyError> {
-    let spans: Option<Vec<Duration>> = word.split('/').map(span).collect();
+    let spans: Result<Vec<Duration>, _> = word.split('/').map(units::duration).collect();
     let (runtime, deadline, period) = match spans.as_deref() {
-        Some(&[runtime, period]) => (runtime, period, period),
-        Some(&[runtime, deadline, period]) => (runtime, deadline, period),
+        Ok(&[runtime, period]) => (runtime, period, period),
+        Ok(&[runtime, deadline, period]) => (runtime, deadline, period),
         _ => return Err(ParsePolicyError::Deadline(word.to_owned())),
     };
     // The kernel's resolution: runtimes below 1024 ns are refused (sched(7)).
@@ -111,25 +113,6 @@ fn deadline(word: &str) -> Result<Policy, ParsePolicyError> {
         deadline,
         period,
     })
-}
-
-/// Reads `200us`, `1.5ms`, `1s` or `900ns`.
-fn span(word: &str) -> Option<Duration> {
-    let units = [
-        ("ns", 1.0),
-        ("us", 1e3),
-        ("\u{b5}s", 1e3),
-        ("ms", 1e6),
-        ("s", 1e9),
-    ];
-    let (number, ns) = units
-        .into_iter()
-        .find_map(|(unit, ns)| Some((word.strip_suffix(unit)?, ns)))?;
-    let number: f64 = number.trim().parse().ok()?;
-    let total_ns = (number * ns).round();
-    (1.0..1e18)
-        .contains(&total_ns)
-        .then(|| Duration::from_nanos(total_ns as u64))
 }
 
 #[cfg(test)]
