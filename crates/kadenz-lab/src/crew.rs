@@ -276,21 +276,5 @@ fn sleeper_measure(kind: SleeperKind, options: &SleeperOptions) -> TuningMeasure
 }
 
 pub(crate) fn refusals(measures: &[TuningMeasure]) -> impl Iterator<Item = Warning> + '_ {
-    measures
-        .iter()
-        .filter(|measure| !measure.ok)
-        .map(|measure| Warning {
-            id: format!("{}_refused", measure.name),
-            text: format!(
-                "{} was asked for and not granted ({} is in force){}",
-                measure.requested,
-                measure.granted,
-                measure
-                    .reason
-                    .as_deref()
-                    .map(|reason| format!(": {reason}"))
-                    .unwrap_or_default()
-            ),
-            remedy: measure.remedy.clone(),
-        })
+    measures.iter().filter_map(TuningMeasure::refusal)
 }

@@ -242,26 +242,8 @@ fn clock_facts(clock: &dyn Clock) -> model::Clock {
         name: clock.name().to_owned(),
         resolution_ns: facts.resolution_ns,
         read_cost_ns: facts.read_cost_ns,
-        record_cost_ns: Some(record_cost_ns()),
+        record_cost_ns: Some(kadenz_record::recorder::cost_ns()),
     }
-}
-
-/// Measures what recording one value costs on this machine: the instrument's own overhead.
-fn record_cost_ns() -> f64 {
-    const ROUNDS: u64 = 9;
-    const VALUES: u64 = 10_000;
-    let (mut writer, _reader) = kadenz_record::recorder::pair(None);
-    let mut costs: Vec<f64> = (0..ROUNDS)
-        .map(|round| {
-            let begin = clock::now();
-            for value in 0..VALUES {
-                writer.record(i64::try_from(value * 37 + round).unwrap_or(0));
-            }
-            clock::now().since(begin) as f64 / VALUES as f64
-        })
-        .collect();
-    costs.sort_by(f64::total_cmp);
-    costs[costs.len() / 2]
 }
 
 fn host_of_this_machine() -> model::Host {
@@ -293,10 +275,7 @@ fn warnings_of_this_machine() -> Vec<Warning> {
     let mut warnings: Vec<Warning> = of(Severity::Spoils)
         .map(|finding| Warning {
             id: finding.id.to_owned(),
-            text: format!(
-                "{}: {} (seen: {})",
-                finding.title, finding.cost, finding.evidence
-            ),
+            text: finding.sentence(),
             remedy: finding.remedy.clone(),
         })
         .collect();

@@ -5,6 +5,7 @@
 
 pub mod histogram;
 pub mod hlog;
+pub mod numbers;
 pub mod phaser;
 pub mod recorder;
 pub mod run;

@@ -8,11 +8,12 @@ pub mod import;
 pub mod json;
 pub mod matrix;
 pub mod modes;
-pub mod numbers;
 pub mod statistics;
 pub mod summary;
 pub mod terminal;
 pub mod verdict;
+
+pub use kadenz_record::numbers;
 
 #[cfg(test)]
 mod testing;

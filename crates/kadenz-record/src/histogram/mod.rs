@@ -19,12 +19,14 @@
 
 mod counts;
 mod layout;
+mod percent;
 mod signed;
 mod sparse;
 mod statistics;
 
 pub use counts::{Bucket, Histogram};
 pub use layout::{Layout, NewLayoutError};
+pub use percent::{ParsePercentError, Percent};
 pub use signed::{SignedBucket, SignedHistogram};
 pub use sparse::SparseHistogram;
 

@@ -1,12 +1,12 @@
 //! Histograms of values that may be below zero.
 
-use super::{Bucket, Histogram};
+use super::{Bucket, Histogram, Percent};
 
 /// Late and early values side by side: early ones are counted by their magnitude, so that both
 /// keep their significant digits. Zero is late.
 ///
 /// ```
-/// use kadenz_record::histogram::SignedHistogram;
+/// use kadenz_record::histogram::{Percent, SignedHistogram};
 ///
 /// let mut jitter = SignedHistogram::new();
 /// for value in [-30, -10, 0, 20] {
@@ -15,6 +15,7 @@ use super::{Bucket, Histogram};
 /// assert_eq!((jitter.min(), jitter.max()), (-30, 20));
 /// assert_eq!(jitter.value_at_quantile(0.5), -10);
 /// assert_eq!(jitter.count_above(0), 1);
+/// assert_eq!(jitter.percentiles().collect::<Vec<_>>(), [(Percent::P50, -10)]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignedHistogram {
@@ -138,6 +139,25 @@ impl SignedHistogram {
             }
         }
         self.max()
+    }
+
+    /// The percentiles of [`Percent::LADDER`] that the recorded values can carry, ascending: each with the
+    /// highest value of its range, by exact rank.
+    pub fn percentiles(&self) -> impl Iterator<Item = (Percent, i64)> + '_ {
+        let count = self.count();
+        let mut ladder = Percent::LADDER.into_iter().peekable();
+        let mut seen = 0_u64;
+        let mut buckets = self.buckets();
+        let mut high = 0;
+        std::iter::from_fn(move || {
+            let percent = ladder.next_if(|percent| percent.is_carried_by(count))?;
+            while seen < percent.rank(count) {
+                let bucket = buckets.next()?;
+                seen = seen.saturating_add(bucket.count);
+                high = bucket.high;
+            }
+            Some((percent, high))
+        })
     }
 
     /// How many recorded values are above `limit` and can be told apart from it.

@@ -50,6 +50,7 @@
 //! assert_eq!((counts.min_ns, counts.max_ns), (Some(-900), Some(480_000)));
 //! ```
 
+mod cost;
 mod counters;
 mod lone;
 mod shared;
@@ -58,6 +59,7 @@ use counters::LAYOUT;
 use lone::LoneReader;
 use shared::SharedReader;
 
+pub use cost::cost_ns;
 pub(crate) use lone::Falling;
 pub use lone::SingleWriter;
 pub use shared::Recorder;

@@ -197,6 +197,26 @@ pub struct TuningMeasure {
     pub remedy: Option<String>,
 }
 
+impl TuningMeasure {
+    /// The warning that a run carries where this was refused; none where it was granted.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Warning> {
+        if self.ok {
+            return None;
+        }
+        let reason = self.reason.as_deref();
+        let reason = reason.map(|it| format!(": {it}")).unwrap_or_default();
+        Some(Warning {
+            id: format!("{}_refused", self.name),
+            text: format!(
+                "{} was asked for and not granted ({} is in force){reason}",
+                self.requested, self.granted
+            ),
+            remedy: self.remedy.clone(),
+        })
+    }
+}
+
 /// Files of a series, by name inside the run folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesFiles {

@@ -8,7 +8,6 @@ mod extremes;
 mod hiccups;
 mod jitter;
 mod moments;
-mod percent;
 mod samples;
 pub(crate) mod student;
 mod tally;
@@ -18,8 +17,8 @@ pub(crate) use distribution::value_at_rank;
 pub use distribution::{count, distribution, percentile, percentiles};
 pub use extremes::{EXTREMES, Extremes};
 pub use hiccups::hiccup_total;
+pub use kadenz_record::histogram::{ParsePercentError, Percent};
 pub use moments::Moments;
-pub use percent::{ParsePercentError, Percent};
 pub use samples::SampleMeter;
 
 /// A percentile that the sample can carry.

@@ -233,6 +233,9 @@ pub enum OpenSeriesError {
     /// The interval log could not be opened.
     #[error(transparent)]
     Intervals(#[from] OpenLogError),
+    /// An interval of the log is damaged.
+    #[error(transparent)]
+    Interval(#[from] ReadLogError),
     /// The samples file could not be opened.
     #[error(transparent)]
     Samples(#[from] OpenSamplesError),

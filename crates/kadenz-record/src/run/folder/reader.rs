@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::error::{OpenRunError, OpenSeriesError};
 use super::inside;
 use super::manifest::{self, RUN_JSON};
-use super::recount::recount;
+use super::recount::{add, recount};
+use crate::histogram::SignedHistogram;
 use crate::hlog::reader::{LogOfRun, OpenLogError};
 use crate::run::model::{Counts, Run, Series, Warning};
 use crate::samples::reader::{OpenSamplesError, SamplesFile};
@@ -73,6 +74,18 @@ impl RunReader {
         let log = opened.map_err(|(path, source)| OpenLogError { path, source })?;
         let counts = series.files.hlog_bytes.unwrap_or(u64::MAX);
         Ok(LogOfRun::of_first(log, counts))
+    }
+
+    /// All that was recorded in a series, as its interval log has it.
+    ///
+    /// # Errors
+    /// As [`RunReader::hlog`], and where an interval is damaged.
+    pub fn histogram(&self, series: &str) -> Result<SignedHistogram, OpenSeriesError> {
+        let mut sum = SignedHistogram::new();
+        for interval in self.hlog(series)? {
+            add(&interval?, &mut sum)?;
+        }
+        Ok(sum)
     }
 
     /// The samples of a series.

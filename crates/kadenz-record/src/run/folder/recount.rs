@@ -6,7 +6,7 @@ use super::EARLY_TAG;
 use super::error::OpenSeriesError;
 use super::reader::RunReader;
 use crate::histogram::SignedHistogram;
-use crate::hlog::reader::ReadLogError;
+use crate::hlog::reader::{Interval, ReadLogError};
 use crate::run::model::{Counts, Series, Warning};
 use crate::samples::reader::SamplesFile;
 
@@ -46,11 +46,8 @@ fn sum_intervals(
     sum: &mut SignedHistogram,
     recounted: &mut Recounted,
 ) -> Result<(), OpenSeriesError> {
-    let mut add = |interval: crate::hlog::reader::Interval| -> Result<(), ReadLogError> {
-        let early = interval.tag.as_deref() == Some(EARLY_TAG);
-        interval
-            .histogram
-            .add_to(if early { &mut sum.early } else { &mut sum.late })?;
+    let mut add = |interval: Interval| -> Result<(), ReadLogError> {
+        add(&interval, sum)?;
         let end = Duration::try_from_secs_f64(interval.relative_s + interval.length_s);
         recounted.end = recounted.end.max(end.unwrap_or_default());
         Ok(())
@@ -65,6 +62,13 @@ fn sum_intervals(
         recounted.unreadable(series, &error.to_string());
     }
     Ok(())
+}
+
+/// Adds what an interval of a run's log holds: values below zero stand under a tag, as magnitudes.
+pub(super) fn add(interval: &Interval, sum: &mut SignedHistogram) -> Result<(), ReadLogError> {
+    let early = interval.tag.as_deref() == Some(EARLY_TAG);
+    let side = if early { &mut sum.early } else { &mut sum.late };
+    interval.histogram.add_to(side)
 }
 
 impl Recounted {

@@ -3,7 +3,7 @@
 /// A count with its thousands parted by commas.
 ///
 /// ```
-/// assert_eq!(kadenz_report::numbers::thousands(80_304_595), "80,304,595");
+/// assert_eq!(kadenz_record::numbers::thousands(80_304_595), "80,304,595");
 /// ```
 #[must_use]
 pub fn thousands(count: u64) -> String {
@@ -21,7 +21,7 @@ pub fn thousands(count: u64) -> String {
 /// A count with what is counted: one of them, or several.
 ///
 /// ```
-/// use kadenz_report::numbers::counted;
+/// use kadenz_record::numbers::counted;
 ///
 /// assert_eq!(counted(1, "chunk"), "1 chunk");
 /// assert_eq!(counted(1_200, "chunk"), "1,200 chunks");
@@ -38,7 +38,7 @@ const NANOSECOND_UNITS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "us")
 /// A value in nanoseconds for a table: four digits and the unit that suits it.
 ///
 /// ```
-/// use kadenz_report::numbers::value;
+/// use kadenz_record::numbers::value;
 ///
 /// assert_eq!(value(17_170_000.0), "17.17 ms");
 /// assert_eq!(value(812.0), "812 ns");
@@ -61,7 +61,7 @@ pub fn value(ns: f64) -> String {
 /// where they read better.
 ///
 /// ```
-/// use kadenz_report::numbers::span;
+/// use kadenz_record::numbers::span;
 ///
 /// assert_eq!(span(400_000.0), "400 us");
 /// assert_eq!(span(1_500_000.0), "1.5 ms");
@@ -86,8 +86,8 @@ pub fn span(ns: f64) -> String {
 /// A rate from its interval, for a sentence.
 ///
 /// ```
-/// assert_eq!(kadenz_report::numbers::rate(1_000_000), "1 kHz");
-/// assert_eq!(kadenz_report::numbers::rate(10_000_000), "100 Hz");
+/// assert_eq!(kadenz_record::numbers::rate(1_000_000), "1 kHz");
+/// assert_eq!(kadenz_record::numbers::rate(10_000_000), "100 Hz");
 /// ```
 #[must_use]
 pub fn rate(interval_ns: u64) -> String {
@@ -104,9 +104,9 @@ pub fn rate(interval_ns: u64) -> String {
 /// A small rate as "N in a million", rounded up to two digits so that a bound stays a bound.
 ///
 /// ```
-/// assert_eq!(kadenz_report::numbers::in_a_million(4.99e-5), "50 in a million");
-/// assert_eq!(kadenz_report::numbers::in_a_million(0.0057), "5.7 in a thousand");
-/// assert_eq!(kadenz_report::numbers::in_a_million(998.6e-6), "1 in a thousand");
+/// assert_eq!(kadenz_record::numbers::in_a_million(4.99e-5), "50 in a million");
+/// assert_eq!(kadenz_record::numbers::in_a_million(0.0057), "5.7 in a thousand");
+/// assert_eq!(kadenz_record::numbers::in_a_million(998.6e-6), "1 in a thousand");
 /// ```
 #[must_use]
 pub fn in_a_million(rate: f64) -> String {
@@ -134,8 +134,8 @@ pub fn in_a_million(rate: f64) -> String {
 /// A share as a percentage with three digits at most.
 ///
 /// ```
-/// assert_eq!(kadenz_report::numbers::percentage(0.12), "12 %");
-/// assert_eq!(kadenz_report::numbers::percentage(312.0 / 60_000.0), "0.52 %");
+/// assert_eq!(kadenz_record::numbers::percentage(0.12), "12 %");
+/// assert_eq!(kadenz_record::numbers::percentage(312.0 / 60_000.0), "0.52 %");
 /// ```
 #[must_use]
 pub fn percentage(share: f64) -> String {
@@ -145,7 +145,7 @@ pub fn percentage(share: f64) -> String {
 /// How often something happens in an hour: a whole number from ten on.
 ///
 /// ```
-/// use kadenz_report::numbers::per_hour;
+/// use kadenz_record::numbers::per_hour;
 ///
 /// assert_eq!(per_hour(312.6), "313");
 /// assert_eq!(per_hour(7_199.7), "7,200");

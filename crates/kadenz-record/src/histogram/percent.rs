@@ -10,14 +10,14 @@ const WHOLE: u64 = 100 * UNITS_PER_PERCENT;
 /// A percentage above 0 and below 100, exact to a billionth of a percent.
 ///
 /// ```
-/// use kadenz_report::statistics::Percent;
+/// use kadenz_record::histogram::Percent;
 ///
 /// let p: Percent = "99.9".parse()?;
 /// assert_eq!(p.to_string(), "99.9");
 /// assert_eq!(p.rank(60_000), 59_940);
 /// assert_eq!(p.beyond(60_000), 60);
 /// assert!(!p.is_carried_by(999));
-/// # Ok::<(), kadenz_report::statistics::ParsePercentError>(())
+/// # Ok::<(), kadenz_record::histogram::ParsePercentError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percent(u64);
