@@ -140,6 +140,20 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
+/// A figure of a candidate that differs from the baseline's beyond chance. Displays as a sentence:
+/// "lateness of after is 12 % slower at p99.9 (95 %: 8.0 to 15 %)".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change<'a> {
+    /// The series.
+    pub series: &'a str,
+    /// The candidate, by its name in [`Comparison::runs`].
+    pub run: &'a str,
+    /// The figure in both runs.
+    pub figure: &'a FigureComparison,
+    /// What the interval of the ratio holds, 0 to 1.
+    confidence: f64,
+}
+
 impl Comparison {
     /// Compares runs; the first is the baseline. The interval logs are read once more, for
     /// the intervals of ratios, from the folders that the summaries name.
@@ -183,6 +197,25 @@ impl Comparison {
         comparison.series = compared.collect();
         comparison.note_alone(runs);
         comparison
+    }
+
+    /// The figures that differ beyond chance (see [`FigureComparison::significant`]), series by series.
+    /// Each displays as one sentence.
+    pub fn significant(&self) -> impl Iterator<Item = Change<'_>> {
+        let candidates = self.series.iter().flat_map(|series| {
+            let candidates = series.candidates.iter();
+            candidates.map(move |candidate| (series, candidate))
+        });
+        candidates.flat_map(move |(series, candidate)| {
+            let figures = candidate.figures.iter();
+            let changed = figures.filter(|figure| figure.significant == Some(true));
+            changed.map(move |figure| Change {
+                series: &series.name,
+                run: self.runs.get(candidate.run).map_or("", String::as_str),
+                figure,
+                confidence: self.confidence,
+            })
+        })
     }
 
     /// Names the series of either side that have no partner.

@@ -1,6 +1,8 @@
 //! A comparison in sentences.
 
-use super::{Candidate, Comparison, FigureComparison, Metric, NoInterval};
+use std::fmt;
+
+use super::{Candidate, Change, Comparison, FigureComparison, Metric, NoInterval};
 use crate::numbers;
 use crate::summary::Summary;
 
@@ -58,6 +60,15 @@ impl Comparison {
             }
             (true, false, None) => format!("{first} and {last} have no figures in common."),
         }
+    }
+}
+
+impl fmt::Display for Change<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { series, run, .. } = self;
+        // A significant figure has a ratio with an interval.
+        let how = clause(self.figure, self.confidence).unwrap_or_default();
+        write!(f, "{series} of {run} is {how}")
     }
 }
 
@@ -153,6 +164,10 @@ mod tests {
     }
 
     fn answer(figures: Vec<FigureComparison>) -> String {
+        comparison(figures).answer(&[])
+    }
+
+    fn comparison(figures: Vec<FigureComparison>) -> Comparison {
         let candidate = Candidate {
             run: 1,
             series: 0,
@@ -163,7 +178,7 @@ mod tests {
             baseline: 0,
             candidates: vec![candidate],
         };
-        let comparison = Comparison {
+        Comparison {
             runs: vec!["before".into(), "after".into()],
             series: vec![series],
             alone: Vec::new(),
@@ -171,8 +186,25 @@ mod tests {
             network: Vec::new(),
             differences: Vec::new(),
             confidence: 0.95,
-        };
-        comparison.answer(&[])
+        }
+    }
+
+    #[test]
+    fn each_change_beyond_chance_is_one_sentence() {
+        let percentile = |text: &str| Metric::Percentile(text.parse().unwrap());
+        let comparison = comparison(vec![
+            figure(Metric::Mean, 0.9, true),
+            figure(percentile("99"), 1.3, false),
+            figure(percentile("99.9"), 2.5, true),
+        ]);
+        let sentences: Vec<String> = comparison.significant().map(|it| it.to_string()).collect();
+        assert_eq!(
+            sentences,
+            [
+                "wakeup of after is 10 % faster on average (95 %: 7.0 to 14 %)",
+                "wakeup of after is 2.50 times as slow at p99.9 (95 %: 2.46 to 2.53)",
+            ]
+        );
     }
 
     #[test]
