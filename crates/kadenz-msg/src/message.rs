@@ -20,6 +20,11 @@ impl fmt::Display for Fingerprint {
 /// `kadenz msg gen --lang rust` writes implementations of it. Real-time safety: encoding allocates
 /// nothing; [`Message::decode_from`] allocates only where a string or a variable array is longer than
 /// it was in the value that is overwritten.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a message",
+    note = "derive it with `#[derive(kadenz::Message)]`, or write it from its .lcm file with `kadenz msg gen`",
+    note = "a member of a message is i8, i16, i32, i64, u8, f32, f64, bool, String, another message, or an array of them"
+)]
 pub trait Message: Sized {
     /// The full name of the type, as `package.type`.
     const NAME: &'static str;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::model::{Definition, Enum, Member, MemberType, Struct, TypeName};
+use super::hash::{StructHash, of_enum};
+use super::model::{Definition, Member, MemberType, Struct, TypeName};
 use super::problem::Problem;
 use crate::message::Fingerprint;
 
@@ -114,7 +115,7 @@ impl Hasher {
         let parts = definitions.values().map(|definition| Part {
             base: match definition {
                 Definition::Struct(it) => base(it),
-                Definition::Enum(it) => of_enum(it),
+                Definition::Enum(it) => of_enum(&it.name.short),
             },
             is_enum: matches!(definition, Definition::Enum(_)),
             parts: definition
@@ -188,40 +189,20 @@ impl Hasher {
     }
 }
 
-/// The hash of a struct's own members. Its name is not in it, so that a type may be renamed.
+/// The hash of a struct's own members.
 fn base(it: &Struct) -> u64 {
-    it.members.iter().fold(0x1234_5678, member).cast_unsigned()
+    let members = it.members.iter();
+    members.fold(StructHash::new(), member).base()
 }
 
-fn member(hash: i64, member: &Member) -> i64 {
-    let mut hash = text(hash, &member.name);
-    if let MemberType::Primitive(primitive) = &member.of {
-        hash = text(hash, primitive.name());
-    }
-    hash = length(hash, member.dimensions.len());
-    for dimension in &member.dimensions {
-        hash = update(hash, i8::from(dimension.stated_by().is_some()));
-        hash = text(hash, dimension.text());
-    }
-    hash
-}
-
-/// An enum's hash is its short name's, so that values may be added.
-fn of_enum(it: &Enum) -> u64 {
-    text(0x8765_4321, &it.name.short).cast_unsigned()
-}
-
-fn text(hash: i64, text: &str) -> i64 {
-    let hash = length(hash, text.len());
-    text.bytes()
-        .fold(hash, |hash, byte| update(hash, byte.cast_signed()))
-}
-
-/// A length goes through a `char`, and so wraps.
-fn length(hash: i64, length: usize) -> i64 {
-    update(hash, length.to_le_bytes()[0].cast_signed())
-}
-
-fn update(hash: i64, character: i8) -> i64 {
-    ((hash << 8) ^ (hash >> 55)).wrapping_add(i64::from(character))
+fn member(hash: StructHash, member: &Member) -> StructHash {
+    let primitive = match &member.of {
+        MemberType::Primitive(primitive) => Some(primitive.name()),
+        MemberType::Named(_) => None,
+    };
+    let dimensions = member.dimensions.iter();
+    let dimensions: Vec<(bool, &str)> = dimensions
+        .map(|it| (it.stated_by().is_some(), it.text()))
+        .collect();
+    hash.member(&member.name, primitive, &dimensions)
 }

@@ -31,6 +31,7 @@
 pub mod change;
 mod check;
 mod fingerprint;
+mod hash;
 mod lexer;
 mod library;
 mod model;
@@ -41,6 +42,7 @@ mod problem;
 mod tests;
 mod value;
 
+pub use hash::StructHash;
 pub use library::Types;
 pub use model::{
     Constant, ConstantValue, Definition, Dimension, Enum, EnumValue, Member, MemberType,
