@@ -8,6 +8,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("kadenz-rt", &[]),
     ("kadenz-record", &[]),
     ("kadenz-udp", &[]),
+    ("kadenz-derive", &[]),
     ("kadenz-msg", &["kadenz-rt"]),
     ("kadenz-ethercat", &["kadenz-rt"]),
     ("kadenz-camera", &["kadenz-rt"]),
@@ -22,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "kadenz-rt",
             "kadenz-record",
             "kadenz-udp",
+            "kadenz-derive",
             "kadenz-msg",
             "kadenz-ethercat",
             "kadenz-camera",
@@ -92,6 +94,11 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
         "arrow-array",
         &["kadenz-record", "kadenz-report"],
         "samples are read through kadenz-record",
+    ),
+    (
+        "syn",
+        &["kadenz-derive"],
+        "only the derive macro reads Rust",
     ),
     (
         "loom",
