@@ -1,0 +1,86 @@
+//! What a run says of the machine that it is taken on.
+
+use kadenz_record::recorder;
+use kadenz_record::run::model::{self, Run, TuningMeasure, Warning};
+use kadenz_rt::clock::{self, ClockKind, OpenClockError};
+use kadenz_rt::doctor::{self, Severity};
+use kadenz_rt::{host, tuning};
+
+/// A run of this program before anything was recorded: host, clock, and what spoils real time here.
+pub(crate) fn run() -> Result<Run, OpenClockError> {
+    let command: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    Ok(Run {
+        kadenz: env!("CARGO_PKG_VERSION").to_owned(),
+        experiment: program(&command),
+        command,
+        host: host(),
+        clock: clock()?,
+        warnings: warnings(),
+        ..Run::default()
+    })
+}
+
+/// The program's name, without folder and ending.
+fn program(command: &[String]) -> String {
+    let path = command.first().map(std::path::Path::new);
+    let name = path.and_then(|it| it.file_stem());
+    name.map_or_else(
+        || "program".to_owned(),
+        |it| it.to_string_lossy().into_owned(),
+    )
+}
+
+fn host() -> model::Host {
+    let facts = host::facts();
+    model::Host {
+        os: facts.os,
+        os_release: facts.os_release,
+        kernel: facts.kernel,
+        preemption: facts.preemption,
+        cpu: facts.cpu,
+        cpus: facts.cpus,
+        memory_bytes: facts.memory_bytes,
+        clock_source: facts.clock_source,
+        governor: facts.governor,
+        cgroup: facts.cgroup,
+        virtualisation: facts.virtualisation,
+    }
+}
+
+fn clock() -> Result<model::Clock, OpenClockError> {
+    let clock = clock::open(ClockKind::Monotonic)?;
+    let facts = clock::measure(clock.as_ref());
+    Ok(model::Clock {
+        name: clock.name().to_owned(),
+        resolution_ns: facts.resolution_ns,
+        read_cost_ns: facts.read_cost_ns,
+        record_cost_ns: Some(recorder::cost_ns()),
+    })
+}
+
+fn warnings() -> Vec<Warning> {
+    let findings = doctor::examine();
+    let spoiling = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Spoils);
+    let warnings = spoiling.map(|finding| Warning {
+        id: finding.id.to_owned(),
+        text: finding.sentence(),
+        remedy: finding.remedy.clone(),
+    });
+    warnings.collect()
+}
+
+/// What became of one thing that was asked of the machine, as a run keeps it.
+pub(crate) fn measure(it: &tuning::Measure) -> TuningMeasure {
+    TuningMeasure {
+        name: it.name.to_owned(),
+        requested: it.requested.clone(),
+        granted: it.granted.clone(),
+        ok: it.ok,
+        reason: it.reason.clone(),
+        remedy: it.remedy.clone(),
+    }
+}

@@ -1,0 +1,157 @@
+//! The programs that a stranger sees first: they are short, they stand in README.md as they are, and they
+//! run.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use kadenz::record::run::folder::{RunReader, RunWriter, SeriesSpec};
+use kadenz::record::run::model::{EndedBy, Kind, Run, Series};
+use kadenz::record::samples::Sample;
+
+/// The programs, and most lines of one.
+const PROGRAMS: [&str; 3] = ["periodic", "messages", "compare"];
+const MOST_LINES: usize = 15;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// What a program prints that cargo built beside this test.
+fn output_of(program: &str, folder: &Path, environment: &[(&str, &str)]) -> String {
+    let test = std::env::current_exe().unwrap();
+    let built = test
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("examples")
+        .join(program);
+    assert!(
+        built.is_file(),
+        "{} is not built; `cargo test -p kadenz` without `--test` builds it",
+        built.display()
+    );
+    let mut command = Command::new(built);
+    let output = command
+        .current_dir(folder)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {told}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_programs_are_short_and_the_first_stands_in_the_readme() {
+    for program in PROGRAMS {
+        let text = text(&format!("examples/{program}.rs"));
+        let code = text.lines().filter(|line| !line.starts_with("//!"));
+        assert!(
+            code.count() <= MOST_LINES,
+            "{program} is longer than {MOST_LINES} lines"
+        );
+    }
+    let readme = text("README.md");
+    let first = format!("```rust\n{}```", text("examples/periodic.rs"));
+    assert!(
+        readme.contains(&first),
+        "README.md has examples/periodic.rs as it is"
+    );
+    for program in PROGRAMS {
+        let link = format!("(examples/{program}.rs)");
+        assert!(readme.contains(&link), "README.md links to {program}");
+    }
+}
+
+#[test]
+fn a_periodic_loop_says_how_late_it_was_and_leaves_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = output_of("periodic", folder.path(), &[]);
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.starts_with("lateness: "), "{said}");
+    for part in [" samples, p50 ", ", p99 ", ", max ", " of 400 us"] {
+        assert!(first.contains(part), "{part} in {said}");
+    }
+    assert!(said.ends_with("run: run\n"), "{said}");
+
+    let reader = RunReader::open(folder.path().join("run")).unwrap();
+    let run = reader.run();
+    assert!(run.complete);
+    assert_eq!(run.experiment, "periodic");
+    let series = &run.series[0];
+    assert!(series.counts.recorded >= 2_000, "{:?}", series.counts);
+    assert_eq!(series.expected_interval_ns, Some(1_000_000));
+    assert_eq!(series.deadline_ns, Some(400_000));
+    let asked: Vec<&str> = series.tuning.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(asked, ["policy", "memory_lock", "sleeper"]);
+    for refused in series.tuning.iter().filter(|it| !it.ok) {
+        let id = format!("{}_refused", refused.name);
+        assert!(run.warnings.iter().any(|it| it.id == id), "{id}");
+    }
+    let summary = kadenz::read(folder.path().join("run")).unwrap();
+    assert_eq!(summary.series[0].count, series.counts.recorded);
+}
+
+#[test]
+fn a_typed_message_arrives() {
+    let folder = tempfile::tempdir().unwrap();
+    let bus = [("LCM_DEFAULT_URL", "memq://")];
+    let said = output_of("messages", folder.path(), &bus);
+    assert_eq!(said, "ARM: Command { position: [1.0, 1.0, 1.0] }\n");
+}
+
+/// A run of 120,000 samples in some sixty intervals.
+fn write_run(folder: &Path, value_ns: impl Fn(u64) -> i64) {
+    let mut writer = RunWriter::create(folder, Run::default()).unwrap();
+    let series = Series {
+        name: "lateness".to_owned(),
+        kind: Kind::Lateness,
+        ..Series::default()
+    };
+    let mut recorder = writer.series(SeriesSpec { series, raw: false }).unwrap();
+    let running = writer.start(Duration::from_millis(10)).unwrap();
+    for part in 0..60 {
+        for at in 0..2_000 {
+            let sequence = part * 2_000 + at;
+            let value_ns = value_ns(sequence);
+            recorder.record(Sample {
+                sequence,
+                value_ns,
+                ..Sample::default()
+            });
+        }
+        std::thread::sleep(Duration::from_millis(11));
+    }
+    running.finish(EndedBy::Finished).unwrap();
+}
+
+/// Values between 50 and 60 us without a pattern: SplitMix64, by its counter.
+fn usual(at: u64) -> i64 {
+    let mixed = at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    50_000 + ((mixed ^ (mixed >> 31)) % 10_000) as i64
+}
+
+#[test]
+fn what_is_slower_beyond_chance_is_told_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    write_run(&folder.path().join("before"), usual);
+    write_run(&folder.path().join("after"), |at| 2 * usual(at));
+    let said = output_of("compare", folder.path(), &[]);
+    assert!(
+        said.contains("lateness of after is 2.00 times as slow at p50 "),
+        "{said}"
+    );
+
+    std::fs::remove_dir_all(folder.path().join("after")).unwrap();
+    write_run(&folder.path().join("after"), usual);
+    assert_eq!(output_of("compare", folder.path(), &[]), "");
+}

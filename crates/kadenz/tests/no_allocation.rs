@@ -1,0 +1,55 @@
+//! A periodic loop allocates nothing after its start. The counter counts by thread, so the thread that
+//! writes the run may allocate as it likes.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
+
+use kadenz::rt::sleep::SleeperKind;
+use kadenz::{Periodic, Recording, Tick, Ticks};
+
+/// Allocations of a loop that now and then is late, from its first tick on.
+fn allocations(ticks: Ticks<'_>) -> u64 {
+    let mut ticks = ticks.take(100);
+    let mut skipped = 0;
+    let counted = allocation_counter::measure(|| {
+        for tick in &mut ticks {
+            skipped += tick.skipped();
+            if tick.index() % 20 == 0 {
+                overrun(&tick);
+            }
+        }
+    });
+    assert!(skipped > 0, "the loop was late, too");
+    counted.count_total
+}
+
+/// Takes three intervals.
+fn overrun(tick: &Tick) {
+    let end = tick.intended() + 3 * tick.step();
+    while kadenz::rt::clock::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn a_loop_allocates_nothing_with_any_sleeper() {
+    for kind in SleeperKind::available() {
+        let periodic = Periodic::new("2kHz").unwrap().sleeper(kind);
+        assert_eq!(allocations(periodic.start().unwrap()), 0, "{kind}");
+    }
+}
+
+#[test]
+fn a_recorded_loop_allocates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Recording::create(folder.path()).unwrap();
+    let periodic = Periodic::new("2kHz").unwrap().deadline("400us").unwrap();
+    let ticks = periodic.record(&run, "lateness").unwrap();
+    assert_eq!(allocations(ticks), 0);
+    assert!(run.finish().unwrap().run().series[0].counts.recorded >= 100);
+}
+
+#[test]
+fn the_counter_counts() {
+    let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
+    assert!(counted.count_total > 0);
+}
