@@ -1,4 +1,6 @@
-//! Kadenz as a library: loops that keep a rate and record how well, and what stands around them.
+//! Kadenz as a library: a periodic loop that records how late it was, messages between a robot's programs,
+//! and what runs say, alone and side by side. What this crate names, users and bindings may rely on; the
+//! crates behind it are modules here, and change more often.
 //!
 //! # A periodic loop
 //! ```no_run
