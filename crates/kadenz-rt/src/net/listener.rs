@@ -24,6 +24,27 @@ pub fn set_backlog(listener: &TcpListener, connections: u16) -> io::Result<()> {
     }
 }
 
+/// Lets the kernel take no more than so many bytes that it cannot send yet on each connection that is
+/// accepted from now on (on Linux `TCP_NOTSENT_LOWAT`): what waits for a peer that does not read is then
+/// in the program, where it is bounded and held once for many. Without it the kernel takes megabytes for
+/// each. What is on its way to a peer that reads does not count, so that it gets no slower.
+///
+/// # Errors
+/// Where the system refuses.
+pub fn limit_unsent(listener: &TcpListener, bytes: u32) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd as _;
+        let outcome = crate::os::linux::listener::limit_unsent(listener.as_raw_fd(), bytes);
+        outcome.map_err(io::Error::from_raw_os_error)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (listener, bytes);
+        Ok(())
+    }
+}
+
 /// Raises the number of files, with sockets, that this process may have open (`ulimit -n`) to the most
 /// that needs no privilege: how many those are, or `None` where the system does not tell. Programs that
 /// it starts inherit it.
@@ -56,6 +77,24 @@ mod tests {
             .map(|_| TcpStream::connect_timeout(&address, std::time::Duration::from_millis(900)))
             .collect();
         assert!(waiting.iter().all(Result::is_ok));
+    }
+
+    #[test]
+    fn the_kernel_takes_little_for_a_peer_that_does_not_read() {
+        use std::io::Write as _;
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        limit_unsent(&listener, 64 << 10).unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut accepted = listener.accept().unwrap().0;
+        accepted.set_nonblocking(true).unwrap();
+        let mut taken = 0;
+        while let Ok(count) = accepted.write(&[0; 16 << 10]) {
+            taken += count;
+        }
+        assert!((64 << 10..1 << 20).contains(&taken), "{taken}");
     }
 
     #[test]

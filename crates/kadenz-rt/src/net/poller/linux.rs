@@ -22,7 +22,7 @@ impl Parts {
             epoll: Epoll::create().map_err(io::Error::from_raw_os_error)?,
             wakes: Wakes::create()?,
         };
-        let added = parts.epoll.add(parts.wakes.number(), WAKER);
+        let added = parts.epoll.add_reading(parts.wakes.number(), WAKER);
         added.map_err(io::Error::from_raw_os_error)?;
         Ok(parts)
     }

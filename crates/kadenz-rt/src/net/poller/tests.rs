@@ -70,12 +70,9 @@ fn an_end_is_told_and_room_to_send_after_there_was_none() {
 }
 
 #[test]
-fn a_waker_ends_this_wait_or_the_next_and_only_one() {
+fn a_waker_ends_a_wait_that_has_begun() {
     let mut poller = Poller::new().unwrap();
     let waker = poller.waker();
-    waker.wake();
-    waker.wake();
-    poller.wait(Wait::Forever).unwrap();
     let thread = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(20));
         waker.wake();
@@ -83,4 +80,21 @@ fn a_waker_ends_this_wait_or_the_next_and_only_one() {
     poller.wait(Wait::Forever).unwrap();
     thread.join().unwrap();
     assert_eq!(poller.changes().count(), 0);
+}
+
+#[test]
+fn wakes_before_a_wait_end_that_one_and_no_other() {
+    // Elsewhere a wait ends once a millisecond anyway.
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let mut poller = Poller::new().unwrap();
+    let waker = poller.waker();
+    waker.wake();
+    waker.wake();
+    poller.wait(Wait::Forever).unwrap();
+    let until = crate::clock::now() + std::time::Duration::from_millis(50);
+    poller.wait(Wait::Until(until)).unwrap();
+    let now = crate::clock::now();
+    assert!(now >= until, "{} ns early", until.since(now));
 }

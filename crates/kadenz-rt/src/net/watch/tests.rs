@@ -41,6 +41,7 @@ fn a_waker_ends_this_wait_or_the_next_and_only_one() {
     waker.wake();
     waker.wake();
     assert_eq!(watch.wait(Wait::Forever).unwrap(), Woke::Woken);
+    assert_eq!(watch.wait(Wait::Poll).unwrap(), Woke::Nothing);
     let thread = thread::spawn(move || {
         thread::sleep(Duration::from_millis(20));
         waker.wake();

@@ -49,7 +49,17 @@ impl Epoll {
 
     /// Waits also for this descriptor, until it is closed.
     pub(crate) fn add(&self, fd: i32, token: u64) -> Result<(), i32> {
-        let flags = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        let flags = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP;
+        self.register(fd, token, flags)
+    }
+
+    /// The same, but for reading alone: an event that is read can be written again, which is no news.
+    pub(crate) fn add_reading(&self, fd: i32, token: u64) -> Result<(), i32> {
+        self.register(fd, token, libc::EPOLLIN)
+    }
+
+    fn register(&self, fd: i32, token: u64, flags: i32) -> Result<(), i32> {
+        let flags = flags | libc::EPOLLET;
         let mut event = libc::epoll_event {
             events: flags.cast_unsigned(),
             u64: token,

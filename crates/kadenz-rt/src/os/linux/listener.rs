@@ -1,4 +1,5 @@
-//! What a server of many connections asks of the kernel: listen(2), getrlimit(2), setrlimit(2).
+//! What a server of many connections asks of the kernel: listen(2), tcp(7), getrlimit(2),
+//! setrlimit(2).
 
 use std::mem::MaybeUninit;
 
@@ -8,6 +9,24 @@ use super::errno;
 pub(crate) fn listen(fd: i32, backlog: i32) -> Result<(), i32> {
     // SAFETY: the call takes numbers; on a socket that listens already it changes the backlog alone.
     let outcome = unsafe { libc::listen(fd, backlog) };
+    if outcome < 0 { Err(errno()) } else { Ok(()) }
+}
+
+/// Lets the kernel take so many bytes that it cannot send yet on each connection that is accepted:
+/// `TCP_NOTSENT_LOWAT`, which connections inherit.
+pub(crate) fn limit_unsent(fd: i32, bytes: u32) -> Result<(), i32> {
+    let length = size_of_val(&bytes) as libc::socklen_t;
+    let value = (&raw const bytes).cast();
+    // SAFETY: the value is live and of that length; the kernel copies it.
+    let outcome = unsafe {
+        libc::setsockopt(
+            fd,
+            libc::IPPROTO_TCP,
+            libc::TCP_NOTSENT_LOWAT,
+            value,
+            length,
+        )
+    };
     if outcome < 0 { Err(errno()) } else { Ok(()) }
 }
 
