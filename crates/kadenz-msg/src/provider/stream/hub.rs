@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use kadenz_rt::clock;
+use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
 use super::Broken;
 use super::budget::{Budget, Share};
 use super::outgoing::{Outgoing, PARTS};
-use super::seats::{GREETING, Seat, Seats, Standing};
+use super::seats::{GREETING, IDLE, Seat, Seats, Standing};
 use super::socket::{Door, Place, Socket};
 use crate::provider::Wait;
 use crate::sync::Lock;
@@ -34,6 +34,9 @@ const MAX_PEERS: usize = 1024;
 /// Memory for all peers together, in bytes: what waits for them, what they have begun to say, and what
 /// they have subscribed to.
 const MEMORY: usize = 256 << 20;
+
+/// What a peer says is heard in turns of so many frames: publishing waits for one at most.
+const TURN: usize = 64;
 
 /// Peers that are let in between two looks at those that are there.
 const BATCH: usize = 16;
@@ -92,8 +95,12 @@ struct Connection<P> {
     peer: P,
     outgoing: Outgoing,
     heard: Vec<u8>,
+    /// A turn ended before all that was read was heard.
+    is_unheard: bool,
     /// For what it said.
     memory: Share,
+    /// When it last said or took something.
+    last: MonotonicTime,
     is_lost: bool,
 }
 
@@ -141,6 +148,7 @@ impl<P: Peer> Hub<P> {
         &self,
         parts: impl Fn(&P) -> Option<[&'a [u8]; PARTS]>,
     ) -> Sent {
+        let now = clock::now();
         let (sent, tell) = self.shared.connections.with(|connections| {
             let (mut sent, mut tell) = (Sent::default(), false);
             let mut lacks = None;
@@ -151,7 +159,11 @@ impl<P: Peer> Hub<P> {
                 match connection.outgoing.send(&mut connection.socket, parts) {
                     Ok(true) => {
                         sent.taken += 1;
-                        tell |= !connection.outgoing.is_empty();
+                        let waits = !connection.outgoing.is_empty();
+                        tell |= waits;
+                        if !waits {
+                            connection.last = now;
+                        }
                     }
                     Ok(false) => {
                         sent.dropped += 1;
@@ -204,15 +216,18 @@ impl<P: Peer> Keeper<P> {
     fn keep(mut self) {
         let mut room = vec![0; 1 << 16];
         while !self.shared.ends.load(Ordering::Acquire) {
-            let count = self.prepare();
+            let (count, unheard) = self.prepare();
             let retry = matches!(self.side, Side::Place(_)) && count == 0;
             let retried = retry.then(|| clock::now() + RETRY);
             let until = retried.or_else(|| self.seats.deadline());
-            let wait = until.map_or(Wait::Forever, Wait::Until);
+            let wait = match unheard.is_empty() {
+                true => until.map_or(Wait::Forever, Wait::Until),
+                false => Wait::Poll,
+            };
             if self.watch.wait(wait).is_err() {
                 thread::sleep(RETRY);
             }
-            self.tend(&mut room, count);
+            self.tend(&mut room, count, &unheard);
             if retry {
                 self.connect();
             } else {
@@ -223,8 +238,9 @@ impl<P: Peer> Keeper<P> {
         self.linger();
     }
 
-    /// Gives up lost connections and watches the others; how many there are.
-    fn prepare(&mut self) -> usize {
+    /// Gives up lost connections and watches the others; how many there are, and the places of those of
+    /// which more has been read than heard.
+    fn prepare(&mut self) -> (usize, Vec<usize>) {
         let Self {
             shared,
             watch,
@@ -232,6 +248,7 @@ impl<P: Peer> Keeper<P> {
             ..
         } = self;
         watch.clear();
+        let mut unheard = Vec::new();
         let count = shared.connections.with(|connections| {
             connections.retain(|connection| {
                 if connection.is_lost {
@@ -239,7 +256,10 @@ impl<P: Peer> Keeper<P> {
                 }
                 !connection.is_lost
             });
-            for connection in &*connections {
+            for (place, connection) in connections.iter().enumerate() {
+                if connection.is_unheard {
+                    unheard.push(place);
+                }
                 let interest = match connection.outgoing.is_empty() {
                     true => Interest::Read,
                     false => Interest::ReadAndWrite,
@@ -251,43 +271,40 @@ impl<P: Peer> Keeper<P> {
         if let Side::Door(door) = &self.side {
             door.watch(watch);
         }
-        count
+        (count, unheard)
     }
 
-    /// Hears and sends what the wait has found.
-    fn tend(&mut self, room: &mut [u8], count: usize) {
+    /// Hears and sends what the wait has found, and hears on whom a turn was not enough for. Between two
+    /// peers others may publish.
+    fn tend(&mut self, room: &mut [u8], count: usize, unheard: &[usize]) {
         let Self {
             shared,
             watch,
             seats,
             ..
         } = self;
-        shared.connections.with(|connections| {
-            for place in 0..count.min(connections.len()) {
-                let (readable, writable) = (watch.readable(place), watch.writable(place));
-                if !readable && !writable {
-                    continue;
-                }
-                let connection = &mut connections[place];
-                let mut outcome = Ok(());
-                if readable {
-                    outcome = connection.hear(room);
-                }
-                if outcome.is_ok() && writable {
-                    outcome = connection.outgoing.flush(&mut connection.socket);
-                    connection.outgoing.trim();
-                }
+        let mut unheard = unheard.iter().copied().peekable();
+        for place in 0..count {
+            let is_unheard = unheard.next_if_eq(&place).is_some();
+            let (readable, writable) = (watch.readable(place), watch.writable(place));
+            if !readable && !writable && !is_unheard {
+                continue;
+            }
+            shared.connections.with(|connections| {
+                let Some(connection) = connections.get_mut(place) else {
+                    return;
+                };
+                let outcome = connection.tend(room, readable || is_unheard, writable);
                 seats.note(connection.seat, connection.peer.standing());
-                let is_broken = outcome.is_err();
-                connection.is_lost |= is_broken;
+                connection.is_lost |= outcome.is_err();
                 let held = connection.held();
-                if !is_broken && !connection.claim() {
+                if !connection.is_lost && !connection.claim() {
                     // Who holds more makes room; it itself may say no more before it is there.
                     let has_room = give_up_the_greediest(connections, held);
                     connections[place].is_lost |= !has_room;
                 }
-            }
-        });
+            });
+        }
     }
 
     fn let_in(&mut self) {
@@ -302,7 +319,7 @@ impl<P: Peer> Keeper<P> {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(_) => {
                     // No descriptor is left. Publishing does not wait for this thread.
-                    if !self.send_away_the_least_known() {
+                    if !self.send_one_away() {
                         thread::sleep(REST);
                     }
                     return;
@@ -317,10 +334,21 @@ impl<P: Peer> Keeper<P> {
         }
     }
 
-    /// Whether there was somebody to be sent away.
-    fn send_away_the_least_known(&mut self) -> bool {
-        let seat = self.seats.least_known(clock::now());
+    /// Sends the least known peer away, or else the one that has been idle for the longest; whether
+    /// there was one.
+    fn send_one_away(&mut self) -> bool {
+        let now = clock::now();
+        let seat = self.seats.least_needed(now, self.idle(now));
         seat.map(|seat| self.lose(seat)).is_some()
+    }
+
+    /// The peer that has been idle for the longest, where that is long enough.
+    fn idle(&self, now: MonotonicTime) -> Option<Seat> {
+        self.shared.connections.with(|connections| {
+            let longest_idle = connections.iter().min_by_key(|it| it.last);
+            let idle = longest_idle.filter(|it| now > it.last + IDLE);
+            idle.map(|it| it.seat)
+        })
     }
 
     fn lose(&mut self, seat: Seat) {
@@ -340,10 +368,11 @@ impl<P: Peer> Keeper<P> {
     }
 
     fn add(&mut self, socket: Socket) {
-        if !self.seats.has_room() && !self.send_away_the_least_known() {
+        if !self.seats.has_room() && !self.send_one_away() {
             return;
         }
-        let seat = self.seats.take(clock::now());
+        let now = clock::now();
+        let seat = self.seats.take(now);
         if matches!(self.side, Side::Place(_)) {
             // Who was asked for is no stranger.
             self.seats.note(seat, Standing::Active);
@@ -356,7 +385,9 @@ impl<P: Peer> Keeper<P> {
             peer,
             outgoing: Outgoing::new(self.limit, Some(self.memory.share())),
             heard: Vec::new(),
+            is_unheard: false,
             memory: self.memory.share(),
+            last: now,
             is_lost: false,
         };
         let said = connection.say(&words);
@@ -386,23 +417,44 @@ impl<P: Peer> Keeper<P> {
 }
 
 impl<P: Peer> Connection<P> {
+    /// Hears and sends as much as one turn allows.
+    fn tend(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
+        if hears {
+            self.hear(room)?;
+        }
+        if sends {
+            self.outgoing.flush(&mut self.socket)?;
+            self.outgoing.trim();
+            if self.outgoing.is_empty() {
+                self.last = clock::now();
+            }
+        }
+        Ok(())
+    }
+
     fn hear(&mut self, room: &mut [u8]) -> io::Result<()> {
-        let Some(count) = self.socket.read(room)? else {
-            return Ok(());
-        };
+        if !self.is_unheard {
+            let Some(count) = self.socket.read(room)? else {
+                return Ok(());
+            };
+            self.heard.extend_from_slice(&room[..count]);
+            self.last = clock::now();
+        }
         let was = self.peer.standing();
-        self.heard.extend_from_slice(&room[..count]);
         let mut reply = Vec::new();
         let mut used = 0;
-        loop {
+        self.is_unheard = true;
+        for _ in 0..TURN {
             let heard = self.peer.hear(&self.heard[used..], &mut reply);
-            match heard.map_err(|Broken| io::Error::from(io::ErrorKind::InvalidData))? {
-                0 => break,
-                count => used += count,
+            let count = heard.map_err(|Broken| io::Error::from(io::ErrorKind::InvalidData))?;
+            used += count;
+            self.is_unheard = count > 0;
+            if count == 0 {
+                break;
             }
         }
         self.heard.drain(..used);
-        if self.heard.len() > room.len() {
+        if !self.is_unheard && self.heard.len() > room.len() {
             // Nothing that a peer of a hub has to say is that long.
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -442,3 +494,6 @@ fn give_up_the_greediest<P: Peer>(connections: &mut [Connection<P>], than: usize
     let greedier = greediest.filter(|it| it.held() > than);
     greedier.map(|it| it.is_lost = true).is_some()
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,9 @@ use kadenz_rt::clock::MonotonicTime;
 /// How long a peer may take to greet, where a listener does not say otherwise.
 pub(in crate::provider) const GREETING: Duration = Duration::from_secs(5);
 
+/// A peer that has sent and taken nothing for so long is idle, where a listener does not say otherwise.
+pub(in crate::provider) const IDLE: Duration = Duration::from_secs(10);
+
 /// A stranger's greeting is read within that span.
 const GRACE: Duration = Duration::from_millis(100);
 
@@ -29,8 +32,8 @@ pub(in crate::provider) enum Standing {
 /// The seats of one listener.
 ///
 /// Whoever comes when all are taken gets the seat of a stranger, the one that came first, or else of
-/// one that has greeted and done nothing since; active peers are never sent away for another. A
-/// stranger that has just come goes last, for its greeting may not have been read yet.
+/// one that has greeted and done nothing since, or else of an active one that is idle, where the
+/// listener knows of one. Whoever has just come goes last, for what it said may not have been read yet.
 #[derive(Debug)]
 pub(in crate::provider) struct Seats {
     limit: usize,
@@ -38,8 +41,11 @@ pub(in crate::provider) struct Seats {
     next: u64,
     /// Until when they must have greeted.
     strangers: BTreeMap<Seat, MonotonicTime>,
-    greeted: BTreeSet<Seat>,
-    active: usize,
+    /// With the same time.
+    greeted: BTreeMap<Seat, MonotonicTime>,
+    /// Until when they are known not to have been idle.
+    active: BTreeMap<Seat, MonotonicTime>,
+    by_time: BTreeSet<(MonotonicTime, Seat)>,
 }
 
 impl Seats {
@@ -50,13 +56,14 @@ impl Seats {
             greeting,
             next: 0,
             strangers: BTreeMap::new(),
-            greeted: BTreeSet::new(),
-            active: 0,
+            greeted: BTreeMap::new(),
+            active: BTreeMap::new(),
+            by_time: BTreeSet::new(),
         }
     }
 
     pub(in crate::provider) fn has_room(&self) -> bool {
-        self.strangers.len() + self.greeted.len() + self.active < self.limit
+        self.strangers.len() + self.greeted.len() + self.active.len() < self.limit
     }
 
     /// Gives a seat to a stranger.
@@ -69,29 +76,67 @@ impl Seats {
 
     /// Notes how well the peer is known by now; that never falls.
     pub(in crate::provider) fn note(&mut self, seat: Seat, standing: Standing) {
-        let was_stranger = standing > Standing::Stranger && self.strangers.remove(&seat).is_some();
-        if was_stranger {
-            self.greeted.insert(seat);
+        if standing > Standing::Stranger
+            && let Some(until) = self.strangers.remove(&seat)
+        {
+            self.greeted.insert(seat, until);
         }
-        if standing == Standing::Active && self.greeted.remove(&seat) {
-            self.active += 1;
+        if standing == Standing::Active && self.greeted.remove(&seat).is_some() {
+            self.set_active(seat, MonotonicTime::from_ns(0));
         }
     }
 
-    /// The peer has gone. To be told once.
+    fn set_active(&mut self, seat: Seat, until: MonotonicTime) {
+        let before = self.active.insert(seat, until);
+        before.map(|before| self.by_time.remove(&(before, seat)));
+        self.by_time.insert((until, seat));
+    }
+
+    /// The peer has gone.
     pub(in crate::provider) fn leave(&mut self, seat: Seat) {
-        let was_idle = self.strangers.remove(&seat).is_some() || self.greeted.remove(&seat);
-        if !was_idle {
-            self.active = self.active.saturating_sub(1);
+        self.strangers.remove(&seat);
+        self.greeted.remove(&seat);
+        if let Some(until) = self.active.remove(&seat) {
+            self.by_time.remove(&(until, seat));
+        }
+    }
+
+    /// The active peer that has been idle for the longest, and when it last did something, which `last`
+    /// says of each. Looks at those alone that did something since they were looked at.
+    pub(in crate::provider) fn longest_idle(
+        &mut self,
+        last: impl Fn(Seat) -> MonotonicTime,
+    ) -> Option<(Seat, MonotonicTime)> {
+        loop {
+            let (until, seat) = *self.by_time.first()?;
+            let now = last(seat);
+            if now <= until {
+                return Some((seat, until));
+            }
+            self.set_active(seat, now);
         }
     }
 
     /// Whom to send away first where there is no room.
     pub(in crate::provider) fn least_known(&self, now: MonotonicTime) -> Option<Seat> {
-        let silent = self.overdue(now + self.greeting.saturating_sub(GRACE));
-        let idle = || self.greeted.first().copied();
-        let newest = || self.strangers.first_key_value().map(|(seat, _)| *seat);
-        silent.or_else(idle).or_else(newest)
+        self.least_needed(now, None)
+    }
+
+    /// The same, where that active peer is idle.
+    pub(in crate::provider) fn least_needed(
+        &self,
+        now: MonotonicTime,
+        idle: Option<Seat>,
+    ) -> Option<Seat> {
+        let come_by = now + self.greeting.saturating_sub(GRACE);
+        let first = |peers: &BTreeMap<Seat, MonotonicTime>, until: MonotonicTime| {
+            let (seat, its) = peers.first_key_value()?;
+            (*its <= until).then_some(*seat)
+        };
+        let end = MonotonicTime::from_ns(u64::MAX);
+        let of_before = first(&self.strangers, come_by).or(first(&self.greeted, come_by));
+        let newest = || first(&self.greeted, end).or(first(&self.strangers, end));
+        of_before.or(idle).or_else(newest)
     }
 
     /// A stranger whose time is over.
@@ -155,6 +200,34 @@ mod tests {
         assert_eq!(seats.overdue(at(510)), Some(second));
         seats.leave(second);
         assert_eq!((seats.overdue(at(9999)), seats.deadline()), (None, None));
+    }
+
+    #[test]
+    fn of_the_active_the_one_that_is_idle_for_the_longest_is_found() {
+        let mut seats = Seats::new(4, Duration::from_millis(500));
+        let [busy, quiet, mute] = [0, 1, 2].map(|ms| seats.take(at(ms)));
+        let stranger = seats.take(at(3));
+        for seat in [busy, quiet, mute] {
+            seats.note(seat, Standing::Active);
+        }
+        let mut last = [at(900), at(50), at(40)];
+        let find = |seats: &mut Seats, last: &[MonotonicTime]| {
+            seats.longest_idle(|seat| last[seat.0 as usize])
+        };
+        assert_eq!(find(&mut seats, &last), Some((mute, at(40))));
+        last[2] = at(60);
+        assert_eq!(find(&mut seats, &last), Some((quiet, at(50))));
+        assert_eq!(seats.least_needed(at(100), Some(quiet)), Some(quiet));
+        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(stranger));
+        seats.note(stranger, Standing::Greeted);
+        assert_eq!(seats.least_needed(at(100), Some(quiet)), Some(quiet));
+        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(stranger));
+        assert_eq!(seats.least_needed(at(100), None), Some(stranger));
+        seats.leave(quiet);
+        seats.leave(mute);
+        assert_eq!(find(&mut seats, &last), Some((busy, at(900))));
+        seats.leave(busy);
+        assert_eq!(find(&mut seats, &last), None);
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! The publisher's side of a connection: what the peer subscribes to. Sans-IO.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
 use super::zmtp::{self, Command, GREETING};
 use crate::provider::stream::Broken;
 use crate::provider::stream::hub::Peer;
 use crate::provider::stream::seats::Standing;
 
-/// A subscription is no longer, and one peer has no more of them.
+/// A subscription is no longer, and one peer has no more different ones.
 const LONGEST_TOPIC: usize = 4096;
 const MOST_TOPICS: usize = 4096;
+/// What a topic costs beside its text, in bytes.
+const AROUND_TOPIC: usize = 64;
 
 /// How far the handshake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +26,10 @@ enum Stage {
 #[derive(Debug)]
 pub(in crate::provider) struct Subscriber {
     stage: Stage,
-    topics: Vec<Vec<u8>>,
+    /// With how often it subscribed to each, less the times that it cancelled.
+    topics: BTreeMap<Box<[u8]>, u64>,
+    /// What they take, in bytes.
+    topic_bytes: usize,
     /// Whether it understands our third frame.
     pub(in crate::provider) is_ours: bool,
 }
@@ -32,30 +40,56 @@ impl Subscriber {
         zmtp::ready(words, "PUB");
         Self {
             stage: Stage::Greeting,
-            topics: Vec::new(),
+            topics: BTreeMap::new(),
+            topic_bytes: 0,
             is_ours: false,
         }
     }
 
-    /// Whether it has subscribed to a prefix of this.
+    /// Whether it has subscribed to a prefix of this. Real-time safe: a few lookups, however many topics
+    /// there are, and no allocation.
     pub(in crate::provider) fn wants(&self, channel: &str) -> bool {
-        let channel = channel.as_bytes();
-        let mut topics = self.topics.iter();
-        self.stage == Stage::Ready && topics.any(|topic| channel.starts_with(topic))
+        if self.stage != Stage::Ready {
+            return false;
+        }
+        // The greatest topic that is not greater begins the channel, or no topic does that is longer
+        // than what the two have in common.
+        let mut rest = channel.as_bytes();
+        loop {
+            let until = (Bound::Unbounded, Bound::Included(rest));
+            let Some((topic, _)) = self.topics.range::<[u8], _>(until).next_back() else {
+                return false;
+            };
+            if rest.starts_with(topic) {
+                return true;
+            }
+            let common = rest.iter().zip(topic).take_while(|(a, b)| a == b);
+            rest = &rest[..common.count()];
+        }
     }
 
     fn subscribe(&mut self, topic: &[u8]) -> Result<(), Broken> {
+        if let Some(times) = self.topics.get_mut(topic) {
+            *times += 1;
+            return Ok(());
+        }
         if self.topics.len() == MOST_TOPICS {
             return Err(Broken);
         }
-        self.topics.push(topic.to_vec());
+        self.topics.insert(topic.into(), 1);
+        self.topic_bytes += topic.len() + AROUND_TOPIC;
         Ok(())
     }
 
     /// A subscription counts as often as it was made.
     fn cancel(&mut self, topic: &[u8]) {
-        if let Some(at) = self.topics.iter().position(|it| it == topic) {
-            self.topics.swap_remove(at);
+        let Some(times) = self.topics.get_mut(topic) else {
+            return;
+        };
+        *times -= 1;
+        if *times == 0 {
+            self.topics.remove(topic);
+            self.topic_bytes -= topic.len() + AROUND_TOPIC;
         }
     }
 
@@ -108,14 +142,15 @@ impl Peer for Subscriber {
         }
     }
 
-    /// Each topic counts as the longest, for each is compared with every message's.
     fn held(&self) -> usize {
-        self.topics.len() * LONGEST_TOPIC
+        self.topic_bytes
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn ready() -> (Subscriber, Vec<u8>) {
@@ -162,5 +197,41 @@ mod tests {
         let mut words = Vec::new();
         zmtp::ready(&mut words, "REQ");
         assert_eq!(subscriber.hear(&words, &mut Vec::new()), Err(Broken));
+    }
+
+    #[test]
+    fn a_topic_that_is_subscribed_to_again_takes_no_more_memory() {
+        let (mut subscriber, _) = ready();
+        subscriber.subscribe(b"ARM").unwrap();
+        let held = subscriber.held();
+        for _ in 0..2 * MOST_TOPICS {
+            subscriber.subscribe(b"ARM").unwrap();
+        }
+        assert_eq!(subscriber.held(), held);
+        for _ in 0..=2 * MOST_TOPICS {
+            assert!(subscriber.wants("ARM"));
+            subscriber.cancel(b"ARM");
+        }
+        subscriber.cancel(b"ARM");
+        assert!(!subscriber.wants("ARM") && subscriber.held() == 0);
+        for topic in 0..MOST_TOPICS {
+            subscriber.subscribe(topic.to_string().as_bytes()).unwrap();
+        }
+        assert_eq!(subscriber.subscribe(b"MORE"), Err(Broken));
+    }
+
+    proptest! {
+        #[test]
+        fn wanted_is_what_begins_with_a_topic(
+            topics in prop::collection::vec("[ABC]{0,4}", 0..12),
+            channel in "[ABC]{1,6}",
+        ) {
+            let (mut subscriber, _) = ready();
+            for topic in &topics {
+                subscriber.subscribe(topic.as_bytes()).unwrap();
+            }
+            let expected = topics.iter().any(|topic| channel.starts_with(topic));
+            prop_assert_eq!(subscriber.wants(&channel), expected);
+        }
     }
 }
