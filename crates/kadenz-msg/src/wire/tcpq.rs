@@ -310,6 +310,12 @@ impl Decoder {
         self.end = (self.end + bytes).min(self.buffer.len());
     }
 
+    /// How much has come of what [`Decoder::next`] has not given yet, in bytes.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.end - self.begin
+    }
+
     /// How much memory it holds, in bytes.
     #[must_use]
     pub fn held(&self) -> usize {

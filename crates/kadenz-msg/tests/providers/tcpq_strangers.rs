@@ -5,13 +5,15 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use kadenz_msg::channel::{Channel, Pattern};
+use kadenz_msg::channel::Channel;
+use kadenz_msg::provider::parameters::Address;
 use kadenz_msg::provider::tcpq::{ServerOptions, Tcpq, TcpqServer};
-use kadenz_msg::provider::{Provider, parameters::Address};
-use kadenz_msg::wire::tcpq::{MAGIC_CLIENT, MessageHeader, greeting, push_subscription};
+use kadenz_msg::wire::tcpq::{
+    MAGIC_CLIENT, MAGIC_SERVER, MessageHeader, greeting, push_subscription,
+};
 use kadenz_rt::clock;
 
-use crate::ends::{channel, collect, joined, until_joined};
+use crate::ends::{channel, collect, joined};
 
 /// Long enough for any machine; whatever takes it hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -81,6 +83,19 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// So many bytes that come, less a greeting.
+fn message(client: &mut TcpStream, bytes: usize) -> Vec<u8> {
+    let mut all = vec![0; bytes];
+    client.read_exact(&mut all).unwrap();
+    if all.starts_with(&greeting(MAGIC_SERVER)) {
+        all.drain(..8);
+        let mut rest = [0; 8];
+        client.read_exact(&mut rest).unwrap();
+        all.extend_from_slice(&rest);
+    }
+    all
+}
+
 fn header(bytes: usize) -> MessageHeader {
     MessageHeader::new(&Channel::new("BIG").unwrap(), bytes as u32)
 }
@@ -138,22 +153,75 @@ fn expressions_that_take_long_or_many_of_them_are_refused() {
 }
 
 #[test]
-fn many_who_take_all_expressions_give_way_to_one_who_wants_one() {
+fn who_has_an_expression_keeps_it_when_there_is_no_room_for_more() {
     let server = serve(&ServerOptions::default());
-    let mut greedy = Vec::new();
-    for client in 0..10 {
-        let patterns: Vec<String> = (0..16).map(|it| format!("[{client}]{{{it}}}x")).collect();
-        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-        greedy.push(subscribed(&server, &patterns));
+    let mut honest = subscribed(&server, &["HONES[TY]", "ARM[0-9]", "LEG[0-9]"]);
+    until("it is not there", || server.counters().clients == 1);
+    // As many in all as there may be, each of them fewer than the honest one.
+    let patterns: Vec<String> = (0..100).map(|it| format!("[X]{{{it}}}")).collect();
+    let _greedy: Vec<_> = patterns
+        .iter()
+        .map(|it| subscribed(&server, &[it]))
+        .collect();
+    until("nobody is refused", || server.counters().refused == 39);
+    assert!(is_hung_up_on(&mut subscribed(&server, &["["])));
+    let header = MessageHeader::new(&channel("HONEST"), 0);
+    honest.write_all(header.bytes()).unwrap();
+    assert_eq!(message(&mut honest, header.bytes().len()), header.bytes());
+}
+
+#[test]
+fn a_pattern_subscribed_to_again_and_again_is_one_and_ends_with_the_last() {
+    let server = serve(&ServerOptions::default());
+    let mut client = subscribed(&server, &["ARM|LEG"; 2000]);
+    client.read_exact(&mut [0; 8]).unwrap();
+    let end = |client: &mut TcpStream, times: usize| {
+        let mut words = Vec::new();
+        for _ in 0..times {
+            push_subscription(&mut words, "ARM|LEG", false).unwrap();
+        }
+        client.write_all(&words).unwrap();
+    };
+    let [arm, done] = ["ARM", "DONE"].map(|it| MessageHeader::new(&channel(it), 0));
+    end(&mut client, 1999);
+    client.write_all(arm.bytes()).unwrap();
+    end(&mut client, 1);
+    let mut words = arm.bytes().to_vec();
+    push_subscription(&mut words, "DONE", true).unwrap();
+    words.extend_from_slice(done.bytes());
+    client.write_all(&words).unwrap();
+    let mut came = vec![0; arm.bytes().len() + done.bytes().len()];
+    client.read_exact(&mut came).unwrap();
+    assert_eq!(came, [arm.bytes(), done.bytes()].concat());
+}
+
+#[test]
+fn who_does_not_read_is_skipped_each_message_is_counted_and_it_is_served_again() {
+    const BYTES: usize = 100_000;
+    let server = serve(&ServerOptions::default());
+    let mut slow = subscribed(&server, &["BIG"]);
+    slow.read_exact(&mut [0; 8]).unwrap();
+    let mut publisher = greeted(&server);
+    let big = [header(BYTES).bytes(), &vec![1; BYTES]].concat();
+    let mut sent = 0;
+    while server.counters().dropped < 10 {
+        publisher.write_all(&big).unwrap();
+        sent += 1;
+        until("it is not heard", || server.counters().messages == sent);
+        assert!(sent < 1000, "{:?}", server.counters());
     }
-    until("nobody gave way", || server.counters().refused > 0);
-    let url = format!("tcpq://{}", server.address());
-    let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
-    let mut inlet = bus.inlet().unwrap();
-    let pattern = Pattern::new("HONES[TY]").unwrap();
-    inlet.want(&[pattern]).unwrap();
-    let mut outlet = bus.outlet().unwrap();
-    until_joined(&mut *outlet, &mut [&mut *inlet], &["HONEST"]);
+    let counters = server.counters();
+    assert_eq!(counters.delivered + counters.dropped, sent);
+    let clients = server.clients();
+    let told = (clients[0].delivered, clients[0].dropped);
+    assert_eq!(told, (counters.delivered, counters.dropped));
+    for _ in 0..counters.delivered {
+        assert_eq!(message(&mut slow, big.len()), big);
+    }
+    // What is left in its queue went while it read.
+    publisher.write_all(&big).unwrap();
+    assert_eq!(message(&mut slow, big.len()), big);
+    assert_eq!(server.clients()[0].dropped, counters.dropped);
 }
 
 #[test]
@@ -216,6 +284,60 @@ fn parts_of_messages_without_end_cost_those_who_send_them() {
     until("nobody was hung up on", || server.counters().refused >= 15);
     assert_served(&server);
     drop(greedy);
+}
+
+#[test]
+fn parts_of_messages_that_are_never_completed_give_way_to_one_that_is() {
+    const BYTES: usize = 1 << 20;
+    const IDLE: Duration = Duration::from_millis(200);
+    let options = ServerOptions {
+        longest: BYTES,
+        idle: IDLE,
+        ..ServerOptions::default()
+    };
+    let server = serve(&ServerOptions {
+        memory: options.least_memory(),
+        ..options
+    });
+    let part = [header(BYTES).bytes(), &vec![0; 700_000]].concat();
+    let mut begun: Vec<_> = (0..2).map(|_| greeted(&server)).collect();
+    for client in &mut begun {
+        client.write_all(&part).unwrap();
+    }
+    let mut honest = greeted(&server);
+    thread::sleep(3 * IDLE);
+    honest.write_all(header(BYTES).bytes()).unwrap();
+    honest.write_all(&vec![1; BYTES]).unwrap();
+    until("it is not heard", || server.counters().messages == 1);
+    assert!(server.counters().refused >= 1);
+}
+
+#[test]
+fn who_is_idle_gives_its_seat_to_a_newcomer_and_who_is_served_does_not() {
+    const IDLE: Duration = Duration::from_millis(200);
+    let server = serve(&ServerOptions {
+        clients: 3,
+        idle: IDLE,
+        ..ServerOptions::default()
+    });
+    let mut quiet = [(); 2].map(|()| subscribed(&server, &["QUIET"]));
+    let mut served = subscribed(&server, &["SERVED"]);
+    served.read_exact(&mut [0; 8]).unwrap();
+    let round_trip = |client: &mut TcpStream, name: &str| {
+        let ping = MessageHeader::new(&channel(name), 0);
+        client.write_all(ping.bytes()).unwrap();
+        assert_eq!(message(client, ping.bytes().len()), ping.bytes());
+    };
+    thread::sleep(3 * IDLE);
+    let mut newcomers = Vec::new();
+    for quiet in &mut quiet {
+        round_trip(&mut served, "SERVED");
+        let mut newcomer = subscribed(&server, &["NEW"]);
+        round_trip(&mut newcomer, "NEW");
+        newcomers.push(newcomer);
+        assert!(is_hung_up_on(quiet));
+    }
+    round_trip(&mut served, "SERVED");
 }
 
 #[test]

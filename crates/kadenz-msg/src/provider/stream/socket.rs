@@ -16,6 +16,9 @@ use kadenz_rt::net::watch::{Interest, Watch};
 /// Connections that may wait to be let in.
 const BACKLOG: u16 = 4096;
 
+/// What the kernel may take for a peer that does not read, in bytes, beside what is on its way.
+const MAX_UNSENT: u32 = 256 << 10;
+
 /// How long connecting may take.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -68,6 +71,7 @@ impl Place {
                 let listener = TcpListener::bind(place)?;
                 listener.set_nonblocking(true)?;
                 listener::set_backlog(&listener, BACKLOG)?;
+                listener::limit_unsent(&listener, MAX_UNSENT)?;
                 Ok(Door::Tcp(listener))
             }
             #[cfg(unix)]

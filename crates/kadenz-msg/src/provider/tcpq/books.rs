@@ -17,7 +17,7 @@ pub struct ServerCounters {
     pub messages: u64,
     /// Messages that were passed on, once for each client.
     pub delivered: u64,
-    /// Messages that were dropped for a client that does not read, or is gone.
+    /// Messages that were dropped for clients that do not read, or are gone.
     pub dropped: u64,
     /// Clients that were turned away or hung up on: too many, silent for too long, no LCM, or more
     /// memory than there is.
@@ -31,7 +31,8 @@ pub struct ClientCounters {
     pub address: String,
     /// Messages that were passed on to it.
     pub delivered: u64,
-    /// Messages that were dropped because it does not read.
+    /// Messages that were dropped because it does not read. From the second on, a message counts for each
+    /// of its patterns that matches.
     pub dropped: u64,
 }
 
@@ -41,6 +42,49 @@ pub(super) struct ClientBooks {
     address: String,
     delivered: AtomicU64,
     dropped: AtomicU64,
+    /// What is dropped for it while it is skipped.
+    skipped: Mutex<Vec<Since>>,
+}
+
+/// A counter of messages, and what it was.
+#[derive(Debug)]
+struct Since {
+    messages: Arc<AtomicU64>,
+    before: u64,
+}
+
+impl ClientBooks {
+    /// What these count is dropped for it from now on.
+    pub(super) fn skip(&self, messages: Vec<Arc<AtomicU64>>) {
+        let since = messages.into_iter().map(|messages| Since {
+            before: of(&messages),
+            messages,
+        });
+        lock(&self.skipped).extend(since);
+    }
+
+    /// Nothing that others count is dropped for it any more.
+    pub(super) fn resume(&self) {
+        let mut skipped = lock(&self.skipped);
+        let dropped = skipped.drain(..).map(|it| it.count()).sum();
+        self.dropped.fetch_add(dropped, Ordering::Relaxed);
+    }
+
+    fn counters(&self) -> ClientCounters {
+        let skipped = lock(&self.skipped);
+        let dropped: u64 = skipped.iter().map(Since::count).sum();
+        ClientCounters {
+            address: self.address.clone(),
+            delivered: of(&self.delivered),
+            dropped: of(&self.dropped) + dropped,
+        }
+    }
+}
+
+impl Since {
+    fn count(&self) -> u64 {
+        of(&self.messages).saturating_sub(self.before)
+    }
 }
 
 /// What the serving thread writes and others read.
@@ -81,6 +125,11 @@ impl Books {
         count(&client.dropped);
     }
 
+    /// A message was dropped for so many that are skipped.
+    pub(super) fn skipped(&self, clients: usize) {
+        self.dropped.fetch_add(clients as u64, Ordering::Relaxed);
+    }
+
     pub(super) fn counters(&self) -> ServerCounters {
         let clients = self.lock().len() as u64;
         ServerCounters {
@@ -94,18 +143,18 @@ impl Books {
     }
 
     pub(super) fn clients(&self) -> Vec<ClientCounters> {
-        let clients = self.lock();
-        let told = clients.values().map(|it| ClientCounters {
-            address: it.address.clone(),
-            delivered: of(&it.delivered),
-            dropped: of(&it.dropped),
-        });
-        told.collect()
+        // Others are not kept waiting while thousands are read.
+        let clients: Vec<_> = self.lock().values().cloned().collect();
+        clients.iter().map(|it| it.counters()).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Seat, Arc<ClientBooks>>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.clients)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn count(counter: &AtomicU64) {

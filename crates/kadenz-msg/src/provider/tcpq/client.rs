@@ -1,23 +1,29 @@
 //! One client of a server, as the server holds it.
 
+use std::collections::HashMap;
 use std::io;
+use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
 
 use super::books::ClientBooks;
+use super::progress::Progress;
 use super::queue::{Message, Queue};
-use super::routes::Kind;
+use super::routes::{Kind, Routes, Service};
 use crate::provider::stream::budget::Share;
-use crate::provider::stream::seats::Standing;
+use crate::provider::stream::seats::{Seat, Standing};
 use crate::provider::stream::socket::Socket;
 use crate::provider::stream::turns::Waits;
 use crate::wire::tcpq::{Decoder, Peer};
 
-/// Names and prefixes of one client, however many patterns they stand in.
+/// Names and prefixes in all patterns of one client.
 const MAX_NAMES: usize = 1000;
 /// Expressions of one client.
 const MAX_EXPRESSIONS: usize = 16;
-/// What a name in a pattern costs beside its text.
-const AROUND_NAME: usize = 128;
+/// What a name in a pattern costs beside its text: its places in the maps of client and routes.
+const AROUND_NAME: usize = 384;
 /// Bytes that are read in one turn.
 const READ_LIMIT: usize = 64 << 10;
 /// Bytes that are sent in one turn, or one message.
@@ -29,15 +35,17 @@ pub(super) struct Client {
     pub(super) socket: Socket,
     pub(super) decoder: Decoder,
     pub(super) queue: Queue,
-    /// Patterns, as they came.
-    pub(super) wanted: Vec<Box<str>>,
+    /// By pattern, as it came.
+    pub(super) wanted: HashMap<Box<str>, Wanted>,
+    pub(super) service: Service,
     names: usize,
-    pub(super) expressions: usize,
+    expressions: usize,
     /// What its patterns take.
     patterns: usize,
     /// For its decoder, its patterns and its queue, without the messages there.
     memory: Share,
     pub(super) standing: Standing,
+    pub(super) progress: Progress,
     pub(super) waits: Waits,
     /// Something came, as far as is known.
     pub(super) readable: bool,
@@ -50,23 +58,34 @@ pub(super) struct Client {
     pub(super) books: Arc<ClientBooks>,
 }
 
+/// A pattern of a client.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// Subscribed as often, less the times that it was unsubscribed.
+    times: u64,
+    kind: Kind,
+}
+
 impl Client {
     pub(super) fn new(
         socket: Socket,
         longest: usize,
         memory: Share,
         books: Arc<ClientBooks>,
+        now: MonotonicTime,
     ) -> Self {
         Self {
             socket,
             decoder: Decoder::new(Peer::Client, longest),
             queue: Queue::default(),
-            wanted: Vec::new(),
+            wanted: HashMap::new(),
+            service: Service::Served,
             names: 0,
             expressions: 0,
             patterns: 0,
             memory,
             standing: Standing::Stranger,
+            progress: Progress::new(now),
             waits: Waits::default(),
             readable: false,
             writable: true,
@@ -94,13 +113,14 @@ impl Client {
     }
 
     /// Reads what is there, up to a limit.
-    pub(super) fn read(&mut self, decoder: &mut Decoder) -> io::Result<()> {
+    pub(super) fn read(&mut self, decoder: &mut Decoder, now: MonotonicTime) -> io::Result<()> {
         let space = decoder.space();
         let asked = space.len().min(READ_LIMIT);
         match self.socket.read(&mut space[..asked])? {
             None => self.readable = false,
             Some(count) => {
                 decoder.filled(count);
+                self.progress.sent(now);
                 self.readable = count == asked || self.ended;
             }
         }
@@ -108,27 +128,44 @@ impl Client {
     }
 
     /// Sends what waits, up to a limit.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub(super) fn flush(&mut self, now: MonotonicTime) -> io::Result<()> {
         if self.writable && !self.queue.is_empty() {
             let Self { queue, socket, .. } = self;
+            let before = queue.bytes();
             self.writable = queue.flush(SEND_LIMIT, |parts| socket.write(parts))?;
+            if queue.bytes() < before {
+                self.progress.taken(now);
+            }
         }
         Ok(())
     }
 
     /// Keeps a message for later, of which so many bytes have gone; whether there is memory for it.
-    pub(super) fn keep(&mut self, message: Arc<Message>, sent: usize) -> bool {
+    pub(super) fn keep(&mut self, message: Arc<Message>, sent: usize, now: MonotonicTime) -> bool {
         self.queue.reserve();
         if !self.claim(self.decoder.held()) {
             return false;
+        }
+        if self.queue.is_empty() {
+            self.progress.taken(now);
         }
         self.queue.push(message, sent);
         true
     }
 
-    /// Notes a pattern that it wants now; whether it may have so many.
-    pub(super) fn note(&mut self, pattern: &str, kind: Kind) -> bool {
-        self.wanted.push(pattern.into());
+    /// Whether it wants the pattern already; if so, once more from now on.
+    pub(super) fn wants_again(&mut self, pattern: &str) -> bool {
+        let wanted = self.wanted.get_mut(pattern);
+        wanted.map(|it| it.times += 1).is_some()
+    }
+
+    /// Notes a pattern that it did not want before; whether it may have so many.
+    pub(super) fn note(&mut self, pattern: &str, kind: Kind, routes: &mut Routes) -> bool {
+        if self.service == Service::Skipped {
+            self.books.skip(routes.messages(pattern));
+        }
+        self.wanted
+            .insert(pattern.into(), Wanted { times: 1, kind });
         self.patterns += cost(pattern, kind);
         match kind {
             Kind::Names(names) => self.names += names,
@@ -137,27 +174,66 @@ impl Client {
         self.names <= MAX_NAMES && self.expressions <= MAX_EXPRESSIONS
     }
 
-    pub(super) fn wants(&self, pattern: &str) -> bool {
-        self.wanted.iter().any(|it| **it == *pattern)
+    /// Notes that it wants a pattern once less; whether it wants it no more.
+    pub(super) fn forget(&mut self, pattern: &str) -> bool {
+        let Some(wanted) = self.wanted.get_mut(pattern) else {
+            return false;
+        };
+        wanted.times -= 1;
+        if wanted.times > 0 {
+            return false;
+        }
+        let kind = wanted.kind;
+        self.wanted.remove(pattern);
+        self.patterns -= cost(pattern, kind);
+        match kind {
+            Kind::Names(names) => self.names -= names,
+            Kind::Expression => self.expressions -= 1,
+        }
+        true
     }
 
-    /// Notes that it wants a pattern once less.
-    pub(super) fn forget(&mut self, pattern: &str, kind: Kind) {
-        if let Some(at) = self.wanted.iter().position(|it| **it == *pattern) {
-            self.wanted.swap_remove(at);
-            self.patterns -= cost(pattern, kind);
-            match kind {
-                Kind::Names(names) => self.names -= names,
-                Kind::Expression => self.expressions -= 1,
+    /// Leaves it out of what is passed on.
+    pub(super) fn skip(&mut self, seat: Seat, routes: &mut Routes) {
+        self.change(seat, routes, Service::Skipped);
+    }
+
+    /// It is served again.
+    pub(super) fn resume(&mut self, seat: Seat, routes: &mut Routes) {
+        self.change(seat, routes, Service::Served);
+    }
+
+    fn change(&mut self, seat: Seat, routes: &mut Routes, to: Service) {
+        let from = mem::replace(&mut self.service, to);
+        if from != to {
+            for pattern in self.wanted.keys() {
+                routes.change(seat, pattern, from, to);
+            }
+            self.count_skipped(routes);
+        }
+    }
+
+    /// Counts what is dropped for it from now on, while it is skipped, by what it wants now.
+    pub(super) fn count_skipped(&mut self, routes: &mut Routes) {
+        self.books.resume();
+        if self.service == Service::Skipped {
+            for pattern in self.wanted.keys() {
+                self.books.skip(routes.messages(pattern));
             }
         }
+    }
+
+    /// Whether for longer than `idle` it has used nothing of what it holds.
+    pub(super) fn is_stalled(&self, idle: Duration, now: MonotonicTime) -> bool {
+        let something_waits = !self.queue.is_empty();
+        self.progress.is_stalled(idle, something_waits, now)
     }
 }
 
 fn cost(pattern: &str, kind: Kind) -> usize {
-    pattern.len()
-        + match kind {
-            Kind::Names(names) => names * AROUND_NAME,
-            Kind::Expression => super::filter::EXPRESSION_COST,
-        }
+    let text = 2 * pattern.len();
+    text + match kind {
+        Kind::Names(names) => names * AROUND_NAME,
+        Kind::Expression => super::filter::EXPRESSION_COST,
+    }
 }

@@ -17,6 +17,7 @@ mod client;
 mod filter;
 mod listening;
 mod outlet;
+mod progress;
 mod queue;
 mod routes;
 mod server;

@@ -1,17 +1,17 @@
 //! Which clients want a channel, sans-IO.
 //!
-//! A message costs a few lookups, however many clients there are that do not want it: names and
-//! prefixes are looked up, and which of the few expressions match a channel is remembered.
+//! A message costs a few lookups, however many patterns there are that do not match, and a step for
+//! each client that it is passed on to. Clients that do not read are skipped: they cost nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use regex::bytes::Regex;
 
 use super::filter::{Name, compile, names};
 use crate::channel::{Channel, LONGEST_CHANNEL};
-use crate::provider::stream::budget::{Budget, Share};
 use crate::provider::stream::seats::Seat;
 
 /// Different expressions of all clients together: a bit each.
@@ -24,7 +24,7 @@ const MAX_REMEMBERED: usize = 1024;
 pub(super) enum Refusal {
     /// It is no expression, or one that would take too long.
     NoPattern,
-    /// There are as many expressions as there may be.
+    /// There are as many expressions as there may be. Those that are there stay.
     NoRoom,
 }
 
@@ -36,17 +36,23 @@ pub(super) enum Kind {
     Expression,
 }
 
-type Table = HashMap<Box<str>, Vec<Seat>>;
+/// Whether messages are passed on to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Service {
+    Served,
+    /// It does not read: its messages are counted alone.
+    Skipped,
+}
+
+type Table = HashMap<Box<str>, Subscribers>;
 
 #[derive(Debug)]
 pub(super) struct Routes {
     names: Table,
     prefixes: Table,
-    /// How many prefixes of each length there are.
+    /// How many different prefixes of each length there are.
     lengths: [usize; LONGEST_CHANNEL + 1],
     expressions: Vec<Option<Expression>>,
-    /// One for each expression.
-    room: Arc<Budget>,
     remembered: Remembered,
 }
 
@@ -55,8 +61,62 @@ pub(super) struct Routes {
 struct Expression {
     text: Box<str>,
     compiled: Regex,
-    seats: Vec<Seat>,
-    _room: Share,
+    subscribers: Subscribers,
+}
+
+/// Those who want a name, a prefix or what an expression matches.
+#[derive(Debug, Default)]
+struct Subscribers {
+    /// Who is served, each with how often it stands in its patterns.
+    served: BTreeMap<Seat, u32>,
+    /// How often it stands in patterns of clients that are skipped.
+    skipped: usize,
+    /// Messages so far, for the books of those that are skipped.
+    messages: Arc<AtomicU64>,
+}
+
+impl Subscribers {
+    fn add(&mut self, seat: Seat, service: Service) {
+        match service {
+            Service::Served => *self.served.entry(seat).or_default() += 1,
+            Service::Skipped => self.skipped += 1,
+        }
+    }
+
+    fn remove(&mut self, seat: Seat, service: Service) {
+        match service {
+            Service::Skipped => self.skipped = self.skipped.saturating_sub(1),
+            Service::Served => {
+                if let Some(times) = self.served.get_mut(&seat) {
+                    *times -= 1;
+                    if *times == 0 {
+                        self.served.remove(&seat);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.served.is_empty() && self.skipped == 0
+    }
+}
+
+/// Who gets a message.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// In the order of coming, each once.
+    pub(super) seats: Vec<Seat>,
+    /// For how many names, prefixes and expressions of others it is not passed on.
+    pub(super) skipped: usize,
+}
+
+impl Found {
+    fn take(&mut self, subscribers: &mut Subscribers) {
+        subscribers.messages.fetch_add(1, Ordering::Relaxed);
+        self.skipped += subscribers.skipped;
+        self.seats.extend(subscribers.served.keys());
+    }
 }
 
 impl Routes {
@@ -66,21 +126,32 @@ impl Routes {
             prefixes: Table::new(),
             lengths: [0; LONGEST_CHANNEL + 1],
             expressions: (0..MAX_EXPRESSIONS).map(|_| None).collect(),
-            room: Budget::new(MAX_EXPRESSIONS),
             remembered: Remembered::default(),
         }
     }
 
-    /// A client wants what matches, once more.
-    pub(super) fn subscribe(&mut self, seat: Seat, pattern: &str) -> Result<Kind, Refusal> {
+    /// A client wants what matches from now on. To be told once of each of its patterns.
+    pub(super) fn subscribe(
+        &mut self,
+        seat: Seat,
+        pattern: &str,
+        service: Service,
+    ) -> Result<Kind, Refusal> {
         let Some(parts) = names(pattern) else {
-            return self.subscribe_expression(seat, pattern);
+            let expression = self.expression(pattern)?;
+            expression.subscribers.add(seat, service);
+            return Ok(Kind::Expression);
         };
         let mut count = 0;
         for part in parts {
             count += 1;
             let (table, text) = self.place(part);
-            table.entry(text.into()).or_default().push(seat);
+            if let Some(subscribers) = table.get_mut(text) {
+                subscribers.add(seat, service);
+                continue;
+            }
+            let subscribers = table.entry(text.into()).or_default();
+            subscribers.add(seat, service);
             if let Some(prefixes) = self.prefixes_like(part) {
                 *prefixes += 1;
             }
@@ -88,55 +159,78 @@ impl Routes {
         Ok(Kind::Names(count))
     }
 
-    fn subscribe_expression(&mut self, seat: Seat, pattern: &str) -> Result<Kind, Refusal> {
-        if let Some(known) = self.find(pattern) {
-            known.seats.push(seat);
-            return Ok(Kind::Expression);
-        }
-        let room = self.room.take(1).ok_or(Refusal::NoRoom)?;
-        let compiled = compile(pattern).ok_or(Refusal::NoPattern)?;
-        let free = self.expressions.iter().position(Option::is_none);
-        let free = free.ok_or(Refusal::NoRoom)?;
-        self.expressions[free] = Some(Expression {
-            text: pattern.into(),
-            compiled,
-            seats: vec![seat],
-            _room: room,
-        });
-        self.remembered.forget(1 << free);
-        Ok(Kind::Expression)
+    /// The expression, compiled; what cannot be compiled takes no room.
+    fn expression(&mut self, pattern: &str) -> Result<&mut Expression, Refusal> {
+        let is_it = |place: &Option<Expression>| place.as_ref().is_some_and(|it| it.is(pattern));
+        let known = self.expressions.iter().position(is_it);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let compiled = compile(pattern).ok_or(Refusal::NoPattern)?;
+                let free = self.expressions.iter().position(Option::is_none);
+                let free = free.ok_or(Refusal::NoRoom)?;
+                self.remembered.forget(1 << free);
+                self.expressions[free] = Some(Expression {
+                    text: pattern.into(),
+                    compiled,
+                    subscribers: Subscribers::default(),
+                });
+                free
+            }
+        };
+        self.expressions[place].as_mut().ok_or(Refusal::NoRoom)
     }
 
-    /// A client wants what matches once less; what that was.
-    pub(super) fn unsubscribe(&mut self, seat: Seat, pattern: &str) -> Kind {
+    /// A client wants what matches no more.
+    pub(super) fn unsubscribe(&mut self, seat: Seat, pattern: &str, service: Service) {
+        self.each(pattern, |subscribers| subscribers.remove(seat, service));
         let Some(parts) = names(pattern) else {
-            if let Some(known) = self.find(pattern) {
-                remove(&mut known.seats, seat);
-            }
             for place in &mut self.expressions {
-                let is_unwanted = |it: &Expression| it.seats.is_empty();
-                if place.as_ref().is_some_and(is_unwanted) {
-                    *place = None;
+                place.take_if(|it| it.is(pattern) && it.subscribers.is_empty());
+            }
+            return;
+        };
+        for part in parts {
+            let (table, text) = self.place(part);
+            if table.get(text).is_some_and(Subscribers::is_empty) {
+                table.remove(text);
+                if let Some(prefixes) = self.prefixes_like(part) {
+                    *prefixes -= 1;
                 }
             }
-            return Kind::Expression;
-        };
-        let mut count = 0;
-        for part in parts {
-            count += 1;
-            let (table, text) = self.place(part);
-            let Some(seats) = table.get_mut(text) else {
-                continue;
-            };
-            let is_gone = remove(seats, seat);
-            if seats.is_empty() {
-                table.remove(text);
+        }
+    }
+
+    /// From now on a client that wants what matches is served, or skipped.
+    pub(super) fn change(&mut self, seat: Seat, pattern: &str, from: Service, to: Service) {
+        self.each(pattern, |subscribers| {
+            subscribers.remove(seat, from);
+            subscribers.add(seat, to);
+        });
+    }
+
+    /// Counters of the messages that match, by name, prefix and expression, where somebody wants those.
+    pub(super) fn messages(&mut self, pattern: &str) -> Vec<Arc<AtomicU64>> {
+        let mut messages = Vec::new();
+        self.each(pattern, |it| messages.push(Arc::clone(&it.messages)));
+        messages
+    }
+
+    /// Does something with all that a pattern names.
+    fn each(&mut self, pattern: &str, mut what: impl FnMut(&mut Subscribers)) {
+        let Some(parts) = names(pattern) else {
+            let mut known = self.expressions.iter_mut().flatten();
+            if let Some(known) = known.find(|it| it.is(pattern)) {
+                what(&mut known.subscribers);
             }
-            if is_gone && let Some(prefixes) = self.prefixes_like(part) {
-                *prefixes -= 1;
+            return;
+        };
+        for part in parts {
+            let (table, text) = self.place(part);
+            if let Some(subscribers) = table.get_mut(text) {
+                what(subscribers);
             }
         }
-        Kind::Names(count)
     }
 
     /// The table in which a name stands.
@@ -156,48 +250,51 @@ impl Routes {
         }
     }
 
-    fn find(&mut self, pattern: &str) -> Option<&mut Expression> {
-        let mut known = self.expressions.iter_mut().flatten();
-        known.find(|it| *it.text == *pattern)
-    }
-
-    /// Who wants the channel, in the order of coming, each once.
-    pub(super) fn route(&mut self, channel: &Channel, found: &mut Vec<Seat>) {
-        found.clear();
+    /// Who gets a message on the channel. Counts it.
+    pub(super) fn route(&mut self, channel: &Channel, found: &mut Found) {
+        found.seats.clear();
+        found.skipped = 0;
         let name = channel.as_str();
-        found.extend(self.names.get(name).into_iter().flatten());
+        if let Some(subscribers) = self.names.get_mut(name) {
+            found.take(subscribers);
+        }
+        let of_first = found.seats.len();
         for length in 0..=name.len() {
             if self.lengths[length] > 0
                 && let Some(prefix) = name.get(..length)
+                && let Some(subscribers) = self.prefixes.get_mut(prefix)
             {
-                found.extend(self.prefixes.get(prefix).into_iter().flatten());
+                found.take(subscribers);
             }
         }
         if self.expressions.iter().any(Option::is_some) {
             self.route_by_expressions(channel, found);
         }
-        found.sort_unstable();
-        found.dedup();
+        // Names alone are in order.
+        if found.seats.len() > of_first {
+            found.seats.sort_unstable();
+            found.seats.dedup();
+        }
     }
 
-    fn route_by_expressions(&mut self, channel: &Channel, found: &mut Vec<Seat>) {
+    fn route_by_expressions(&mut self, channel: &Channel, found: &mut Found) {
         let name = channel.as_str();
         let known = self.remembered.of(channel);
-        for (at, expression) in self.expressions.iter().enumerate() {
+        for (at, expression) in self.expressions.iter_mut().enumerate() {
             let Some(expression) = expression else {
                 continue;
             };
             if known.matches(1 << at, || expression.compiled.is_match(name.as_bytes())) {
-                found.extend(&expression.seats);
+                found.take(&mut expression.subscribers);
             }
         }
     }
 }
 
-/// Whether it was there.
-fn remove(seats: &mut Vec<Seat>, seat: Seat) -> bool {
-    let at = seats.iter().position(|it| *it == seat);
-    at.map(|at| seats.swap_remove(at)).is_some()
+impl Expression {
+    fn is(&self, pattern: &str) -> bool {
+        *self.text == *pattern
+    }
 }
 
 /// Which expressions match a channel, as far as that was asked.
@@ -252,9 +349,17 @@ mod tests {
     use crate::channel::Pattern;
 
     fn route(routes: &mut Routes, channel: &str) -> Vec<u64> {
-        let mut found = Vec::new();
+        let mut found = Found::default();
         routes.route(&channel.parse().unwrap(), &mut found);
-        found.into_iter().map(|seat| seat.0).collect()
+        found.seats.into_iter().map(|seat| seat.0).collect()
+    }
+
+    fn subscribe(routes: &mut Routes, seat: u64, pattern: &str) -> Result<Kind, Refusal> {
+        routes.subscribe(Seat(seat), pattern, Service::Served)
+    }
+
+    fn unsubscribe(routes: &mut Routes, seat: u64, pattern: &str) {
+        routes.unsubscribe(Seat(seat), pattern, Service::Served);
     }
 
     #[test]
@@ -267,28 +372,46 @@ mod tests {
             (3, "AR[MX]"),
             (5, "B|ARM"),
         ] {
-            routes.subscribe(Seat(seat), pattern).unwrap();
+            subscribe(&mut routes, seat, pattern).unwrap();
         }
         assert_eq!(route(&mut routes, "ARM"), [3, 5, 7]);
         assert_eq!(route(&mut routes, "ARX"), [3, 7]);
         assert_eq!(route(&mut routes, "B"), [3, 5]);
-        routes.unsubscribe(Seat(3), ".*");
+        unsubscribe(&mut routes, 3, ".*");
         assert_eq!(route(&mut routes, "B"), [5]);
         assert_eq!(route(&mut routes, "ARX"), [3, 7]);
     }
 
     #[test]
-    fn a_subscription_counts_as_often_as_it_was_made() {
+    fn a_name_is_wanted_until_the_last_pattern_with_it_is_gone() {
+        let mut routes = Routes::new();
+        for pattern in ["ARM|LEG|ARM", "ARM|HEAD"] {
+            subscribe(&mut routes, 1, pattern).unwrap();
+        }
+        unsubscribe(&mut routes, 1, "ARM|LEG|ARM");
+        assert_eq!(route(&mut routes, "ARM"), [1]);
+        assert!(route(&mut routes, "LEG").is_empty());
+        unsubscribe(&mut routes, 1, "ARM|HEAD");
+        assert!(route(&mut routes, "ARM").is_empty() && routes.names.is_empty());
+    }
+
+    #[test]
+    fn who_is_skipped_is_counted_and_not_found() {
         for pattern in ["ARM", "A.*", "A[R]M"] {
             let mut routes = Routes::new();
-            for _ in 0..2 {
-                routes.subscribe(Seat(1), pattern).unwrap();
-            }
-            routes.unsubscribe(Seat(1), pattern);
+            subscribe(&mut routes, 1, pattern).unwrap();
+            subscribe(&mut routes, 2, pattern).unwrap();
+            let [served, skipped] = [Service::Served, Service::Skipped];
+            routes.change(Seat(1), pattern, served, skipped);
+            let messages = routes.messages(pattern);
+            let mut found = Found::default();
+            routes.route(&"ARM".parse().unwrap(), &mut found);
+            assert_eq!((found.seats, found.skipped), (vec![Seat(2)], 1));
+            assert_eq!(messages.len(), 1);
+            assert_eq!(messages[0].load(Ordering::Relaxed), 1);
+            unsubscribe(&mut routes, 2, pattern);
+            routes.change(Seat(1), pattern, skipped, served);
             assert_eq!(route(&mut routes, "ARM"), [1]);
-            routes.unsubscribe(Seat(1), pattern);
-            routes.unsubscribe(Seat(1), pattern);
-            assert!(route(&mut routes, "ARM").is_empty());
         }
     }
 
@@ -296,21 +419,18 @@ mod tests {
     fn expressions_are_compiled_once_for_all_and_few_of_them() {
         let mut routes = Routes::new();
         for seat in 0..10_000 {
-            routes.subscribe(Seat(seat), "[A]+").unwrap();
+            subscribe(&mut routes, seat, "[A]+").unwrap();
         }
         for more in 1..MAX_EXPRESSIONS {
-            routes
-                .subscribe(Seat(0), &format!("[A]{{{more}}}"))
-                .unwrap();
+            subscribe(&mut routes, 0, &format!("[A]{{{more}}}")).unwrap();
         }
-        assert_eq!(routes.subscribe(Seat(0), "[B]"), Err(Refusal::NoRoom));
-        assert_eq!(routes.subscribe(Seat(0), "["), Err(Refusal::NoRoom));
-        assert!(routes.subscribe(Seat(0), "B").is_ok());
+        assert_eq!(subscribe(&mut routes, 0, "[B]"), Err(Refusal::NoRoom));
+        assert_eq!(subscribe(&mut routes, 0, "["), Err(Refusal::NoPattern));
+        assert!(subscribe(&mut routes, 0, "B").is_ok());
         assert_eq!(route(&mut routes, "AA").len(), 10_000);
-        routes.unsubscribe(Seat(0), "[A]{2}");
-        assert_eq!(routes.subscribe(Seat(0), "["), Err(Refusal::NoPattern));
+        unsubscribe(&mut routes, 0, "[A]{2}");
         // The bit of the old one says nothing of the new one.
-        routes.subscribe(Seat(10_000), "[B]+").unwrap();
+        subscribe(&mut routes, 10_000, "[B]+").unwrap();
         assert_eq!(route(&mut routes, "AA").len(), 10_000);
         assert_eq!(route(&mut routes, "BB"), [10_000]);
     }
@@ -318,7 +438,7 @@ mod tests {
     #[test]
     fn channels_without_end_take_no_memory_without_end() {
         let mut routes = Routes::new();
-        routes.subscribe(Seat(1), "[0-4]+").unwrap();
+        subscribe(&mut routes, 1, "[0-4]+").unwrap();
         for number in 0..10 * MAX_REMEMBERED {
             let expected = !number.to_string().contains(['5', '6', '7', '8', '9']);
             let found = route(&mut routes, &number.to_string());
@@ -338,7 +458,7 @@ mod tests {
             let mut wanted = wanted;
             let mut routes = Routes::new();
             for (seat, pattern) in &wanted {
-                routes.subscribe(Seat(*seat), pattern).unwrap();
+                subscribe(&mut routes, *seat, pattern).unwrap();
             }
             for gone in gone {
                 for channel in &channels {
@@ -353,7 +473,7 @@ mod tests {
                 }
                 if !wanted.is_empty() {
                     let (seat, pattern) = wanted.remove(gone.index(wanted.len()));
-                    routes.unsubscribe(Seat(seat), &pattern);
+                    unsubscribe(&mut routes, seat, &pattern);
                 }
             }
         }

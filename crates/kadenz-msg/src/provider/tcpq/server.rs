@@ -11,27 +11,32 @@ use kadenz_rt::net::watch::Waker;
 
 use super::books::{Books, ClientCounters, ServerCounters};
 use super::serving::Serving;
-use crate::provider::stream::seats::GREETING;
+use crate::provider::stream::seats::{GREETING, IDLE};
 
 /// What a server allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOptions {
     /// Where it listens; port 0 lets the kernel choose.
     pub address: SocketAddr,
-    /// Bytes that may wait for a client that does not read; what does not fit is dropped and counted.
+    /// Bytes that may wait for a client that does not read. Once a message does not fit, all are dropped and
+    /// counted until the client has taken half of what waits.
     pub queue: usize,
     /// The longest message, in bytes; a client that sends a longer one is hung up on.
     pub longest: usize,
     /// The most clients. Whoever comes when all seats are taken gets that of a client that has not
-    /// greeted, or else of one that has neither subscribed nor published; where there is none, it is
-    /// turned away.
+    /// greeted, or else of one that has neither subscribed nor published, or else of the one that has been
+    /// idle for the longest; where there is none, it is turned away.
     pub clients: usize,
     /// Memory for all clients together, in bytes: parts of messages, messages that wait, patterns. Where
-    /// it is not enough, the client that holds the most is hung up on. At least twice `longest` and
-    /// 1 MiB.
+    /// it is not enough, a client that has stalled is hung up on, or else the one that holds the most. At
+    /// least twice `longest` and 1 MiB.
     pub memory: usize,
     /// How long a client may take to greet before it is hung up on; LCM's do so at once.
     pub greeting: Duration,
+    /// A client that has sent and taken nothing for so long is idle: its seat may be another's. One that
+    /// has taken nothing of what waits for it for so long, or is so far behind 64 KiB a second with a message
+    /// that it sends, has stalled: its memory may be another's.
+    pub idle: Duration,
 }
 
 impl ServerOptions {
@@ -53,6 +58,7 @@ impl Default for ServerOptions {
             clients: 16_384,
             memory: 256 << 20,
             greeting: GREETING,
+            idle: IDLE,
         }
     }
 }
@@ -60,8 +66,8 @@ impl Default for ServerOptions {
 /// Passes messages from each client to all that want them, as LCM's `TCPService` does, with a bounded
 /// queue for each. Runs on a thread of its own until it is dropped.
 ///
-/// No client can take it from the others: memory is bounded for each and in all, seats of silent clients
-/// are given to others, patterns are small, and whoever asks for little is served before those that ask
+/// No client can take it from the others: memory is bounded for each and in all, seats of silent and idle
+/// clients are given to others, patterns are small, and whoever asks for little is served before those that ask
 /// for all there is. A process may have few files open (`ulimit -n`); a server of
 /// many clients begins with [`raise_open_files`](kadenz_rt::net::listener::raise_open_files).
 ///

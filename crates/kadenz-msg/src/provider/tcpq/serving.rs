@@ -3,6 +3,8 @@
 //! Sockets tell it of changes alone, so that clients that do nothing cost nothing. What a client has
 //! to be served for is done in turns of bounded work, and between turns newcomers are heard of.
 
+mod passing;
+
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, IoSlice};
 use std::mem;
@@ -17,15 +19,13 @@ use kadenz_rt::net::watch::Waker;
 
 use super::books::{Books, count};
 use super::client::Client;
-use super::queue::Message;
-use super::routes::{Refusal, Routes};
+use super::routes::{Found, Routes};
 use super::server::ServerOptions;
-use crate::channel::Channel;
 use crate::provider::stream::budget::{Budget, Share};
 use crate::provider::stream::seats::{Seat, Seats, Standing};
 use crate::provider::stream::socket::{Door, Place, Socket};
 use crate::provider::stream::turns::Turns;
-use crate::wire::tcpq::{Broken, Decoder, Frame, MAGIC_SERVER, MessageHeader, Peer, greeting};
+use crate::wire::tcpq::{Broken, Decoder, Frame, MAGIC_SERVER, Peer, greeting};
 
 /// A turn begins no further frame after so long.
 const TURN: Duration = Duration::from_micros(50);
@@ -35,6 +35,8 @@ const ROUND: Duration = Duration::from_micros(100);
 const BATCH: usize = 16;
 /// After what the system refused, until it is asked again.
 const REST: Duration = Duration::from_millis(10);
+/// A client that is idle gives its memory to others where it holds more than this, in bytes.
+const MAX_IDLE_MEMORY: usize = 64 << 10;
 /// The door's number, where clients have their seats'.
 const DOOR: u64 = u64::MAX - 1;
 
@@ -51,22 +53,15 @@ pub(super) struct Serving {
     /// What all decoders read into that hold nothing.
     room: Vec<u8>,
     room_memory: Share,
-    /// Who wants the message that is passed on.
-    found: Vec<Seat>,
+    /// Who gets the message that is passed on, and for whom others wait already.
+    found: Found,
+    behind: Vec<Seat>,
     /// Whose connection failed while a message was passed on.
     lost: Vec<Seat>,
     /// Somebody may stand at the door.
     knocks: bool,
     /// The system refuses connections until then.
     rests_until: Option<MonotonicTime>,
-}
-
-/// The copy of a message for those that do not take all of it at once.
-enum Copy {
-    NotMade,
-    Made(Arc<Message>),
-    /// There is no memory for it.
-    Refused,
 }
 
 /// Why a client is hung up on.
@@ -107,7 +102,8 @@ impl Serving {
             room: Vec::new(),
             room_memory: memory.share(),
             memory,
-            found: Vec::new(),
+            found: Found::default(),
+            behind: Vec::new(),
             lost: Vec::new(),
             knocks: true,
             rests_until: None,
@@ -181,7 +177,7 @@ impl Serving {
         };
         let empty = Decoder::new(Peer::Client, 0);
         let mut decoder = mem::replace(&mut client.decoder, empty);
-        let outcome = self.hear(seat, &mut decoder, clock::now() + TURN);
+        let outcome = self.hear(seat, &mut decoder, clock::now());
         for lost in mem::take(&mut self.lost) {
             self.leave(lost);
         }
@@ -210,12 +206,12 @@ impl Serving {
         self.turns.done(seat, &mut client.waits, is_enough);
     }
 
-    /// Sends to a client, and hears it, no longer than until then.
+    /// Sends to a client, and hears it, for a turn from now.
     fn hear(
         &mut self,
         seat: Seat,
         decoder: &mut Decoder,
-        until: MonotonicTime,
+        now: MonotonicTime,
     ) -> Result<(), Leaves> {
         decoder.lend(&mut self.room);
         if !self.claim(seat, decoder.needed()) {
@@ -224,31 +220,36 @@ impl Serving {
         let Some(client) = self.clients.get_mut(&seat) else {
             return Ok(());
         };
-        client.flush()?;
-        if client.readable && !client.unheard {
-            client.read(decoder)?;
+        client.flush(now)?;
+        if client.queue.bytes() <= self.options.queue / 2 {
+            client.resume(seat, &mut self.routes);
         }
-        let was = client.standing;
-        let (mut standing, mut unheard) = (was, false);
+        if client.readable && !client.unheard {
+            client.read(decoder, now)?;
+        }
+        let (mut heard, mut unheard) = (false, false);
         while let Some(frame) = decoder.next()? {
-            standing = Standing::Active;
+            heard = true;
             self.obey(seat, frame)?;
             // It may have been hung up on for what another one needs, and is heard no more.
             if !self.clients.contains_key(&seat) {
                 return Ok(());
             }
-            unheard = clock::now() >= until;
+            unheard = clock::now() >= now + TURN;
             if unheard {
                 break;
             }
         }
-        if decoder.is_greeted() {
-            standing = standing.max(Standing::Greeted);
-        }
         if let Some(client) = self.clients.get_mut(&seat) {
             client.unheard = unheard;
-            client.standing = standing;
-            if standing > was {
+            client.progress.part(decoder.pending(), heard, now);
+            let standing = match (heard, decoder.is_greeted()) {
+                (true, _) => Standing::Active,
+                (false, true) => Standing::Greeted,
+                (false, false) => Standing::Stranger,
+            };
+            if standing > client.standing {
+                client.standing = standing;
                 self.seats.note(seat, standing);
             }
         }
@@ -263,102 +264,9 @@ impl Serving {
                 self.pass_on(&channel, payload);
             }
             Frame::Subscribe { pattern } => self.subscribe(seat, pattern)?,
-            Frame::Unsubscribe { pattern } => {
-                let client = self.clients.get_mut(&seat);
-                if let Some(client) = client.filter(|it| it.wants(pattern)) {
-                    let kind = self.routes.unsubscribe(seat, pattern);
-                    client.forget(pattern, kind);
-                }
-            }
+            Frame::Unsubscribe { pattern } => self.unsubscribe(seat, pattern),
         }
         Ok(())
-    }
-
-    fn subscribe(&mut self, seat: Seat, pattern: &str) -> Result<(), Leaves> {
-        let kind = loop {
-            match self.routes.subscribe(seat, pattern) {
-                Ok(kind) => break kind,
-                Err(Refusal::NoPattern) => return Err(Leaves::Refused),
-                Err(Refusal::NoRoom) => {
-                    let own = self.clients.get(&seat).map_or(0, |it| it.expressions);
-                    if !self.hang_up_on_the_greediest(own + 1, |it| it.expressions) {
-                        return Err(Leaves::Refused);
-                    }
-                }
-            }
-        };
-        let client = self.clients.get_mut(&seat).ok_or(Leaves::Gone)?;
-        if client.note(pattern, kind) {
-            Ok(())
-        } else {
-            Err(Leaves::Refused)
-        }
-    }
-
-    fn pass_on(&mut self, channel: &Channel, payload: &[u8]) {
-        let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-        let header = MessageHeader::new(channel, length);
-        let parts = [header.bytes(), payload];
-        let mut found = mem::take(&mut self.found);
-        self.routes.route(channel, &mut found);
-        let mut copy = Copy::NotMade;
-        for seat in &found {
-            self.deliver(*seat, &parts, &mut copy);
-        }
-        self.found = found;
-    }
-
-    fn deliver(&mut self, seat: Seat, parts: &[&[u8]; 2], copy: &mut Copy) {
-        // A frame behind a part of another one would be taken for its end.
-        if self.lost.contains(&seat) {
-            return;
-        }
-        let Some(client) = self.clients.get_mut(&seat) else {
-            return;
-        };
-        let length: usize = parts.iter().map(|part| part.len()).sum();
-        let mut written = 0;
-        let mut is_lost = false;
-        if client.queue.is_empty() {
-            match client.socket.write(&parts.map(IoSlice::new)) {
-                Ok(count) => written = count,
-                Err(_) => is_lost = true,
-            }
-        } else if client.queue.bytes() + length > self.options.queue {
-            return self.books.dropped(&client.books);
-        }
-        if written == length {
-            return self.books.delivered(&client.books);
-        }
-        let kept = !is_lost && self.keep(seat, parts, copy, written);
-        let Some(client) = self.clients.get_mut(&seat) else {
-            return;
-        };
-        if kept {
-            self.books.delivered(&client.books);
-        } else {
-            self.books.dropped(&client.books);
-            // A part of a message is no message.
-            if is_lost || written > 0 {
-                self.lost.push(seat);
-            }
-        }
-    }
-
-    /// Keeps a message for a client that has not taken all of it; whether there is memory for it.
-    fn keep(&mut self, seat: Seat, parts: &[&[u8]; 2], copy: &mut Copy, written: usize) -> bool {
-        if matches!(copy, Copy::NotMade) {
-            let length = parts.iter().map(|part| part.len()).sum();
-            *copy = match self.take_memory(Message::cost(length)) {
-                Some(memory) => Copy::Made(Message::new(parts, memory)),
-                None => Copy::Refused,
-            };
-        }
-        let (Copy::Made(message), Some(client)) = (copy, self.clients.get_mut(&seat)) else {
-            return false;
-        };
-        client.writable = false;
-        client.keep(Arc::clone(message), written)
     }
 
     fn take_memory(&mut self, bytes: usize) -> Option<Share> {
@@ -394,7 +302,10 @@ impl Serving {
             self.give_room_back();
             return true;
         }
-        self.hang_up_on_the_greediest(held, Client::held)
+        let (now, idle) = (clock::now(), self.options.idle);
+        let stalled = |it: &Client| it.is_stalled(idle, now);
+        self.hang_up_on_the_greediest(MAX_IDLE_MEMORY, stalled)
+            || self.hang_up_on_the_greediest(held, |_| true)
     }
 
     fn give_room_back(&mut self) {
@@ -402,12 +313,10 @@ impl Serving {
         self.room_memory.resize(0);
     }
 
-    /// Hangs up on the client that has the most of something, where that is more than another one has.
-    fn hang_up_on_the_greediest(&mut self, than: usize, has: impl Fn(&Client) -> usize) -> bool {
-        let all = self
-            .clients
-            .iter()
-            .map(|(seat, client)| (has(client), *seat));
+    /// Hangs up on that one of some clients that holds the most memory, where that is more than so much.
+    fn hang_up_on_the_greediest(&mut self, than: usize, of: impl Fn(&Client) -> bool) -> bool {
+        let some = self.clients.iter().filter(|(_, client)| of(client));
+        let all = some.map(|(seat, client)| (client.held(), *seat));
         let greediest = all.max().filter(|(most, _)| *most > than);
         greediest.map(|(_, seat)| self.refuse(seat)).is_some()
     }
@@ -433,16 +342,25 @@ impl Serving {
 
     /// The system has no descriptor left: a silent client's is taken, or one is waited for.
     fn find_a_descriptor(&mut self) {
-        match self.seats.least_known(clock::now()) {
+        match self.least_needed(clock::now()) {
             Some(seat) => self.refuse(seat),
             None => self.rests_until = Some(clock::now() + REST),
         }
     }
 
+    /// Whose seat a newcomer gets where there is no other.
+    fn least_needed(&mut self, now: MonotonicTime) -> Option<Seat> {
+        let Self { seats, clients, .. } = self;
+        let last = |seat: Seat| clients.get(&seat).map_or(now, |it| it.progress.last());
+        let longest_idle = seats.longest_idle(last);
+        let idle = longest_idle.filter(|(_, last)| now > *last + self.options.idle);
+        seats.least_needed(now, idle.map(|(seat, _)| seat))
+    }
+
     fn admit(&mut self, mut socket: Socket) {
         let now = clock::now();
         if !self.seats.has_room() {
-            match self.seats.least_known(now) {
+            match self.least_needed(now) {
                 Some(seat) => self.refuse(seat),
                 None => return count(&self.books.refused),
             }
@@ -460,7 +378,7 @@ impl Serving {
         }
         let books = self.books.remember(seat, socket.peer());
         let memory = self.memory.share();
-        let client = Client::new(socket, self.options.longest, memory, books);
+        let client = Client::new(socket, self.options.longest, memory, books, now);
         self.clients.insert(seat, client);
     }
 
@@ -485,8 +403,8 @@ impl Serving {
         let Some(client) = self.clients.remove(&seat) else {
             return;
         };
-        for pattern in &client.wanted {
-            self.routes.unsubscribe(seat, pattern);
+        for pattern in client.wanted.keys() {
+            self.routes.unsubscribe(seat, pattern, client.service);
         }
         self.seats.leave(seat);
         self.poller.remove(seat.0);

@@ -1,0 +1,142 @@
+//! What clients want, and how messages are passed on to them.
+
+use std::io::IoSlice;
+use std::mem;
+use std::sync::Arc;
+
+use kadenz_rt::clock::{self, MonotonicTime};
+
+use super::{Leaves, Serving};
+use crate::channel::Channel;
+use crate::provider::stream::seats::Seat;
+use crate::provider::tcpq::queue::Message;
+use crate::wire::tcpq::MessageHeader;
+
+/// A message on its way to many.
+struct Passing<'a> {
+    parts: [&'a [u8]; 2],
+    copy: Copy,
+    now: MonotonicTime,
+}
+
+/// The copy of a message for those that do not take all of it at once.
+enum Copy {
+    NotMade,
+    Made(Arc<Message>),
+    /// There is no memory for it.
+    Refused,
+}
+
+impl Passing<'_> {
+    fn length(&self) -> usize {
+        self.parts.iter().map(|part| part.len()).sum()
+    }
+}
+
+impl Serving {
+    pub(super) fn subscribe(&mut self, seat: Seat, pattern: &str) -> Result<(), Leaves> {
+        let client = self.clients.get_mut(&seat).ok_or(Leaves::Gone)?;
+        if client.wants_again(pattern) {
+            return Ok(());
+        }
+        let taken = self.routes.subscribe(seat, pattern, client.service);
+        let kind = taken.map_err(|_| Leaves::Refused)?;
+        match client.note(pattern, kind, &mut self.routes) {
+            true => Ok(()),
+            false => Err(Leaves::Refused),
+        }
+    }
+
+    pub(super) fn unsubscribe(&mut self, seat: Seat, pattern: &str) {
+        let Some(client) = self.clients.get_mut(&seat) else {
+            return;
+        };
+        if client.forget(pattern) {
+            self.routes.unsubscribe(seat, pattern, client.service);
+            client.count_skipped(&mut self.routes);
+        }
+    }
+
+    pub(super) fn pass_on(&mut self, channel: &Channel, payload: &[u8]) {
+        let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        let header = MessageHeader::new(channel, length);
+        let mut passing = Passing {
+            parts: [header.bytes(), payload],
+            copy: Copy::NotMade,
+            now: clock::now(),
+        };
+        let mut found = mem::take(&mut self.found);
+        let mut behind = mem::take(&mut self.behind);
+        self.routes.route(channel, &mut found);
+        self.books.skipped(found.skipped);
+        // Who keeps up does not wait for those who do not.
+        for seat in &found.seats {
+            let client = self.clients.get(seat);
+            match client.is_some_and(|it| !it.queue.is_empty()) {
+                true => behind.push(*seat),
+                false => self.deliver(*seat, &mut passing),
+            }
+        }
+        for seat in behind.drain(..) {
+            self.deliver(seat, &mut passing);
+        }
+        (self.found, self.behind) = (found, behind);
+    }
+
+    fn deliver(&mut self, seat: Seat, passing: &mut Passing<'_>) {
+        // A frame behind a part of another one would be taken for its end.
+        if self.lost.contains(&seat) {
+            return;
+        }
+        let Some(client) = self.clients.get_mut(&seat) else {
+            return;
+        };
+        let length = passing.length();
+        let mut written = 0;
+        let mut is_lost = false;
+        if client.queue.is_empty() {
+            match client.socket.write(&passing.parts.map(IoSlice::new)) {
+                Ok(count) => written = count,
+                Err(_) => is_lost = true,
+            }
+        } else if client.queue.bytes() + length > self.options.queue {
+            client.skip(seat, &mut self.routes);
+            return self.books.dropped(&client.books);
+        }
+        if written > 0 {
+            client.progress.taken(passing.now);
+        }
+        if written == length {
+            return self.books.delivered(&client.books);
+        }
+        let kept = !is_lost && self.keep(seat, passing, written);
+        let Some(client) = self.clients.get_mut(&seat) else {
+            return;
+        };
+        if kept {
+            self.books.delivered(&client.books);
+        } else {
+            self.books.dropped(&client.books);
+            // A part of a message is no message.
+            if is_lost || written > 0 {
+                self.lost.push(seat);
+            }
+        }
+    }
+
+    /// Keeps a message for a client that has not taken all of it; whether there is memory for it.
+    fn keep(&mut self, seat: Seat, passing: &mut Passing<'_>, written: usize) -> bool {
+        if matches!(passing.copy, Copy::NotMade) {
+            passing.copy = match self.take_memory(Message::cost(passing.length())) {
+                Some(memory) => Copy::Made(Message::new(&passing.parts, memory)),
+                None => Copy::Refused,
+            };
+        }
+        let (Copy::Made(message), Some(client)) = (&passing.copy, self.clients.get_mut(&seat))
+        else {
+            return false;
+        };
+        client.writable = false;
+        client.keep(Arc::clone(message), written, passing.now)
+    }
+}
