@@ -1,5 +1,6 @@
 //! `kadenz msg server`: the server in the middle of `tcpq://`.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -179,7 +180,7 @@ fn goes_on(stop: &Stop, until: Option<MonotonicTime>) -> bool {
 /// The counters, live on a terminal; without one, who loses messages is told when that begins.
 struct Live {
     bar: ProgressBar,
-    losing: Vec<String>,
+    losing: HashSet<String>,
     /// Messages that were dropped by the last look.
     dropped: u64,
 }
@@ -193,7 +194,7 @@ impl Live {
             } else {
                 ProgressBar::hidden()
             },
-            losing: Vec::new(),
+            losing: HashSet::new(),
             dropped: 0,
         }
     }
@@ -208,8 +209,8 @@ impl Live {
         }
         self.dropped = counters.dropped;
         let clients = server.clients();
-        self.losing
-            .retain(|known| clients.iter().any(|it| it.address == *known));
+        let there: HashSet<&String> = clients.iter().map(|it| &it.address).collect();
+        self.losing.retain(|known| there.contains(known));
         for client in clients.iter().filter(|it| it.dropped > 0) {
             if !self.losing.contains(&client.address) {
                 let note = format!(
@@ -217,7 +218,7 @@ impl Live {
                     client.address
                 );
                 self.bar.suspend(|| output::note(&note));
-                self.losing.push(client.address.clone());
+                self.losing.insert(client.address.clone());
             }
         }
     }
