@@ -384,4 +384,10 @@ pub enum ReceiveError {
         /// What was said.
         reason: std::io::ErrorKind,
     },
+    /// Peers wait to be let in, and this process or the system has no descriptor left. Those that are connected
+    /// are heard as before; the others are let in once a descriptor is free.
+    #[error(
+        "no file descriptor is left, so new connections wait; raise the limit (`ulimit -n`), or end some of them"
+    )]
+    NoDescriptor,
 }

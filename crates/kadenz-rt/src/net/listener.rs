@@ -61,6 +61,27 @@ pub fn raise_open_files() -> io::Result<Option<u64>> {
     Ok(None)
 }
 
+/// Whether accepting a connection failed because this process or the system has no descriptor or memory left
+/// (on Linux `EMFILE`, `ENFILE`, `ENOBUFS`, `ENOMEM`). The connection then goes on waiting, and the socket stays
+/// readable: whoever accepts again at once spins. On systems other than Linux any error counts as that but a
+/// connection that was given up by its peer.
+#[must_use]
+pub fn is_exhausted(error: &io::Error) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let number = error.raw_os_error();
+        number.is_some_and(crate::os::linux::listener::is_exhausted)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let passing = [
+            io::ErrorKind::ConnectionAborted,
+            io::ErrorKind::ConnectionReset,
+        ];
+        !passing.contains(&error.kind())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::TcpStream;

@@ -8,6 +8,7 @@ use kadenz_rt::net::watch::{Interest, Watch};
 
 use super::http::{Incoming, PATIENCE, response};
 use super::xmlrpc::{Call, Value};
+use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::budget::{Budget, Share};
 use crate::provider::stream::seats::{Seat, Seats};
 use crate::provider::stream::socket::{Door, Socket};
@@ -23,6 +24,7 @@ const BATCH: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Callers {
+    acceptor: Acceptor,
     seats: Seats,
     memory: Arc<Budget>,
     callers: Vec<Caller>,
@@ -42,8 +44,10 @@ struct Caller {
 }
 
 impl Callers {
-    pub(super) fn new() -> Self {
+    /// Those who come to that door.
+    pub(super) fn at(door: Door) -> Self {
         Self {
+            acceptor: Acceptor::new(door),
             // Nobody is known better before it was answered, and then it goes.
             seats: Seats::new(MAX_CALLERS, PATIENCE),
             memory: Budget::new(MEMORY),
@@ -53,7 +57,7 @@ impl Callers {
     }
 
     /// Watches them, at the first places, and the door.
-    pub(super) fn watch(&self, door: &Door, watch: &mut Watch) {
+    pub(super) fn watch(&self, watch: &mut Watch) {
         watch.clear();
         for caller in &self.callers {
             let interest = match caller.reply.is_empty() {
@@ -62,16 +66,17 @@ impl Callers {
             };
             caller.socket.watch(watch, interest);
         }
-        door.watch(watch);
+        self.acceptor.watch(watch);
     }
 
-    /// When a caller's time is over.
+    /// When there is something to do without a word from anybody.
     pub(super) fn deadline(&self) -> Option<MonotonicTime> {
-        self.seats.deadline()
+        let all = [self.seats.deadline(), self.acceptor.deadline()];
+        all.into_iter().flatten().min()
     }
 
     /// Hears and answers whom the wait has found, and lets others in.
-    pub(super) fn tend(&mut self, door: &Door, watch: &Watch, answer: impl Fn(&Call) -> Value) {
+    pub(super) fn tend(&mut self, watch: &Watch, answer: impl Fn(&Call) -> Value) {
         for place in 0..self.callers.len() {
             let Self { callers, room, .. } = self;
             let caller = &mut callers[place];
@@ -92,7 +97,7 @@ impl Callers {
             self.hang_up(|it| it.seat == seat);
         }
         self.hang_up(|it| it.is_done);
-        self.let_in(door);
+        self.let_in();
     }
 
     /// Gives up the caller that holds the most.
@@ -105,12 +110,12 @@ impl Callers {
         }
     }
 
-    fn let_in(&mut self, door: &Door) {
+    fn let_in(&mut self) {
         for _ in 0..BATCH {
-            let Ok(Some(socket)) = door.accept() else {
+            let now = clock::now();
+            let Some(socket) = self.acceptor.accept(now) else {
                 return;
             };
-            let now = clock::now();
             if !self.seats.has_room()
                 && let Some(seat) = self.seats.least_known(now)
             {
@@ -129,11 +134,17 @@ impl Callers {
     }
 
     fn hang_up(&mut self, on: impl Fn(&Caller) -> bool) {
-        let Self { callers, seats, .. } = self;
+        let Self {
+            callers,
+            seats,
+            acceptor,
+            ..
+        } = self;
         callers.retain(|caller| {
             let goes = on(caller);
             if goes {
                 seats.leave(caller.seat);
+                acceptor.resume();
             }
             !goes
         });
@@ -180,6 +191,8 @@ mod tests {
 
     use super::super::http::call;
     use super::*;
+    use kadenz_rt::net::watch::Woke;
+
     use crate::provider::Wait;
     use crate::provider::stream::socket::Place;
 
@@ -199,13 +212,13 @@ mod tests {
                 ends: Arc::clone(&ends),
             };
             thread::spawn(move || {
-                let (mut callers, mut watch) = (Callers::new(), Watch::new().unwrap());
+                let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
                 let seven = [Value::Int(1), Value::text(""), Value::Int(7)];
                 while !ends.load(Ordering::Acquire) {
-                    callers.watch(&door, &mut watch);
+                    callers.watch(&mut watch);
                     let soon = clock::now() + std::time::Duration::from_millis(20);
                     watch.wait(Wait::Until(soon)).unwrap();
-                    callers.tend(&door, &watch, |_| Value::List(seven.to_vec()));
+                    callers.tend(&watch, |_| Value::List(seven.to_vec()));
                 }
             });
             node
@@ -257,11 +270,58 @@ mod tests {
 
     #[test]
     fn requests_that_are_begun_and_never_ended_stay_within_their_memory() {
-        let node = Node::start();
+        let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+        let place = format!("127.0.0.1:{}", door.port().unwrap());
+        let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
         let head = b"POST /RPC2 HTTP/1.0\r\nContent-Length: 1048576\r\n\r\n";
         let begun = [&head[..], &vec![b' '; 1_000_000]].concat();
-        let slow: Vec<_> = (0..30).map(|_| node.begun(&begun)).collect();
-        assert_eq!(node.call().unwrap(), Value::Int(7));
+        let mut slow = Vec::new();
+        for _ in 0..30 {
+            let (place, begun) = (place.clone(), begun.clone());
+            // Who is given up cannot say all that it wants to.
+            slow.push(thread::spawn(move || {
+                let mut stream = TcpStream::connect(place).unwrap();
+                let _ = stream.write_all(&begun);
+                stream
+            }));
+        }
+        let (mut most, mut came) = (0, 0);
+        // Until all are written or given up, and what was written is read.
+        let mut quiet = 0;
+        while quiet < 5 {
+            callers.watch(&mut watch);
+            let soon = clock::now() + std::time::Duration::from_millis(50);
+            let is_quiet = watch.wait(Wait::Until(soon)).unwrap() == Woke::Nothing;
+            let is_written = slow.iter().all(|it| it.is_finished());
+            quiet = if is_quiet && is_written { quiet + 1 } else { 0 };
+            callers.tend(&watch, |_| Value::Int(0));
+            let held = callers.callers.iter().map(|it| it.incoming.held());
+            most = most.max(held.sum());
+            came = came.max(callers.callers.len());
+        }
+        assert!(most <= MEMORY, "{most}");
+        assert!(most > MEMORY / 2 && came > 15, "{most} of {came}");
         drop(slow);
+    }
+
+    #[test]
+    fn a_caller_without_a_descriptor_keeps_the_node_from_nothing() {
+        let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+        let place = format!("127.0.0.1:{}", door.port().unwrap());
+        let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
+        callers.acceptor.pause(clock::now());
+        let _waits = TcpStream::connect(place).unwrap();
+        callers.watch(&mut watch);
+        assert_eq!(
+            watch
+                .wait(Wait::Until(callers.deadline().unwrap()))
+                .unwrap(),
+            Woke::Nothing
+        );
+        callers.tend(&watch, |_| Value::Int(0));
+        assert_eq!(
+            (callers.callers.len(), callers.acceptor.deadline()),
+            (1, None)
+        );
     }
 }

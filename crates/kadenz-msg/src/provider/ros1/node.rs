@@ -30,6 +30,11 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// A node that ends tells the master so within that span, or not at all.
 const GOODBYE: Duration = Duration::from_secs(1);
 
+/// Publishers of one topic that are connected to, and those of all topics together: more than any robot has. Whoever
+/// reaches a node may name it as many as it likes.
+const MAX_PUBLISHERS: usize = 256;
+const MAX_ALL_PUBLISHERS: usize = 1024;
+
 /// A publisher of a topic: its node's URI, and where it sends from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
@@ -112,7 +117,7 @@ impl Node {
         let asker = thread("kadenz-ros-ask").spawn(move || ask(&asks, asking))?;
         node.threads.push(asker);
         let answerer = thread("kadenz-ros");
-        let answerer = answerer.spawn(move || answer(&answers, answering, &door, &tender))?;
+        let answerer = answerer.spawn(move || answer(&answers, answering, door, &tender))?;
         node.threads.push(answerer);
         Ok(node)
     }
@@ -161,15 +166,7 @@ impl Node {
 
     /// The publishers of what is wanted.
     pub(super) fn sources(&self) -> Vec<Source> {
-        self.shared.state.with(|state| {
-            let places = state.places.iter();
-            let sources = places.map(|((topic, _), (id, place))| Source {
-                id: *id,
-                topic: topic.clone(),
-                place: place.clone(),
-            });
-            sources.collect()
-        })
+        self.shared.sources()
     }
 }
 
@@ -245,7 +242,8 @@ impl Shared {
             .with(|state| state.subscribed.insert(topic.to_owned(), BTreeSet::new()));
         match self.ask("registerSubscriber", &[topic, "*", &self.uri]) {
             Ok(publishers) => {
-                self.update(topic, &publishers);
+                // A master that names too many is served as far as that goes.
+                let _ = self.update(topic, &publishers);
                 Ok(())
             }
             Err(error) => {
@@ -265,18 +263,33 @@ impl Shared {
     }
 
     /// These, and no others, publish the topic.
-    fn update(&self, topic: &str, publishers: &Value) {
+    ///
+    /// # Errors
+    /// Where they are more than a node connects to; then those that were known before stay, and as many of the others
+    /// as there is room for are taken.
+    fn update(&self, topic: &str, publishers: &Value) -> Result<(), String> {
         let uris = publishers.as_list().unwrap_or_default().iter();
-        let uris: BTreeSet<String> = uris.filter_map(Value::as_text).map(str::to_owned).collect();
+        let uris = uris.filter_map(Value::as_text);
         self.state.with(|state| {
+            let others = state.subscribed.iter().filter(|(of, _)| *of != topic);
+            let others: usize = others.map(|(_, uris)| uris.len()).sum();
+            let most = MAX_PUBLISHERS.min(MAX_ALL_PUBLISHERS.saturating_sub(others));
             let Some(known) = state.subscribed.get_mut(topic) else {
-                return;
+                return Ok(());
             };
+            let (uris, is_all) = chosen(known, uris, most);
             state
                 .places
                 .retain(|(of, uri), _| of != topic || uris.contains(uri));
             *known = uris;
-        });
+            match is_all {
+                true => Ok(()),
+                false => Err(format!(
+                    "{topic} has more publishers than this node connects to ({MAX_PUBLISHERS} of a topic, \
+                     {MAX_ALL_PUBLISHERS} of all); {most} of them are taken"
+                )),
+            }
+        })
     }
 
     /// Subscribes to topics that patterns match, and asks publishers for their places. What fails is
@@ -311,6 +324,21 @@ impl Shared {
         }
     }
 
+    /// Where what is wanted is sent from; each place once, whoever named it.
+    fn sources(&self) -> Vec<Source> {
+        self.state.with(|state| {
+            let mut seen = BTreeSet::new();
+            let places = state.places.iter();
+            let places = places.filter(|((topic, _), (_, place))| seen.insert((topic, place)));
+            let sources = places.map(|((topic, _), (id, place))| Source {
+                id: *id,
+                topic: topic.clone(),
+                place: place.clone(),
+            });
+            sources.collect()
+        })
+    }
+
     /// Publishers that were not asked yet.
     fn without_place(&self) -> Vec<(String, String)> {
         self.state.with(|state| {
@@ -338,8 +366,10 @@ impl Shared {
     fn answer(&self, call: &Call) -> Value {
         let value = match (call.method.as_str(), call.arguments.as_slice()) {
             ("publisherUpdate", [_, Value::Text(topic), publishers]) => {
-                self.update(topic, publishers);
-                Value::Int(0)
+                match self.update(topic, publishers) {
+                    Ok(()) => Value::Int(0),
+                    Err(reason) => return failed(reason),
+                }
             }
             ("requestTopic", [_, Value::Text(topic), ..]) => match self.sends(topic) {
                 Some(port) => Value::List(vec![
@@ -347,10 +377,7 @@ impl Shared {
                     Value::Text(self.host.to_string()),
                     Value::Int(port.into()),
                 ]),
-                None => {
-                    let reason = Value::text("this node does not publish that topic");
-                    return Value::List(vec![Value::Int(0), reason, Value::Int(0)]);
-                }
+                None => return failed("this node does not publish that topic".to_owned()),
             },
             ("getPid", _) => Value::Int(std::process::id() as i32),
             ("getMasterUri", _) => Value::Text(format!("http://{}/", self.master)),
@@ -368,6 +395,37 @@ impl Shared {
             state.port.filter(|_| published)
         })
     }
+}
+
+/// At most so many of the named publishers, first those that are known already; whether that is all of them. Two URIs
+/// of one server are the same publisher.
+fn chosen<'v>(
+    known: &BTreeSet<String>,
+    named: impl Iterator<Item = &'v str>,
+    most: usize,
+) -> (BTreeSet<String>, bool) {
+    let mut servers = BTreeSet::new();
+    let (old, new): (Vec<&str>, Vec<&str>) = named
+        .filter(|uri| place_of(uri).is_some())
+        .partition(|uri| known.contains(*uri));
+    let mut uris = old.into_iter().chain(new);
+    let mut chosen = BTreeSet::new();
+    let is_all = uris.all(|uri| {
+        let is_new = place_of(uri).is_some_and(|place| servers.insert(place));
+        if is_new && chosen.len() == most {
+            return false;
+        }
+        if is_new {
+            chosen.insert(uri.to_owned());
+        }
+        true
+    });
+    (chosen, is_all)
+}
+
+/// The answer to what cannot be done.
+fn failed(reason: String) -> Value {
+    Value::List(vec![Value::Int(0), Value::Text(reason), Value::Int(0)])
 }
 
 /// Calls a method.
@@ -396,15 +454,15 @@ fn ask(shared: &Shared, mut watch: Watch) {
 }
 
 /// The thread that answers.
-fn answer(shared: &Shared, mut watch: Watch, door: &Door, asker: &Waker) {
-    let mut callers = Callers::new();
+fn answer(shared: &Shared, mut watch: Watch, door: Door, asker: &Waker) {
+    let mut callers = Callers::at(door);
     while shared.lives() {
-        callers.watch(door, &mut watch);
+        callers.watch(&mut watch);
         let wait = callers.deadline().map_or(Wait::Forever, Wait::Until);
         if watch.wait(wait).is_err() {
             thread::sleep(ASK_AGAIN);
         }
-        callers.tend(door, &watch, |call| {
+        callers.tend(&watch, |call| {
             let answer = shared.answer(call);
             if call.method == "publisherUpdate" {
                 asker.wake();
@@ -413,3 +471,6 @@ fn answer(shared: &Shared, mut watch: Watch, door: &Door, asker: &Waker) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,9 @@
 //! Hearing many peers from the thread that waits, without a second one between.
 
+mod connection;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -8,13 +12,14 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
-use super::budget::{Budget, Share};
-use super::outgoing::Outgoing;
-use super::seats::{GREETING, Seat, Seats, Standing};
-use super::socket::{Door, Place, Socket};
+use super::acceptor::Acceptor;
+use super::budget::Budget;
+use super::seats::{GREETING, Seats, Standing};
+use super::socket::{Door, Place};
 use super::{Broken, Read};
 use crate::channel::Pattern;
 use crate::provider::{Arrival, InletCounters, More, ReceiveError, Received, Wait, Wake};
+use connection::Connection;
 
 /// A connection that is lost or was refused is tried again after so long.
 const RETRY: Duration = Duration::from_millis(100);
@@ -25,9 +30,12 @@ const FIRST_ROOM: usize = 1 << 16;
 /// Seats for peers.
 const MAX_PEERS: usize = 1024;
 
-/// Memory for what all peers together have sent of messages that are not whole yet, in bytes; more
-/// where messages are longer.
+/// Memory for all peers together, in bytes: what they have sent of messages that are not whole yet, and answers that
+/// they have not read. More where messages are longer.
 const MEMORY: usize = 256 << 20;
+
+/// A peer that has begun a message must send more of it within that span.
+const UNFINISHED: Duration = Duration::from_secs(30);
 
 /// Peers that are let in between two looks at those that are there.
 const BATCH: usize = 16;
@@ -62,24 +70,9 @@ struct Target<T> {
     next_try: Option<MonotonicTime>,
 }
 
-struct Connection<T> {
-    seat: Seat,
-    socket: Socket,
-    talk: T,
-    outgoing: Outgoing,
-    room: Vec<u8>,
-    /// For the room.
-    memory: Share,
-    start: usize,
-    end: usize,
-    /// What it had sent is gone: nothing that follows makes sense.
-    is_given_up: bool,
-    target: Option<u64>,
-}
-
 pub(in crate::provider) struct Ear<T> {
     watch: Watch,
-    door: Option<(Door, Make<T>)>,
+    door: Option<(Acceptor, Make<T>)>,
     targets: Vec<Target<T>>,
     connections: Vec<Connection<T>>,
     seats: Seats,
@@ -87,6 +80,8 @@ pub(in crate::provider) struct Ear<T> {
     wanted: Vec<Pattern>,
     /// The longest message, with all that is around it.
     longest: usize,
+    /// How long a message may make no progress.
+    unfinished: Duration,
     pub(in crate::provider) counters: InletCounters,
 }
 
@@ -120,13 +115,14 @@ impl<T: Talk> Ear<T> {
             memory: Budget::new(MEMORY.max(longest.saturating_mul(4))),
             wanted: Vec::new(),
             longest,
+            unfinished: UNFINISHED,
             counters: InletCounters::default(),
         })
     }
 
     /// Lets peers in.
     pub(in crate::provider) fn open(&mut self, door: Door, make: Make<T>) {
-        self.door = Some((door, make));
+        self.door = Some((Acceptor::new(door), make));
     }
 
     /// Connects there, and again whenever it is lost.
@@ -193,8 +189,8 @@ impl<T: Talk> Ear<T> {
             match self.wait(wait) {
                 Woke::Woken | Woke::Interrupted => return Ok(Received::Woken),
                 Woke::Ready => self.hear()?,
-                // Perhaps because a greeting's time is over.
-                Woke::Nothing => self.hang_up_on_the_silent(),
+                // Perhaps because somebody's time is over.
+                Woke::Nothing => self.change_peers()?,
             }
             let count = self.hand_over(take)?;
             if count > 0 {
@@ -216,50 +212,77 @@ impl<T: Talk> Ear<T> {
         &mut self,
         take: &mut dyn FnMut(Arrival<'_>) -> More,
     ) -> Result<usize, ReceiveError> {
+        let mut count = 0;
+        for place in 0..self.connections.len() {
+            let mut words = Vec::new();
+            let outcome = self.hand_over_of(place, &mut words, &mut count, take);
+            let is_lost = outcome.is_err() || (!words.is_empty() && !self.say(place, &words));
+            match (is_lost, outcome) {
+                (true, _) if count == 0 => {
+                    return Err(self.hang_up(place, io::ErrorKind::InvalidData));
+                }
+                (true, _) | (false, Ok(More::Enough)) => break,
+                (false, _) => {}
+            }
+        }
+        Ok(count)
+    }
+
+    /// Hands over what is there whole of one peer. What is to be answered goes to `words`.
+    fn hand_over_of(
+        &mut self,
+        place: usize,
+        words: &mut Vec<u8>,
+        count: &mut usize,
+        take: &mut dyn FnMut(Arrival<'_>) -> More,
+    ) -> Result<More, Broken> {
         let Self {
             connections,
             wanted,
             counters,
             ..
         } = self;
-        let mut count = 0;
-        let mut lost = None;
-        'all: for (place, connection) in connections.iter_mut().enumerate() {
-            let mut words = Vec::new();
-            let mut is_enough = false;
-            while !is_enough {
-                let bytes = &connection.room[connection.start..connection.end];
-                let Ok(read) = connection.talk.read(bytes, wanted, &mut words) else {
-                    lost = Some(place);
-                    break 'all;
-                };
-                match read {
-                    Read::Short => break,
-                    Read::Other(used) => connection.start += used,
-                    Read::Malformed(used) => {
-                        connection.start += used;
-                        counters.malformed += 1;
+        let connection = &mut connections[place];
+        loop {
+            let bytes = &connection.room[connection.start..connection.end];
+            match connection.talk.read(bytes, wanted, words)? {
+                Read::Short => {
+                    if connection.is_within() && connection.stalled_since.is_none() {
+                        connection.stalled_since = Some(clock::now());
                     }
-                    Read::Message(used, heard) => {
-                        connection.start += used;
-                        if !wanted.iter().any(|wanted| wanted.matches(heard.channel)) {
-                            continue;
-                        }
-                        count += 1;
-                        is_enough = take(heard.arrival()) == More::Enough;
+                    return Ok(More::GoOn);
+                }
+                Read::Other(used) => connection.start += used,
+                Read::Malformed(used) => {
+                    connection.start += used;
+                    counters.malformed += 1;
+                }
+                Read::Message(used, heard) => {
+                    connection.start += used;
+                    if !wanted.iter().any(|wanted| wanted.matches(heard.channel)) {
+                        continue;
+                    }
+                    *count += 1;
+                    if take(heard.arrival()) == More::Enough {
+                        return Ok(More::Enough);
                     }
                 }
             }
-            if !words.is_empty() && connection.say(&words).is_err() {
-                lost = Some(place);
-            }
-            if is_enough || lost.is_some() {
-                break;
-            }
         }
-        match lost {
-            Some(place) if count == 0 => Err(self.hang_up(place, io::ErrorKind::InvalidData)),
-            _ => Ok(count),
+    }
+
+    /// Answers a peer; whether it could be. Where there is no memory, who holds more than it makes room.
+    fn say(&mut self, place: usize, words: &[u8]) -> bool {
+        loop {
+            let connection = &mut self.connections[place];
+            let Err(error) = connection.say(words) else {
+                return true;
+            };
+            let held = connection.held();
+            let lacks_memory = error.kind() == io::ErrorKind::OutOfMemory;
+            if !lacks_memory || !self.give_up_the_greediest(place, held) {
+                return false;
+            }
         }
     }
 
@@ -272,11 +295,16 @@ impl<T: Talk> Ear<T> {
             };
             connection.socket.watch(&mut self.watch, interest);
         }
-        if let Some((door, _)) = &self.door {
-            door.watch(&mut self.watch);
+        let mut pause = None;
+        if let Some((acceptor, _)) = &self.door {
+            acceptor.watch(&mut self.watch);
+            pause = acceptor.deadline();
         }
         let tries = self.targets.iter().filter_map(|target| target.next_try);
-        let next = tries.chain(self.seats.deadline()).min();
+        let stalled = self.connections.iter().filter_map(|it| it.stalled_since);
+        let stalled = stalled.map(|since| since + self.unfinished);
+        let next = tries.chain(stalled);
+        let next = next.chain(self.seats.deadline()).chain(pause).min();
         let until = match (wait, next) {
             (Wait::Until(end), Some(next)) => Wait::Until(end.min(next)),
             (Wait::Forever, Some(next)) => Wait::Until(next),
@@ -296,20 +324,29 @@ impl<T: Talk> Ear<T> {
             }
             let connection = &mut self.connections[place];
             if outcome.is_ok() && self.watch.writable(place) {
-                outcome = connection.outgoing.flush(&mut connection.socket);
+                outcome = connection.flush();
             }
             if let Err(error) = outcome {
                 lost = Some((place, error.kind()));
                 break;
             }
         }
-        let outcome = match lost {
+        match lost {
+            // Of those behind it, what has come is not read yet: nobody is too late.
             Some((place, kind)) => Err(self.hang_up(place, kind)),
-            None => Ok(()),
-        };
+            None => self.change_peers(),
+        }
+    }
+
+    /// Hangs up on whose time is over, and lets others in.
+    fn change_peers(&mut self) -> Result<(), ReceiveError> {
         self.hang_up_on_the_silent();
         self.let_in();
-        outcome
+        let news = self.door.as_mut().map(|(acceptor, _)| acceptor.take_news());
+        match news {
+            Some(true) => Err(ReceiveError::NoDescriptor),
+            _ => Ok(()),
+        }
     }
 
     /// Reads as much as is there and there is room for, and makes room where a message needs it.
@@ -324,27 +361,21 @@ impl<T: Talk> Ear<T> {
         self.connections[place].fill(needed)
     }
 
-    /// Empties the room of the peer that holds the most, where that is more than another one needs, and
-    /// hangs up on it; whether there was one. Its place stays, so that others' do.
+    /// Takes the memory of the peer that holds the most, where that is more than another one needs, and hangs up on it
+    /// later, where it loses something by that; whether there was one. Its place stays, so that others' do.
     fn give_up_the_greediest(&mut self, but: usize, than: usize) -> bool {
         let others = self.connections.iter_mut().enumerate();
-        let others = others.filter(|(place, it)| *place != but && it.memory.amount() > than);
-        let Some((_, greediest)) = others.max_by_key(|(_, it)| it.memory.amount()) else {
+        let others = others.filter(|(place, it)| *place != but && it.held() > than);
+        let Some((_, greediest)) = others.max_by_key(|(_, it)| it.held()) else {
             return false;
         };
-        if greediest.start == greediest.end {
-            // Nothing is lost but room that was needed once.
-            greediest.room = Vec::new();
-        } else {
-            greediest.is_given_up = true;
-            greediest.room = Vec::new();
-            self.counters.incomplete += 1;
-        }
-        (greediest.start, greediest.end) = (0, 0);
-        greediest.memory.resize(0)
+        self.counters.incomplete += u64::from(greediest.is_within());
+        greediest.empty(&self.memory);
+        true
     }
 
-    /// Hangs up on those who have not greeted in time, and those who were given up.
+    /// Hangs up on those who have not greeted in time or go on with no message that they have begun, and those who
+    /// were given up.
     fn hang_up_on_the_silent(&mut self) {
         let Self {
             connections, seats, ..
@@ -355,7 +386,10 @@ impl<T: Talk> Ear<T> {
         let now = clock::now();
         for place in (0..self.connections.len()).rev() {
             let connection = &self.connections[place];
-            if connection.is_given_up || self.seats.is_overdue(connection.seat, now) {
+            let stalled = connection.stalled_since;
+            let is_stalled = stalled.is_some_and(|since| since + self.unfinished <= now);
+            let is_overdue = self.seats.is_overdue(connection.seat, now);
+            if connection.is_given_up || is_stalled || is_overdue {
                 let _ = self.hang_up(place, io::ErrorKind::TimedOut);
             }
         }
@@ -363,10 +397,10 @@ impl<T: Talk> Ear<T> {
 
     fn let_in(&mut self) {
         for _ in 0..BATCH {
-            let Some((door, make)) = &mut self.door else {
+            let Some((acceptor, make)) = &mut self.door else {
                 return;
             };
-            let Ok(Some(socket)) = door.accept() else {
+            let Some(socket) = acceptor.accept(clock::now()) else {
                 return;
             };
             if !self.seats.has_room() {
@@ -378,7 +412,7 @@ impl<T: Talk> Ear<T> {
                 self.seats.leave(self.connections.remove(place).seat);
             }
             let seat = self.seats.take(clock::now());
-            match Connection::greet(socket, make, None, seat, self.memory.share()) {
+            match Connection::greet(socket, make, None, seat, &self.memory) {
                 Some(connection) => self.connections.push(connection),
                 None => self.seats.leave(seat),
             }
@@ -388,8 +422,9 @@ impl<T: Talk> Ear<T> {
     fn hang_up(&mut self, place: usize, reason: io::ErrorKind) -> ReceiveError {
         let connection = self.connections.remove(place);
         self.seats.leave(connection.seat);
-        if connection.end > connection.start {
-            self.counters.incomplete += 1;
+        self.counters.incomplete += u64::from(connection.is_within());
+        if let Some((acceptor, _)) = &mut self.door {
+            acceptor.resume();
         }
         let mut peer = "a sender that came".to_owned();
         let mut targets = self.targets.iter_mut();
@@ -412,10 +447,9 @@ impl<T: Talk> Ear<T> {
             let seat = self.seats.take(now);
             // Who was asked for is no stranger.
             self.seats.note(seat, Standing::Active);
-            let memory = self.memory.share();
+            let (make, memory) = (&mut target.make, &self.memory);
             let greeted = socket.ok();
-            let greeted =
-                greeted.and_then(|it| Connection::greet(it, &mut target.make, id, seat, memory));
+            let greeted = greeted.and_then(|it| Connection::greet(it, make, id, seat, memory));
             if greeted.is_none() {
                 self.seats.leave(seat);
                 target.next_try = Some(clock::now() + RETRY);
@@ -424,69 +458,5 @@ impl<T: Talk> Ear<T> {
             }
             self.connections.extend(greeted);
         }
-    }
-}
-
-impl<T: Talk> Connection<T> {
-    /// Says the first words; `None` where it is lost already.
-    fn greet(
-        socket: Socket,
-        make: &mut Make<T>,
-        target: Option<u64>,
-        seat: Seat,
-        memory: Share,
-    ) -> Option<Self> {
-        let mut words = Vec::new();
-        let talk = make(&mut words);
-        let mut connection = Self {
-            seat,
-            socket,
-            talk,
-            outgoing: Outgoing::new(0, None),
-            room: Vec::new(),
-            memory,
-            start: 0,
-            end: 0,
-            is_given_up: false,
-            target,
-        };
-        connection.say(&words).is_ok().then_some(connection)
-    }
-
-    fn say(&mut self, words: &[u8]) -> io::Result<()> {
-        self.outgoing.say(words)?;
-        self.outgoing.flush(&mut self.socket)
-    }
-
-    /// Makes what is there stand where more can follow; how long the room must be for that.
-    fn make_room(&mut self, longest: usize) -> io::Result<usize> {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        } else if self.end == self.room.len() {
-            self.room.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
-        if self.end < self.room.len() {
-            return Ok(self.room.len());
-        }
-        if self.end >= longest.max(FIRST_ROOM) {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        Ok((self.room.len() * 2).min(longest).max(FIRST_ROOM))
-    }
-
-    /// Reads as much as is there and there is room for, in a room of that length.
-    fn fill(&mut self, room: usize) -> io::Result<()> {
-        if self.is_given_up {
-            return Ok(());
-        }
-        if self.room.len() < room {
-            self.room.reserve_exact(room - self.room.len());
-            self.room.resize(room, 0);
-        }
-        if let Some(count) = self.socket.read(&mut self.room[self.end..])? {
-            self.end += count;
-        }
-        Ok(())
     }
 }

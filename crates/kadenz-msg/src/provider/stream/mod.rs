@@ -1,6 +1,7 @@
 //! What providers over streams share: sockets that do not block, a hub from which outlets publish to
 //! many peers, and an ear that hears many peers. What is said on them is the provider's, sans-IO.
 
+pub(super) mod acceptor;
 pub(super) mod budget;
 pub(super) mod ear;
 pub(super) mod hub;

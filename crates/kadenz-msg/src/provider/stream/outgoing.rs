@@ -45,6 +45,12 @@ impl Outgoing {
         self.sent == self.waiting.len()
     }
 
+    /// How many bytes wait.
+    #[cfg(test)]
+    pub(in crate::provider) fn waiting(&self) -> usize {
+        self.waiting.len() - self.sent
+    }
+
     /// How much of the budget it has, in bytes.
     pub(in crate::provider) fn held(&self) -> usize {
         self.memory.as_ref().map_or(0, Share::amount)
@@ -90,11 +96,14 @@ impl Outgoing {
     /// Adds what is never dropped: a protocol's own words.
     ///
     /// # Errors
-    /// Where the peer has not read so many that there is no room for more.
+    /// [`QuotaExceeded`](ErrorKind::QuotaExceeded) where the peer has not read so many that there is no room for
+    /// more, [`OutOfMemory`](ErrorKind::OutOfMemory) where the budget that it shares with others has none.
     pub(in crate::provider) fn say(&mut self, words: &[u8]) -> io::Result<()> {
         let most = self.limit.saturating_add(MAX_WORDS);
-        let has_room = self.waiting.len() - self.sent + words.len() <= most;
-        if has_room && self.keep([words, &[], &[]], 0) {
+        if self.waiting.len() - self.sent + words.len() > most {
+            return Err(ErrorKind::QuotaExceeded.into());
+        }
+        if self.keep([words, &[], &[]], 0) {
             return Ok(());
         }
         Err(ErrorKind::OutOfMemory.into())

@@ -46,3 +46,11 @@ pub(crate) fn raise_open_files() -> Result<u64, i32> {
     }
     Ok(limit.rlim_cur)
 }
+
+/// Whether accept(2) failed for want of descriptors or memory: the connection waits still.
+pub(crate) const fn is_exhausted(error: i32) -> bool {
+    matches!(
+        error,
+        libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM
+    )
+}

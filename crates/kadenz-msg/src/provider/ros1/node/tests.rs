@@ -1,0 +1,86 @@
+use super::*;
+
+/// A node that subscribes to topics, without threads.
+fn subscribed(topics: &[&str]) -> Shared {
+    let state = State {
+        subscribed: topics
+            .iter()
+            .map(|it| ((*it).to_owned(), BTreeSet::new()))
+            .collect(),
+        ..State::default()
+    };
+    Shared {
+        master: String::new(),
+        caller: "/me".into(),
+        host: IpAddr::from([127, 0, 0, 1]),
+        uri: String::new(),
+        state: Lock::new(state),
+        ends: AtomicBool::new(false),
+    }
+}
+
+/// What a node answers to an update by publishers at these ports.
+fn update(node: &Shared, topic: &str, ports: impl IntoIterator<Item = u32>) -> Value {
+    let uris = ports.into_iter();
+    let uris = uris.map(|port| Value::Text(format!("http://127.0.0.1:{port}/")));
+    let method = "publisherUpdate".to_owned();
+    let arguments = vec![
+        Value::text("/master"),
+        Value::text(topic),
+        Value::List(uris.collect()),
+    ];
+    node.answer(&Call { method, arguments })
+}
+
+#[test]
+fn no_caller_names_more_publishers_than_a_node_connects_to() {
+    let topics: Vec<String> = (0..6).map(|it| format!("/{it}")).collect();
+    let node = subscribed(&topics.iter().map(String::as_str).collect::<Vec<_>>());
+    let count = |node: &Shared| node.without_place().len();
+    update(&node, "/0", [70_000]);
+    let answer = update(&node, "/0", (1..=5000).chain([70_000]));
+    let [code, Value::Text(reason), _] = answer.as_list().unwrap() else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(*code, Value::Int(0));
+    assert!(reason.contains("256 of a topic"), "{reason}");
+    assert_eq!(count(&node), MAX_PUBLISHERS);
+    let known = ("/0".to_owned(), "http://127.0.0.1:70000/".to_owned());
+    assert!(node.without_place().contains(&known), "it was there before");
+    for topic in &topics {
+        update(&node, topic, 1..=5000);
+    }
+    assert_eq!(count(&node), MAX_ALL_PUBLISHERS);
+    // An honest update makes room again, and is answered as ever.
+    let answer = update(&node, "/0", [1, 2]);
+    assert_eq!(answer.as_list().unwrap()[0], Value::Int(1));
+    let of_first = |it: &&(String, String)| it.0 == "/0";
+    assert_eq!(node.without_place().iter().filter(of_first).count(), 2);
+}
+
+#[test]
+fn a_publisher_that_is_named_several_times_is_connected_to_once() {
+    let named = [
+        "http://a:1/",
+        "http://a:1/x",
+        "http://a:1",
+        "nonsense",
+        "http://b:1/",
+    ];
+    let (chosen, is_all) = chosen(&BTreeSet::new(), named.into_iter(), 2);
+    let chosen: Vec<_> = chosen.iter().map(String::as_str).collect();
+    assert_eq!((&chosen[..], is_all), (&[named[0], named[4]][..], true));
+}
+
+#[test]
+fn publishers_that_send_from_one_place_are_one_source() {
+    let node = subscribed(&["/t"]);
+    node.state.with(|state| {
+        for (id, uri) in [(1, "http://a:1/"), (2, "http://b:1/")] {
+            let key = ("/t".to_owned(), uri.to_owned());
+            state.places.insert(key, (id, "c:2".to_owned()));
+        }
+    });
+    let sources: Vec<u64> = node.sources().into_iter().map(|it| it.id).collect();
+    assert_eq!(sources, [1]);
+}

@@ -1,0 +1,163 @@
+//! Accepting connections, with a pause where the system has no descriptor left.
+
+use std::io;
+use std::time::Duration;
+
+use kadenz_rt::clock::MonotonicTime;
+use kadenz_rt::net::listener::is_exhausted;
+use kadenz_rt::net::watch::Watch;
+
+use super::socket::{Door, Socket};
+
+/// A listening socket is left alone for so long after the system had no descriptor for a connection, or until one
+/// ends. It is readable all that time: whoever waited for it would be woken at once, and for ever.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Connections in a row that may fail before the next look at those that stand.
+const MAX_FAILED: usize = 16;
+
+/// A listening socket, and whether it is listened to.
+#[derive(Debug)]
+pub(in crate::provider) struct Acceptor {
+    door: Door,
+    pause: Pause,
+}
+
+impl Acceptor {
+    pub(in crate::provider) fn new(door: Door) -> Self {
+        let pause = Pause::default();
+        Self { door, pause }
+    }
+
+    /// Watches the socket, unless there is no descriptor for who comes.
+    pub(in crate::provider) fn watch(&self, watch: &mut Watch) {
+        if self.pause.until.is_none() {
+            self.door.watch(watch);
+        }
+    }
+
+    /// When a pause ends.
+    pub(in crate::provider) fn deadline(&self) -> Option<MonotonicTime> {
+        self.pause.until
+    }
+
+    /// The next connection; `None` when none waits, or there is a pause.
+    pub(in crate::provider) fn accept(&mut self, now: MonotonicTime) -> Option<Socket> {
+        let Self { door, pause } = self;
+        pause.accept(now, || door.accept())
+    }
+
+    /// As if the system had no descriptor.
+    #[cfg(test)]
+    pub(in crate::provider) fn pause(&mut self, now: MonotonicTime) {
+        self.pause.until = Some(now + PAUSE);
+        self.pause.is_news = true;
+    }
+
+    /// A connection has ended, and its descriptor is free.
+    pub(in crate::provider) fn resume(&mut self) {
+        self.pause.until = None;
+    }
+
+    /// Whether connections wait for a descriptor; to be told once, until one was accepted again.
+    pub(in crate::provider) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.pause.is_news)
+    }
+}
+
+/// The pause, sans-IO.
+#[derive(Debug, Default)]
+struct Pause {
+    until: Option<MonotonicTime>,
+    /// It was paused since a connection was accepted.
+    is_known: bool,
+    is_news: bool,
+}
+
+impl Pause {
+    fn accept<S>(
+        &mut self,
+        now: MonotonicTime,
+        mut accept: impl FnMut() -> io::Result<Option<S>>,
+    ) -> Option<S> {
+        if self.until.is_some_and(|until| now < until) {
+            return None;
+        }
+        self.until = None;
+        for _ in 0..MAX_FAILED {
+            match accept() {
+                Ok(accepted) => {
+                    self.is_known &= accepted.is_none();
+                    return accepted;
+                }
+                Err(error) if is_exhausted(&error) => {
+                    self.until = Some(now + PAUSE);
+                    self.is_news |= !std::mem::replace(&mut self.is_known, true);
+                    return None;
+                }
+                // That peer has gone.
+                Err(_) => {}
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    /// Too many open files.
+    const EMFILE: i32 = 24;
+
+    fn at(ms: u64) -> MonotonicTime {
+        MonotonicTime::from_ns(ms * 1_000_000)
+    }
+
+    fn refused() -> io::Result<Option<u8>> {
+        Err(io::Error::from_raw_os_error(EMFILE))
+    }
+
+    #[test]
+    fn without_a_descriptor_the_system_is_not_asked_before_the_pause_is_over() {
+        let mut pause = Pause::default();
+        let mut asked = 0;
+        for ms in 0..1000 {
+            let accepted = pause.accept(at(ms), || {
+                asked += 1;
+                refused()
+            });
+            assert_eq!(accepted, None);
+        }
+        assert_eq!(asked, 5, "once in 200 ms");
+        assert_eq!(pause.accept(at(1000), || Ok(Some(1))), Some(1));
+        assert_eq!(pause.until, None);
+    }
+
+    #[test]
+    fn who_has_gone_again_is_no_reason_for_a_pause() {
+        let mut pause = Pause::default();
+        let mut gone = 3;
+        let accepted = pause.accept(at(0), || {
+            gone -= 1;
+            match gone {
+                0 => Ok(Some(1)),
+                _ => Err(io::ErrorKind::ConnectionAborted.into()),
+            }
+        });
+        assert_eq!((accepted, pause.until), (Some(1), None));
+    }
+
+    #[test]
+    fn that_no_descriptor_is_left_is_news_once_until_somebody_was_accepted() {
+        let mut pause = Pause::default();
+        let mut news = |ms, result: fn() -> io::Result<Option<u8>>| {
+            pause.accept(at(ms), result);
+            std::mem::take(&mut pause.is_news)
+        };
+        assert!(news(0, refused) && !news(300, refused));
+        assert!(!news(600, || Ok(None)) && !news(900, refused));
+        assert!(!news(1200, || Ok(Some(1))) && news(1500, refused));
+    }
+}

@@ -1,0 +1,121 @@
+//! A peer that is heard.
+
+use std::io;
+use std::sync::Arc;
+
+use kadenz_rt::clock::MonotonicTime;
+
+use super::super::budget::{Budget, Share};
+use super::super::outgoing::Outgoing;
+use super::super::seats::Seat;
+use super::super::socket::Socket;
+use super::{FIRST_ROOM, Make, Talk};
+
+pub(super) struct Connection<T> {
+    pub(super) seat: Seat,
+    pub(super) socket: Socket,
+    pub(super) talk: T,
+    pub(super) outgoing: Outgoing,
+    pub(super) room: Vec<u8>,
+    /// For the room.
+    pub(super) memory: Share,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// What it had sent is gone: nothing that follows makes sense.
+    pub(super) is_given_up: bool,
+    pub(super) target: Option<u64>,
+    /// Since when no more of a message came that has begun.
+    pub(super) stalled_since: Option<MonotonicTime>,
+}
+
+impl<T: Talk> Connection<T> {
+    /// Says the first words; `None` where it is lost already.
+    pub(super) fn greet(
+        socket: Socket,
+        make: &mut Make<T>,
+        target: Option<u64>,
+        seat: Seat,
+        memory: &Arc<Budget>,
+    ) -> Option<Self> {
+        let mut words = Vec::new();
+        let talk = make(&mut words);
+        let mut connection = Self {
+            seat,
+            socket,
+            talk,
+            outgoing: Outgoing::new(0, Some(memory.share())),
+            room: Vec::new(),
+            memory: memory.share(),
+            start: 0,
+            end: 0,
+            is_given_up: false,
+            target,
+            stalled_since: None,
+        };
+        connection.say(&words).is_ok().then_some(connection)
+    }
+
+    pub(super) fn say(&mut self, words: &[u8]) -> io::Result<()> {
+        self.outgoing.say(words)?;
+        self.flush()
+    }
+
+    /// Sends what waits, as far as there is room.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.outgoing.flush(&mut self.socket)?;
+        self.outgoing.trim();
+        Ok(())
+    }
+
+    /// How much memory it keeps from others.
+    pub(super) fn held(&self) -> usize {
+        self.memory.amount() + self.outgoing.held()
+    }
+
+    /// Whether a message has begun.
+    pub(super) fn is_within(&self) -> bool {
+        self.start < self.end
+    }
+
+    /// Gives its memory back. Where that loses something, nothing that follows makes sense, and it is given up.
+    pub(super) fn empty(&mut self, memory: &Arc<Budget>) {
+        self.is_given_up |= self.is_within() || !self.outgoing.is_empty();
+        self.room = Vec::new();
+        (self.start, self.end) = (0, 0);
+        self.memory.resize(0);
+        self.outgoing = Outgoing::new(0, Some(memory.share()));
+    }
+
+    /// Makes what is there stand where more can follow; how long the room must be for that.
+    pub(super) fn make_room(&mut self, longest: usize) -> io::Result<usize> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.room.len() {
+            self.room.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end < self.room.len() {
+            return Ok(self.room.len());
+        }
+        if self.end >= longest.max(FIRST_ROOM) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok((self.room.len() * 2).min(longest).max(FIRST_ROOM))
+    }
+
+    /// Reads as much as is there and there is room for, in a room of that length.
+    pub(super) fn fill(&mut self, room: usize) -> io::Result<()> {
+        if self.is_given_up {
+            return Ok(());
+        }
+        if self.room.len() < room {
+            self.room.reserve_exact(room - self.room.len());
+            self.room.resize(room, 0);
+        }
+        if let Some(count) = self.socket.read(&mut self.room[self.end..])? {
+            self.end += count;
+            self.stalled_since = None;
+        }
+        Ok(())
+    }
+}
