@@ -33,7 +33,8 @@ mod private;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use iceoryx2::node::{Node, NodeBuilder};
@@ -132,27 +133,58 @@ impl Shm {
         let folder = private::folder();
         let wanted = address.clone();
         // iceoryx2 waits for what another program has begun, and for ever where that one was killed.
-        within(OPENING, move || open_in(&folder, wanted, settings)).unwrap_or_else(|| {
-            let what = format!("it did not open within {} s", OPENING.as_secs());
-            Err(address.failed(what, reset(&private::folder())))
-        })
+        match within(OPENING, move || open_in(&folder, wanted, settings)) {
+            Ok(opened) => opened,
+            Err(error) => {
+                let remedy = error.remedy(&private::folder());
+                Err(address.failed(error.to_string(), remedy))
+            }
+        }
     }
 }
 
 /// How long a bus may take to open. Another program that begins takes milliseconds.
 const OPENING: Duration = Duration::from_secs(10);
 
+/// Why something that was begun did not end.
+#[derive(Debug, thiserror::Error)]
+enum Unopened {
+    #[error("the system gives no thread to open it: {0}")]
+    NoThread(std::io::Error),
+    #[error("it did not open within {} s", .0.as_secs())]
+    Late(Duration),
+    #[error("iceoryx2 panicked over what it found")]
+    Panicked,
+}
+
+impl Unopened {
+    fn remedy(&self, folder: &Path) -> String {
+        match self {
+            Self::NoThread(_) => {
+                "end other programs, or raise the limits of processes and of locked memory (`ulimit -u`, `ulimit -l`)"
+                    .to_owned()
+            }
+            Self::Late(_) | Self::Panicked => reset(folder),
+        }
+    }
+}
+
 /// Does something beside this thread, and waits so long for it.
 fn within<T: Send + 'static>(
     most: Duration,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
+) -> Result<T, Unopened> {
     let (done, wait) = mpsc::sync_channel(1);
-    std::thread::spawn(move || {
+    let thread = std::thread::Builder::new().name("kadenz-shm".to_owned());
+    let begun = thread.spawn(move || {
         // Where nobody waits any more, what was made is taken away again.
         let _ = done.try_send(work());
     });
-    wait.recv_timeout(most).ok()
+    begun.map_err(Unopened::NoThread)?;
+    wait.recv_timeout(most).map_err(|error| match error {
+        RecvTimeoutError::Timeout => Unopened::Late(most),
+        RecvTimeoutError::Disconnected => Unopened::Panicked,
+    })
 }
 
 /// How to begin anew.
@@ -332,8 +364,21 @@ mod tests {
     fn who_waits_for_an_opening_is_told_that_it_takes_too_long() {
         let (_keeps_waiting, wait) = mpsc::sync_channel::<()>(1);
         let endless = within(Duration::from_millis(10), move || wait.recv());
-        assert!(endless.is_none());
-        assert_eq!(within(OPENING, || 7), Some(7));
+        let late = endless.unwrap_err();
+        assert!(late.to_string().contains("did not open within"), "{late}");
+        assert_eq!(within(OPENING, || 7).unwrap(), 7);
+    }
+
+    #[test]
+    fn a_panic_of_the_library_is_an_error_with_a_remedy_at_once() {
+        let error = within(OPENING, || panic!("what was found makes no sense")).map(|()| 0);
+        let error = error.unwrap_err();
+        assert!(matches!(error, Unopened::Panicked), "{error}");
+        assert!(
+            error
+                .remedy(Path::new("/dev/shm/x"))
+                .contains("rm -r /dev/shm/x")
+        );
     }
 
     #[test]
