@@ -239,7 +239,7 @@ fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> Strin
 struct Told {
     #[serde(flatten)]
     copied: Copied,
-    /// Rows without fields, of messages that do not follow their type.
+    /// Rows without fields, of messages that do not follow their type, and rows that lack one whose text is too long.
     malformed: u64,
     malformed_reason: Option<String>,
     files: Vec<PathBuf>,
@@ -263,7 +263,8 @@ impl Told {
         self.copied.note();
         if let Some(reason) = &self.malformed_reason {
             output::note(&format!(
-                "{} without fields, as they do not follow their type, the first because: {reason}",
+                "{} without fields, as a message does not follow its type or a text is too long, the first because: \
+                 {reason}",
                 numbers::counted(self.malformed, "row")
             ));
         }

@@ -97,6 +97,16 @@ impl Cell<'static> {
 pub(super) struct Columns {
     all: Vec<Column>,
     plan: Plan,
+    lists: Lists,
+}
+
+/// What becomes of arrays that have a column of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lists {
+    /// JSON text.
+    Text,
+    /// A list, where the format has such.
+    Kept,
 }
 
 /// How the parts of a value become cells.
@@ -136,9 +146,9 @@ const NANOSECONDS: Scalar = Scalar::Integer {
 
 impl Columns {
     /// The columns of a type: as deep as it goes, or where that is too much, one a member.
-    pub(super) fn of(types: &Types, name: &TypeName) -> Self {
+    pub(super) fn of(types: &Types, name: &TypeName, lists: Lists) -> Self {
         let Some(Definition::Struct(of)) = types.definition(name) else {
-            return Self::whole(Kind::One(Scalar::Text));
+            return Self::whole(Kind::One(Scalar::Text), lists);
         };
         let found = [true, false].into_iter().find_map(|deep| {
             let mut finder = Finder {
@@ -151,18 +161,18 @@ impl Columns {
             Some((plan, finder.columns))
         });
         let Some((plan, columns)) = found else {
-            return Self::whole(Kind::Json);
+            return Self::whole(Kind::Json, lists);
         };
-        Self::with(plan, columns)
+        Self::with(plan, columns, lists)
     }
 
     /// One column for all of the message.
-    fn whole(kind: Kind) -> Self {
+    fn whole(kind: Kind, lists: Lists) -> Self {
         let name = "message".to_owned();
-        Self::with(Plan::One(kind), vec![Column { name, kind }])
+        Self::with(Plan::One(kind), vec![Column { name, kind }], lists)
     }
 
-    fn with(plan: Plan, columns: Vec<Column>) -> Self {
+    fn with(plan: Plan, columns: Vec<Column>, lists: Lists) -> Self {
         let common = COMMON.map(|(name, of)| Column {
             name: name.to_owned(),
             kind: Kind::One(of),
@@ -175,7 +185,7 @@ impl Columns {
             column
         });
         let all = common.into_iter().chain(own).collect();
-        Self { all, plan }
+        Self { all, plan, lists }
     }
 
     pub(super) fn all(&self) -> &[Column] {
@@ -195,59 +205,79 @@ impl Columns {
     /// The rest of the cells, empty where there is no value. `false` where one is empty as its text is
     /// too long.
     pub(super) fn fill<'a>(&self, value: Option<&'a Value>, cells: &mut Vec<Cell<'a>>) -> bool {
-        let mut left = MAX_TEXT_BYTES;
-        let whole = value.is_none_or(|value| fill(&self.plan, value, &mut left, cells).is_some());
-        if !whole {
-            cells.truncate(COMMON.len());
+        self.fill_within(MAX_TEXT_BYTES, value, cells)
+    }
+
+    fn fill_within<'a>(
+        &self,
+        text_bytes: usize,
+        value: Option<&'a Value>,
+        cells: &mut Vec<Cell<'a>>,
+    ) -> bool {
+        let mut filling = Filling {
+            cells,
+            lists: self.lists,
+            left: text_bytes,
+            is_whole: true,
+        };
+        if let Some(value) = value {
+            filling.fill(&self.plan, value);
         }
+        let is_whole = filling.is_whole;
         cells.resize(self.all.len(), Cell::Null);
-        whole
+        is_whole
     }
 }
 
-/// Puts a value into cells, with so many bytes of text `left`.
-fn fill<'a>(
-    plan: &Plan,
-    value: &'a Value,
-    left: &mut usize,
-    cells: &mut Vec<Cell<'a>>,
-) -> Option<()> {
-    match (plan, value) {
-        (Plan::Struct(plans), Value::Struct(record)) => record_cells(plans, record, left, cells)?,
-        (Plan::Each(of, count), Value::Array(array)) => match (&array.elements, of.as_ref()) {
-            (Elements::Struct(_, all), Plan::Struct(plans)) => {
-                for record in all.iter().take(*count) {
-                    record_cells(plans, record, left, cells)?;
+/// The cells of a row while they are filled.
+struct Filling<'c, 'a> {
+    cells: &'c mut Vec<Cell<'a>>,
+    lists: Lists,
+    /// So many bytes of JSON text may follow.
+    left: usize,
+    is_whole: bool,
+}
+
+impl<'a> Filling<'_, 'a> {
+    fn fill(&mut self, plan: &Plan, value: &'a Value) {
+        match (plan, value) {
+            (Plan::Struct(plans), Value::Struct(record)) => self.record(plans, record),
+            (Plan::Each(of, count), Value::Array(array)) => match (&array.elements, of.as_ref()) {
+                (Elements::Struct(_, all), Plan::Struct(plans)) => {
+                    for record in all.iter().take(*count) {
+                        self.record(plans, record);
+                    }
                 }
+                (elements, _) => {
+                    let values = (0..*count).map(|index| elements.get(index).map(Cell::of));
+                    self.cells.extend(values.map(|it| it.unwrap_or(Cell::Null)));
+                }
+            },
+            (Plan::One(Kind::List(_) | Kind::Bytes), value) if self.lists == Lists::Kept => {
+                self.cells.push(Cell::List(value));
             }
-            (elements, _) => {
-                let values = (0..*count).map(|index| elements.get(index).map(Cell::of));
-                cells.extend(values.map(|it| it.unwrap_or(Cell::Null)));
+            (Plan::One(Kind::Json | Kind::List(_) | Kind::Bytes), value) => self.json(value),
+            (Plan::One(_), Value::String(text)) => {
+                self.cells.push(Cell::Text(text.as_str().into()));
             }
-        },
-        (Plan::One(Kind::Json), value) => {
-            let text = value.to_json_text(*left)?;
-            *left -= text.len();
-            cells.push(Cell::Text(text.into()));
+            (Plan::One(_), value) => self.cells.push(Cell::of(value.clone())),
+            (Plan::Struct(_) | Plan::Each(..), _) => {}
         }
-        (Plan::One(Kind::List(_) | Kind::Bytes), value) => cells.push(Cell::List(value)),
-        (Plan::One(_), Value::String(text)) => cells.push(Cell::Text(text.as_str().into())),
-        (Plan::One(_), value) => cells.push(Cell::of(value.clone())),
-        (Plan::Struct(_) | Plan::Each(..), _) => {}
     }
-    Some(())
-}
 
-fn record_cells<'a>(
-    plans: &[Plan],
-    record: &'a Record,
-    left: &mut usize,
-    cells: &mut Vec<Cell<'a>>,
-) -> Option<()> {
-    for (plan, (_, value)) in plans.iter().zip(record.iter()) {
-        fill(plan, value, left, cells)?;
+    fn record(&mut self, plans: &[Plan], record: &'a Record) {
+        for (plan, (_, value)) in plans.iter().zip(record.iter()) {
+            self.fill(plan, value);
+        }
     }
-    Some(())
+
+    fn json(&mut self, value: &Value) {
+        let text = value.to_json_text(self.left);
+        self.is_whole &= text.is_some();
+        self.left -= text.as_ref().map_or(0, String::len);
+        self.cells
+            .push(text.map_or(Cell::Null, |it| Cell::Text(it.into())));
+    }
 }
 
 /// Looks for the columns of a type.
@@ -346,7 +376,7 @@ mod tests {
 
     fn columns(text: &str, name: &str) -> Vec<Column> {
         let types = Types::from_text(text).unwrap();
-        let columns = Columns::of(&types, &TypeName::new(name));
+        let columns = Columns::of(&types, &TypeName::new(name), Lists::Kept);
         columns.all()[COMMON.len()..].to_vec()
     }
 
@@ -395,6 +425,30 @@ mod tests {
             (names(&widest), widest[0].kind),
             (vec!["message"], Kind::Json)
         );
+    }
+
+    #[test]
+    fn an_array_whose_text_is_too_long_is_left_empty_and_told_of() {
+        let types = Types::from_text("struct a_t { int32_t n; byte image[n]; int8_t last; }");
+        let (types, name) = (types.unwrap(), TypeName::new("a_t"));
+        let fingerprint = types.fingerprint_of(&name).unwrap().0.to_be_bytes();
+        let bytes = [&fingerprint[..], &[0, 0, 0, 9], &[200; 9], &[5]].concat();
+        let value = types.decode_as("a_t", &bytes).unwrap();
+        for (lists, text_bytes, is_whole) in [
+            (Lists::Text, 100, true),
+            (Lists::Text, 30, false),
+            (Lists::Kept, 30, true),
+        ] {
+            let mut cells = vec![Cell::Null; COMMON.len()];
+            let columns = Columns::of(&types, &name, lists);
+            let told = columns.fill_within(text_bytes, Some(&value), &mut cells);
+            assert_eq!(told, is_whole, "{lists:?} {text_bytes}");
+            let [n, image, last] = &cells[COMMON.len()..] else {
+                panic!("{cells:?}");
+            };
+            assert_eq!((n, last), (&Cell::Integer(9), &Cell::Integer(5)));
+            assert_eq!(*image == Cell::Null, !is_whole);
+        }
     }
 
     /// Without a column and without a byte, but with 2^60 parts.

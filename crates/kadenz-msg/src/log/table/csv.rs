@@ -10,9 +10,6 @@ pub(super) struct Csv {
     line: String,
 }
 
-/// The longest text of an array in a cell, in bytes; a longer one is left empty.
-const MAX_TEXT_BYTES: usize = 64 << 20;
-
 impl Csv {
     pub(super) fn new(file: Counted, columns: &[Column]) -> io::Result<Self> {
         let mut csv = Self {
@@ -38,12 +35,8 @@ impl Csv {
                 quote(it, line);
                 Ok(())
             }
-            Cell::List(value) => {
-                if let Some(text) = value.to_json_text(MAX_TEXT_BYTES) {
-                    quote(&text, line);
-                }
-                Ok(())
-            }
+            // Its columns are made with `Lists::Text`.
+            Cell::List(_) => Ok(()),
         };
     }
 }

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use columns::{Cell, Columns};
+use columns::{Cell, Columns, Lists};
 
 use super::dictionary::Decoded;
 use super::{Amount, Dictionary, Entry, LogError, LogWriter};
@@ -47,8 +47,8 @@ pub enum Tabling {
 pub type MakeTable = Box<dyn FnMut(&str, &str) -> Result<Box<dyn Write + Send>, LogError> + Send>;
 
 /// Writes messages into tables. Messages of unknown types are refused as [`LogError::Undecodable`]; of
-/// those that do not follow their type only the columns that every message has are filled, and
-/// [`Malformed`] counts them.
+/// those that do not follow their type only the columns that every message has are filled; a field whose JSON text is
+/// longer than 64 MiB is left empty. [`Malformed`] counts both.
 pub struct Tables {
     format: TableFormat,
     tabling: Tabling,
@@ -63,7 +63,7 @@ pub struct Tables {
     failed: bool,
 }
 
-/// How many messages did not follow their type, and how the first one did not.
+/// How many messages did not follow their type or had a field too long for a table, and what was wrong with the first.
 #[derive(Debug, Clone, Default)]
 pub struct Malformed(Arc<Mutex<(u64, Option<String>)>>);
 
@@ -172,7 +172,12 @@ impl Tables {
             file,
             written: Arc::clone(&self.written),
         };
-        let columns = Columns::of(&decoded.types, &decoded.name);
+        let lists = match self.format {
+            TableFormat::Csv => Lists::Text,
+            #[cfg(feature = "parquet")]
+            TableFormat::Parquet => Lists::Kept,
+        };
+        let columns = Columns::of(&decoded.types, &decoded.name, lists);
         let file: Box<dyn TableFile> = match self.format {
             TableFormat::Csv => Box::new(made(csv::Csv::new(file, columns.all()))?),
             #[cfg(feature = "parquet")]
@@ -200,7 +205,7 @@ impl Tables {
         if !table.columns.fill(value, &mut cells) {
             self.malformed.add(|| {
                 let channel = &entry.channel.name;
-                format!("{channel}: the text of a field is too long for a table")
+                format!("{channel}: the text of a field is too long for a table, at most 64 MiB")
             });
         }
         self.waiting += table.file.row(&cells).map_err(LogError::of_write)?;
