@@ -22,6 +22,9 @@ const MOST_BATCHES_PER_S: u64 = 10_000;
 const GRACE: Duration = Duration::from_secs(1);
 /// Where there is no room for another stream, one that said nothing for so long makes room.
 const SILENCE: Duration = Duration::from_secs(10);
+/// What is known of streams that made room is kept for the case that they come back, for so many times as many as
+/// there is room for.
+const SET_ASIDE: usize = 4;
 
 /// A controller's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,14 +79,16 @@ pub(super) struct Bounds {
 pub(super) struct Streams {
     bounds: Bounds,
     streams: BTreeMap<StreamKey, Stream>,
+    /// Streams that made room for others.
+    set_aside: BTreeMap<StreamKey, Stream>,
     places: BTreeMap<(StreamKey, DeviceKey), usize>,
     devices: Vec<Seen>,
     /// Streams that have devices.
     with_devices: usize,
     /// Streams that have told their end.
     ended: usize,
-    /// Batches that never came of streams that made room for others.
-    lost_of_evicted: u64,
+    /// Batches that never came of streams of which nothing else is known any more; `None` before there was one.
+    lost_of_forgotten: Option<u64>,
     /// How often a controller was refused.
     pub(super) refused: u64,
     /// Batches of streams that were not welcomed.
@@ -119,11 +124,12 @@ impl Streams {
         Self {
             bounds,
             streams: BTreeMap::new(),
+            set_aside: BTreeMap::new(),
             places: BTreeMap::new(),
             devices: Vec::with_capacity(bounds.devices),
             with_devices: 0,
             ended: 0,
-            lost_of_evicted: 0,
+            lost_of_forgotten: None,
             refused: 0,
             strange: 0,
             repeated: 0,
@@ -141,27 +147,43 @@ impl Streams {
             self.refused += 1;
             return false;
         }
-        let stream = Stream {
+        // One that comes back goes on where it was.
+        let known = self.set_aside.remove(&key);
+        let stream = known.unwrap_or_else(|| Stream {
             ledger: Ledger::over(vec![TrackWord::default(); LEDGER_WORDS], run),
             welcomed_ns: now_ns,
             heard_ns: now_ns,
             offset_ns: None,
-        };
-        self.streams.insert(key, stream);
+        });
+        let heard_ns = now_ns;
+        self.streams.insert(key, Stream { heard_ns, ..stream });
         true
     }
 
-    /// Forgets the stream that needs its place least, if there is one.
+    /// Sets the stream aside that needs its place least, if there is one.
     fn evict(&mut self, now_ns: i64) -> bool {
         let silent = self.streams.iter();
         let silent = silent.filter(|(_, stream)| since(stream.heard_ns, now_ns) >= SILENCE);
         let idlest = silent.min_by_key(|(_, it)| (!it.ledger.knows_end(), it.heard_ns));
-        let Some((&key, stream)) = idlest else {
+        let idlest = idlest.map(|(key, _)| *key);
+        let Some((key, stream)) = idlest.and_then(|key| self.streams.remove_entry(&key)) else {
             return false;
         };
-        self.lost_of_evicted += stream.ledger.clone().finish().lost;
-        self.streams.remove(&key);
+        if self.set_aside.len() >= self.bounds.streams * SET_ASIDE {
+            self.forget();
+        }
+        self.set_aside.insert(key, stream);
         true
+    }
+
+    /// Forgets the stream that was set aside and has been silent for longest.
+    fn forget(&mut self) {
+        let idlest = self.set_aside.iter();
+        let idlest = idlest.min_by_key(|(_, it)| it.heard_ns);
+        let idlest = idlest.map(|(key, _)| *key);
+        if let Some(stream) = idlest.and_then(|key| self.set_aside.remove(&key)) {
+            *self.lost_of_forgotten.get_or_insert(0) += stream.ledger.finish().lost;
+        }
     }
 
     /// Enters a batch that came at `now_ns` of the server's run.
@@ -174,7 +196,12 @@ impl Streams {
         };
         stream.heard_ns = now_ns;
         let age = since(stream.welcomed_ns, now_ns) + GRACE;
-        let most = most_in(age, MOST_BATCHES_PER_S).saturating_sub(stream.ledger.counts().sent);
+        let sent = stream.ledger.counts().sent;
+        let most = match (sent, self.lost_of_forgotten) {
+            // It may be one that was forgotten, whose first batches came long ago.
+            (0, Some(_)) => 0,
+            _ => most_in(age, MOST_BATCHES_PER_S).saturating_sub(sent),
+        };
         let had_ended = stream.ledger.knows_end();
         let arrival = stream.ledger.arrived(batch, most);
         self.ended += usize::from(!had_ended && stream.ledger.knows_end());
@@ -261,7 +288,8 @@ impl Streams {
     /// Batches that never came.
     pub(super) fn lost_batches(&self) -> u64 {
         let lost = |stream: &Stream| stream.ledger.clone().finish().lost;
-        self.lost_of_evicted + self.streams.values().map(lost).sum::<u64>()
+        let known = self.streams.values().chain(self.set_aside.values());
+        self.lost_of_forgotten.unwrap_or(0) + known.map(lost).sum::<u64>()
     }
 
     /// What became of the packets of each device, as far as it was told.

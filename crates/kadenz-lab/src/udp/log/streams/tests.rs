@@ -23,12 +23,21 @@ fn measured(device: u8, sequence: u32) -> Measurement {
 
 const NOW_NS: i64 = 7_000_000;
 
-/// Feeds one batch of these measurements of a stream that was welcomed; what was taken of it.
+/// Feeds the only batch, of these measurements, of a stream that was welcomed; what was taken of it.
 fn feed(streams: &mut Streams, batcher: &mut Batcher<Vec<u8>>, all: &[Measurement]) -> Vec<Taken> {
+    feed_at(streams, batcher, all, Position::Last)
+}
+
+fn feed_at(
+    streams: &mut Streams,
+    batcher: &mut Batcher<Vec<u8>>,
+    all: &[Measurement],
+    position: Position,
+) -> Vec<Taken> {
     for one in all {
         batcher.push(one).unwrap();
     }
-    let bytes = batcher.finish(Stamp(5_000_000), Position::Last).to_vec();
+    let bytes = batcher.finish(Stamp(5_000_000), position).to_vec();
     let packet = Packet::parse(&bytes).unwrap();
     let batch = Batch::read(&packet).unwrap();
     streams.welcome(FROM.parse().unwrap(), batch.run(), NOW_NS);
@@ -177,14 +186,81 @@ fn a_stream_that_ended_makes_room_first_and_stays_counted() {
 fn a_stream_that_comes_back_finds_its_devices() {
     let mut streams = streams(1, 4);
     let later_ns = i64::try_from(SILENCE.as_nanos()).unwrap();
-    feed(&mut streams, &mut batcher(1), &[measured(5, 1)]);
+    let mut batcher = batcher(1);
+    let mut feed = |streams: &mut Streams, all: &[Measurement]| {
+        feed_at(streams, &mut batcher, all, Position::Within);
+    };
+    feed(&mut streams, &[measured(5, 1)]);
     assert!(streams.welcome(at(9), RunId(1), NOW_NS + later_ns));
     assert!(streams.welcome(FROM.parse().unwrap(), RunId(1), NOW_NS + 2 * later_ns));
-    feed(
-        &mut streams,
-        &mut batcher(1),
-        &[measured(5, 2), measured(6, 1)],
-    );
+    feed(&mut streams, &[measured(5, 2), measured(6, 1)]);
     let names: Vec<String> = streams.flows().into_iter().map(|it| it.device).collect();
     assert_eq!(names, ["10.0.0.5", "10.0.0.6"]);
+}
+
+/// Enters the batch of that number from a port, as the last one or not; false where it was not new.
+fn enter_number(streams: &mut Streams, port: u16, number: u32, last: bool, now_ns: i64) -> bool {
+    let mut batcher = batcher(1);
+    for _ in 0..number {
+        batcher.finish(Stamp(0), Position::Within);
+    }
+    let position = if last {
+        Position::Last
+    } else {
+        Position::Within
+    };
+    let bytes = batcher.finish(Stamp(0), position).to_vec();
+    let packet = Packet::parse(&bytes).unwrap();
+    let entered = streams.enter(at(port), &Batch::read(&packet).unwrap(), now_ns);
+    matches!(entered, Entered::New(_))
+}
+
+/// Welcomes newcomers, each so long after the last one that it takes the place of another one.
+fn crowd_out(streams: &mut Streams, ports: std::ops::Range<u16>, now_ns: &mut i64) {
+    for port in ports {
+        *now_ns += i64::try_from(SILENCE.as_nanos()).unwrap();
+        assert!(streams.welcome(at(port), RunId(1), *now_ns));
+    }
+}
+
+#[test]
+fn a_stream_that_comes_back_has_lost_what_it_lost_and_nothing_else() {
+    let mut streams = streams(1, 4);
+    let mut now_ns = 0;
+    assert!(streams.welcome(at(1), RunId(1), now_ns));
+    for number in [0, 1, 2, 4] {
+        assert!(enter_number(&mut streams, 1, number, false, now_ns));
+    }
+    assert_eq!(streams.lost_batches(), 1);
+    crowd_out(&mut streams, 2..4, &mut now_ns);
+    assert_eq!(streams.lost_batches(), 1, "also while it is away");
+    crowd_out(&mut streams, 1..2, &mut now_ns);
+    assert!(enter_number(&mut streams, 1, 5, false, now_ns));
+    assert!(
+        !enter_number(&mut streams, 1, 4, false, now_ns),
+        "it came before"
+    );
+    assert!(enter_number(&mut streams, 1, 7, true, now_ns));
+    assert_eq!(streams.lost_batches(), 2);
+    // Its end is counted once, whoever takes its place.
+    crowd_out(&mut streams, 2..3, &mut now_ns);
+    crowd_out(&mut streams, 1..2, &mut now_ns);
+    enter_number(&mut streams, 1, 7, true, now_ns);
+    assert_eq!((streams.ended(), streams.lost_batches()), (1, 2));
+}
+
+#[test]
+fn of_streams_that_made_room_a_bounded_number_is_kept_and_no_loss_is_invented() {
+    let mut streams = streams(1, 4);
+    let mut now_ns = 0;
+    assert!(streams.welcome(at(1), RunId(1), now_ns));
+    for number in [0, 2] {
+        assert!(enter_number(&mut streams, 1, number, false, now_ns));
+    }
+    crowd_out(&mut streams, 2..100, &mut now_ns);
+    assert_eq!(streams.set_aside.len(), SET_ASIDE);
+    assert_eq!(streams.lost_batches(), 1, "also of who was forgotten");
+    crowd_out(&mut streams, 1..2, &mut now_ns);
+    assert!(enter_number(&mut streams, 1, 300, false, now_ns));
+    assert_eq!(streams.lost_batches(), 1);
 }
