@@ -21,6 +21,14 @@ pub(super) enum Line {
     Ended,
 }
 
+/// What one look at the socket gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Some,
+    Nothing,
+    Ended,
+}
+
 /// A peer's lines.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -78,19 +86,38 @@ impl Lines {
         }
     }
 
+    /// Whether a line is there whole, of what has come. For lines that [do not wait](Self::set_waiting).
+    ///
+    /// # Errors
+    /// Where the peer is gone.
+    pub(super) fn has_line(&mut self) -> io::Result<bool> {
+        if !self.kept.contains(&b'\n') && self.read_piece()? == Piece::Ended {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        Ok(self.kept.contains(&b'\n'))
+    }
+
     fn read(&mut self) -> io::Result<Line> {
+        Ok(match self.read_piece()? {
+            Piece::Some => self.take().unwrap_or(Line::Nothing),
+            Piece::Nothing => Line::Nothing,
+            Piece::Ended => Line::Ended,
+        })
+    }
+
+    fn read_piece(&mut self) -> io::Result<Piece> {
         let mut piece = [0; 4096];
         match self.stream.read(&mut piece) {
-            Ok(0) => Ok(Line::Ended),
+            Ok(0) => Ok(Piece::Ended),
             Ok(length) => {
                 self.kept.extend_from_slice(&piece[..length]);
-                Ok(self.take().unwrap_or(Line::Nothing))
+                Ok(Piece::Some)
             }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {
-                    Ok(Line::Nothing)
+                    Ok(Piece::Nothing)
                 }
-                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Ok(Line::Ended),
+                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Ok(Piece::Ended),
                 _ => Err(error),
             },
         }

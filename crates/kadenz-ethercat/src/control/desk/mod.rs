@@ -11,6 +11,9 @@
 //! [`Postbox`](crate::main_device::postbox::Postbox). Lines are bounded, so is how long a client may take
 //! to read its answer, and whoever sends what is no question gets an answer that says so.
 //!
+//! While the segment is brought up, before there is a loop, [`Desk::serve_bring_up`] answers in its place: `axes` says so,
+//! `stop` ends it.
+//!
 //! The socket is `ethercat-NAME.sock` in the user's own folder (`$XDG_RUNTIME_DIR/kadenz`,
 //! `/run/kadenz` for root, else `/tmp/kadenz-UID`). The folder is made with mode 0700, and refused where others may write
 //! into it; the socket has mode 0600, and peers of other users than this one and root are refused by the credentials
@@ -46,6 +49,7 @@ mod question;
 mod seats;
 mod server;
 mod shown;
+mod starting;
 #[cfg(test)]
 mod tests;
 

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use kadenz_rt::net::listener::is_exhausted;
+
 use super::axes;
 use super::inside;
 use super::lines::{Line, Lines};
@@ -156,34 +158,33 @@ impl Desk {
             while !stop.load(Ordering::Relaxed) {
                 let accepted = self.accept(&mut pending);
                 pending.hear(
-                    counter,
-                    stop,
+                    |order| order.outcome(counter, stop),
                     |heard| self.answer_at_once(heard, counter),
                     |lines, heard| self.seat(scope, (lines, heard), seats, counter, stop),
                 );
-                match (accepted < MAX_ACCEPTED, pending.is_awaiting()) {
-                    (false, _) => {}
-                    (true, true) => std::thread::sleep(QUICK_ROUND),
-                    (true, false) => std::thread::sleep(ROUND),
-                }
+                pause(accepted, &pending);
             }
             // Who waits for an order to be heard is told that the loop ends.
             let none = |_: &Heard| Next::Leave;
-            pending.hear(counter, stop, none, |_, _| ());
+            pending.hear(|order| order.outcome(counter, stop), none, |_, _| ());
         });
     }
 
     /// Accepts clients that wait at the socket; how many.
-    fn accept(&self, pending: &mut Pending) -> usize {
+    pub(super) fn accept(&self, pending: &mut Pending) -> usize {
         for count in 0..MAX_ACCEPTED {
+            if !pending.has_room() {
+                return count;
+            }
             match self.listener.accept() {
                 Ok((stream, _)) => self.admit(stream, pending),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return count,
-                // No descriptor is free, or the client is gone already.
-                Err(_) => {
+                Err(error) if is_exhausted(&error) => {
                     pending.evict();
                     return count;
                 }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return count,
+                // That client is gone already.
+                Err(_) => {}
             }
         }
         MAX_ACCEPTED
@@ -217,7 +218,7 @@ impl Desk {
         };
         match heard {
             Heard::Nonsense(why) => Next::Answer(Reply::Error(why.clone())),
-            Heard::Asked(Question::Hello {}) => reply(Ok(self.hello(counter))),
+            Heard::Asked(Question::Hello {}) => reply(Ok(self.hello(memory(counter)))),
             Heard::Asked(Question::Axes {}) => reply(axes::tell(counter)),
             Heard::Asked(Question::Stop { by }) => order(axes::stop(counter, by.as_deref())),
             Heard::Asked(Question::Reset {}) => order(axes::reset(counter)),
@@ -225,12 +226,12 @@ impl Desk {
         }
     }
 
-    fn hello(&self, counter: &Counter<'_>) -> Answer {
+    pub(super) fn hello(&self, memory: Option<String>) -> Answer {
         Answer::Hello {
             name: self.name.clone(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            memory: counter.shown.and_then(|it| it.board.memory()),
+            memory,
         }
     }
 
@@ -320,7 +321,7 @@ impl Desk {
         stop: &AtomicBool,
     ) -> Result<Answer, String> {
         Ok(match question {
-            Question::Hello {} => self.hello(counter),
+            Question::Hello {} => self.hello(memory(counter)),
             Question::Layout {} => Answer::Layout(shown::of(counter)?.layout()),
             Question::Post {} => shown::of(counter)?.post()?,
             Question::Output {
@@ -366,6 +367,20 @@ impl Desk {
             | Question::RegisterWrite { .. } => inside::answer(counter, question)?,
         })
     }
+}
+
+/// Until it is looked again at who comes and what clients ask.
+pub(super) fn pause(accepted: usize, pending: &Pending) {
+    match (accepted < MAX_ACCEPTED, pending.is_awaiting()) {
+        (false, _) => {}
+        (true, true) => std::thread::sleep(QUICK_ROUND),
+        (true, false) => std::thread::sleep(ROUND),
+    }
+}
+
+/// Where the loop posts.
+fn memory(counter: &Counter<'_>) -> Option<String> {
+    counter.shown.and_then(|it| it.board.memory())
 }
 
 /// Says why a client is not heard, without waiting for it.

@@ -20,16 +20,19 @@ pub enum StageName {
     Stopped,
     /// Brings all to rest, and ends the loop.
     Ending,
+    /// There is no loop yet: devices are found and configured.
+    BringingUp,
 }
 
 impl StageName {
-    /// All five, in the order of their numbers in a post.
-    pub(super) const ALL: [Self; 5] = [
+    /// All, in the order of their numbers in a post.
+    pub(super) const ALL: [Self; 6] = [
         Self::Enabling,
         Self::Approaching,
         Self::Playing,
         Self::Stopped,
         Self::Ending,
+        Self::BringingUp,
     ];
 }
 
@@ -41,6 +44,7 @@ impl fmt::Display for StageName {
             Self::Playing => "playing",
             Self::Stopped => "stopped",
             Self::Ending => "ending",
+            Self::BringingUp => "bringing up",
         })
     }
 }

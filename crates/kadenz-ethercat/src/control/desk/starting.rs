@@ -1,0 +1,115 @@
+//! What a desk answers before there is a loop: while devices are found and configured, which may take long.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::pending::{Heard, Next, Pending};
+use super::question::{Answer, Question, Reply};
+use super::server::{Desk, pause};
+use crate::motion::{StageName, Status};
+
+impl Desk {
+    /// Answers whoever comes until `done` is set, while a segment is brought up: who it is, that it is
+    /// [bringing up](StageName::BringingUp), and a stop, which is given to `end` with who asked for it. `end` is to end
+    /// the bring-up, and must not wait. All else is refused, with the reason. Who is connected at the end is told to
+    /// connect again. Waits.
+    pub fn serve_bring_up(&self, end: &dyn Fn(&str), done: &AtomicBool) {
+        let mut pending = Pending::new(self.limits);
+        let mut begun = BringUp {
+            desk: self,
+            since: Instant::now(),
+            is_ended: false,
+            end,
+        };
+        while !done.load(Ordering::Relaxed) {
+            let accepted = self.accept(&mut pending);
+            pending.hear(
+                |_| None,
+                |heard| Next::Answer(begun.answer(heard)),
+                |_, _| (),
+            );
+            pause(accepted, &pending);
+        }
+        pending.dismiss("the segment was brought up");
+    }
+}
+
+struct BringUp<'d> {
+    desk: &'d Desk,
+    since: Instant,
+    is_ended: bool,
+    end: &'d dyn Fn(&str),
+}
+
+impl BringUp<'_> {
+    fn answer(&mut self, heard: &Heard) -> Reply {
+        match heard {
+            Heard::Asked(Question::Hello {}) => Reply::Ok(self.desk.hello(None)),
+            Heard::Asked(Question::Axes {}) => self.status(),
+            Heard::Asked(Question::Stop { by }) => {
+                (self.end)(by.as_deref().unwrap_or("a client of the desk"));
+                self.is_ended = true;
+                self.status()
+            }
+            Heard::Nonsense(why) => Reply::Error(why.clone()),
+            Heard::Asked(_) | Heard::Long => Reply::Error(format!(
+                "{0} is bringing up its segment, and runs no cycle yet; ask again when it does, or end it by `kadenz \
+                 ethercat stop --loop {0}`",
+                self.desk.name()
+            )),
+        }
+    }
+
+    fn status(&self) -> Reply {
+        Reply::Ok(Answer::Axes(Box::new(Status {
+            cycle: 0,
+            stage: match self.is_ended {
+                true => StageName::Ending,
+                false => StageName::BringingUp,
+            },
+            seconds: self.since.elapsed().as_secs_f64(),
+            stops: 0,
+            stopped: None,
+            axes: Vec::new(),
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::super::{Client, ClientError};
+    use super::*;
+
+    #[test]
+    fn a_bring_up_tells_that_it_is_one_and_is_ended_by_a_stop() {
+        let folder = tempfile::tempdir().unwrap();
+        let desk = Desk::open_in(folder.path(), "robot").unwrap();
+        let (done, ended) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                desk.serve_bring_up(&|by| ended.lock().unwrap().push(by.to_owned()), &done);
+            });
+            let mut client = Client::at(desk.path()).unwrap();
+            assert!(matches!(
+                client.ask(&Question::Hello {}),
+                Ok(Answer::Hello { name, .. }) if name == "robot"
+            ));
+            let mut stage = |question| match client.ask(&question).unwrap() {
+                Answer::Axes(status) => status.stage,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(stage(Question::Axes {}), StageName::BringingUp);
+            let by = Some("a test".to_owned());
+            assert_eq!(stage(Question::Stop { by }), StageName::Ending);
+            assert_eq!(stage(Question::Axes {}), StageName::Ending);
+            let refused = client.ask(&Question::Devices {}).unwrap_err();
+            assert!(
+                matches!(&refused, ClientError::Refused(why) if why.contains("is bringing up"))
+            );
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(*ended.lock().unwrap(), ["a test"]);
+    }
+}
