@@ -15,7 +15,7 @@ use kadenz_ethercat::main_device::bring_up::{
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{Exchange, Patience, Registers, Waiting};
-use kadenz_ethercat::main_device::expected::Expected;
+use kadenz_ethercat::main_device::expected::{Expected, Found};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::states;
 use kadenz_ethercat::motion::axis::{Control, Stated, commission};
@@ -50,19 +50,17 @@ fn attempt(
     expected: &mut Expected,
     accepts_missing: bool,
 ) -> Result<(Vec<SubDevice>, Cycle), Box<dyn std::error::Error>> {
-    let mut found = expected.discover(&mut Registers::by(segment))?;
-    if !accepts_missing {
-        found.ensure_complete()?;
-    }
-    let mut completed = expected.complete(segment, &found);
-    let mut registers = Registers::by(&mut completed);
-    configure(&mut registers, &mut found.devices)?;
-    let (control, cycle) = (Control::Velocity, MS);
-    let drive = &mut found.devices[DRIVE];
-    commission(&mut registers, drive, control, &Stated::default(), cycle)?;
-    let cycle = prepare(&mut registers, &mut found.devices, None)?;
-    found.ensure_unchanged(&mut Registers::by(segment))?;
-    Ok((found.devices, cycle))
+    let accept = |found: &Found| match accepts_missing {
+        true => Ok(()),
+        false => found.ensure_complete(),
+    };
+    expected.bring_up(segment, accept, |registers, devices| {
+        configure(registers, devices)?;
+        let (control, cycle) = (Control::Velocity, MS);
+        let drive = &mut devices[DRIVE];
+        commission(registers, drive, control, &Stated::default(), cycle)?;
+        Ok(prepare(registers, devices, None)?)
+    })
 }
 
 /// Before a device.
@@ -299,4 +297,20 @@ fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
         let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
         assert!(!notices.recent().iter().any(|it| unknown(&it.event)));
     }
+}
+
+#[test]
+fn whom_a_file_does_not_name_is_not_waited_for() {
+    let mut link = link();
+    // The last one comes and goes, and the file knows nothing of it.
+    let mut expected = Expected::of(humanoid(DEVICES - 1)).unwrap();
+    let mut found = |link: &mut Link<WirePort>| {
+        let mut way = waiting(link);
+        expected.discover(&mut Registers::by(&mut way)).unwrap()
+    };
+    found(&mut link).ensure_complete().unwrap();
+    let cut = WireFault::Cut(cable(&mut link, DEVICES - 1));
+    let now = link.port_mut().time();
+    link.port_mut().segment_mut().inflict(Fault::Wire(cut), now);
+    found(&mut link).ensure_complete().unwrap();
 }

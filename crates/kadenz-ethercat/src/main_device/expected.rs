@@ -62,7 +62,7 @@ pub enum ExpectedError {
 #[derive(Debug, Default)]
 pub struct Expected {
     devices: Vec<SubDevice>,
-    /// The most that answered so far: who does not tell who it is, may still be counted.
+    /// Without a file, the most that answered so far: who does not tell who it is, may still be counted.
     most: u16,
     /// Answers in place of missing devices, where a file says what they are.
     stand_in: Option<Link<WirePort>>,
@@ -81,7 +81,7 @@ pub struct Found {
     by_order: Vec<usize>,
     /// Devices on the wire, those among them that nobody expects.
     count: u16,
-    /// The most that were counted before.
+    /// The most that were counted before, where no file says who is expected.
     most: u16,
 }
 
@@ -116,16 +116,24 @@ impl Expected {
         Ok(())
     }
 
+    /// Where a file says who is expected, it does not matter who else came and went.
+    fn note_count(&mut self, count: u16) {
+        if !self.is_described() {
+            self.most = self.most.max(count);
+        }
+    }
+
     /// Brings all that are there to INIT, asks who they are and gives each the address that it has among all that
     /// are expected. One that nobody expects is left without an address. Waits, allocates.
     ///
     /// # Errors
     /// [`DiscoverError`].
     pub fn discover(&mut self, registers: &mut Registers<'_>) -> Result<Found, DiscoverError> {
-        self.most = self.most.max(discover::count(registers)?);
+        let counted = discover::count(registers)?;
+        self.note_count(counted);
         let found = discover::discover(registers)?;
         let count = found.len() as u16;
-        self.most = self.most.max(count);
+        self.note_count(count);
         self.begin_anew()?;
         // Fewer than were counted once would be taken for those that they stand in the place of.
         if !self.is_described() && count == self.most {
@@ -162,6 +170,28 @@ impl Expected {
             count,
             most: self.most,
         })
+    }
+
+    /// One try to bring up all that are expected: finds them, lets `accept` say whether those that are there will do,
+    /// and lets `configure` work on all, with stand-ins for the missing. What that gave. Waits, allocates.
+    ///
+    /// # Errors
+    /// Of finding them, of `accept` and `configure`, and [`BringUpError::Changed`] where somebody came or went meanwhile.
+    pub fn bring_up<T, E>(
+        &mut self,
+        segment: &mut dyn Exchange,
+        accept: impl FnOnce(&Found) -> Result<(), BringUpError>,
+        configure: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]) -> Result<T, E>,
+    ) -> Result<(Vec<SubDevice>, T), E>
+    where
+        E: From<DiscoverError> + From<BringUpError>,
+    {
+        let mut found = self.discover(&mut Registers::by(segment))?;
+        accept(&found)?;
+        let mut completed = self.complete(segment, &found);
+        let done = configure(&mut Registers::by(&mut completed), &mut found.devices)?;
+        found.ensure_unchanged(&mut Registers::by(segment))?;
+        Ok((found.devices, done))
     }
 
     /// The way to all that are expected: to those that are missing it leads to their stand-ins, where a file says

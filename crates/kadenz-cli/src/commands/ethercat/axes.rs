@@ -33,8 +33,8 @@ pub(crate) struct Tell {
 /// Stop all axes of a running loop
 ///
 /// By a quick stop of every drive, in the loop's next cycle; the loop goes on, and so does all else on the
-/// bus. The axes stay at rest until `kadenz ethercat reset`. This is no emergency stop: it needs this
-/// computer, the loop and the bus.
+/// bus. The axes stay at rest until `kadenz ethercat reset`. While the segment is brought up, before there is
+/// a loop, it ends that, and so the run. This is no emergency stop: it needs this computer, the loop and the bus.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -117,6 +117,10 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
     match status.stage {
         StageName::Approaching | StageName::Playing => Ok(Outcome::Kept),
         StageName::Stopped => Ok(Outcome::Missed),
+        StageName::BringingUp => anyhow::bail!(
+            "the axes do not move: the segment of `{}` is brought up",
+            desk.name
+        ),
         StageName::Ending => anyhow::bail!(
             "the axes do not move: the loop `{}` is ending, and brings them to rest",
             desk.name
@@ -213,6 +217,10 @@ fn show(desk: &Desk, status: &Status, json: bool) -> anyhow::Result<()> {
 }
 
 fn words(status: &Status) -> String {
+    if status.axes.is_empty() {
+        // Before there is a loop.
+        return format!("{} for {:.1} s; no axes yet", status.stage, status.seconds);
+    }
     let rows = status.axes.iter().map(row).collect();
     let head = [
         "axis", "device", "name", "state", "error", "position", "target",

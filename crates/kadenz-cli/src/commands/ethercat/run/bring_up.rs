@@ -8,12 +8,13 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, retry};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{Exchange, Registers};
+use kadenz_ethercat::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Registers};
 use kadenz_ethercat::main_device::expected::{Expected, Found};
 use kadenz_ethercat::motion::PlanError;
 use kadenz_ethercat::sim::file::Plan;
 use kadenz_ethercat::wire::Configured;
 use kadenz_lab::stop::Stop;
+use kadenz_rt::clock::MonotonicTime;
 
 use super::BeatOption;
 use super::lines::cut_off;
@@ -63,7 +64,7 @@ impl BringUpOptions {
     }
 
     /// Brings up the segment, and again while devices do not answer, until all that are expected are configured:
-    /// these, and what configuring them gave.
+    /// these, and what configuring them gave. Says once that it waits, and once that this is over.
     pub(super) fn run<T>(
         &self,
         segment: &mut dyn Exchange,
@@ -72,12 +73,13 @@ impl BringUpOptions {
         mut configure: impl FnMut(&mut Registers<'_>, &mut [SubDevice]) -> anyhow::Result<T>,
     ) -> anyhow::Result<(Vec<SubDevice>, T)> {
         let within = self.bring_up_timeout.0;
-        let mut told = false;
-        let silent = Cell::new(None);
-        let mut again = |error: &anyhow::Error| {
+        let segment = &mut UntilStopped { segment, stop };
+        let begun = segment.now();
+        let (is_told, silent) = (Cell::new(false), Cell::new(None));
+        let again = |error: &anyhow::Error| {
             silent.set(bring_up::silent(error.as_ref()).or(silent.get()));
             let again = may_pass(error) && !stop.requested();
-            if again && !std::mem::replace(&mut told, true) {
+            if again && !is_told.replace(true) {
                 note(&format!(
                     "bring-up, tried again for up to {}: {}",
                     self.bring_up_timeout,
@@ -86,51 +88,89 @@ impl BringUpOptions {
             }
             again
         };
-        let complete = |segment: &mut dyn Exchange| {
-            once(segment, expected, &mut configure, Found::ensure_complete)
+        let failed = |error: anyhow::Error, expected: &Expected| match stop.requested() {
+            true => anyhow::anyhow!("bring-up was ended before all devices were configured"),
+            false => named(error, silent.get(), expected, within),
         };
-        let error = match retry(segment, within, complete, &mut again) {
-            Ok(done) => return Ok(done),
+        let complete = |segment: &mut dyn Exchange| {
+            expected.bring_up(segment, Found::ensure_complete, &mut configure)
+        };
+        let error = match retry(segment, within, complete, again) {
+            Ok(done) => {
+                if is_told.get() {
+                    let waited = segment.now().remaining(begun);
+                    note(&format!(
+                        "bring-up: done after {:.1} s",
+                        waited.as_secs_f64()
+                    ));
+                }
+                return Ok(done);
+            }
             Err(error) => error,
         };
         if !again(&error) || !self.start_without_missing {
-            return Err(named(error, silent.get(), expected, within));
+            return Err(failed(error, expected));
         }
+        let mut without = None;
         let partly = |segment: &mut dyn Exchange| {
             let accept = |found: &Found| {
-                found.ensure_told_apart()?;
-                if !found.missing.is_empty() {
-                    let who = found.named_missing();
-                    note(&format!("bring-up: starts without {who}"));
-                }
-                Ok(())
+                without = (!found.missing.is_empty()).then(|| found.named_missing());
+                found.ensure_told_apart()
             };
-            once(segment, expected, &mut configure, accept)
+            expected.bring_up(segment, accept, &mut configure)
         };
         let done = retry(segment, within, partly, again);
-        done.map_err(|error| named(error, silent.get(), expected, within))
+        if let (Ok(_), Some(who)) = (&done, without) {
+            note(&format!("bring-up: starts without {who}"));
+        }
+        done.map_err(|error| failed(error, expected))
     }
+}
+
+/// The way to a segment, until somebody asks to end.
+struct UntilStopped<'x> {
+    segment: &'x mut dyn Exchange,
+    stop: &'x Stop,
+}
+
+impl UntilStopped<'_> {
+    fn ensure_wanted(&self) -> Result<(), ExchangeError> {
+        match self.stop.requested() {
+            true => Err(ExchangeError::Ended),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Exchange for UntilStopped<'_> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+        self.ensure_wanted()?;
+        self.segment.exchange(frame)
+    }
+
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+        self.ensure_wanted()?;
+        self.segment.exchange_once(frame)
+    }
+
+    fn pause(&mut self, span: Duration) {
+        self.segment.pause(span);
+    }
+
+    fn now(&self) -> MonotonicTime {
+        self.segment.now()
+    }
+}
+
+/// Whether an error comes of somebody's wish to end.
+pub(super) fn is_ended(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |it| it.source());
+    causes.any(|it| matches!(it.downcast_ref(), Some(ExchangeError::Ended)))
 }
 
 /// Says what goes on, in a line that fits.
 fn note(text: &str) {
     output::note(&cut_off(text, output::width_of_notes()));
-}
-
-/// One try.
-fn once<T>(
-    segment: &mut dyn Exchange,
-    expected: &mut Expected,
-    configure: &mut impl FnMut(&mut Registers<'_>, &mut [SubDevice]) -> anyhow::Result<T>,
-    accept: impl FnOnce(&Found) -> Result<(), BringUpError>,
-) -> anyhow::Result<(Vec<SubDevice>, T)> {
-    let mut found = expected.discover(&mut Registers::by(segment))?;
-    accept(&found)?;
-    let mut completed = expected.complete(segment, &found);
-    let mut registers = Registers::by(&mut completed);
-    let done = configure(&mut registers, &mut found.devices)?;
-    found.ensure_unchanged(&mut Registers::by(segment))?;
-    Ok((found.devices, done))
 }
 
 /// Whether a new try may help: devices do not answer, or one that the motion's file names is not there.

@@ -124,7 +124,7 @@ impl Drive<'_> {
     fn on_interface(self, interface: &str, motion: &Motion) -> anyhow::Result<Driven> {
         let port = port::InterfacePort::open(interface, port::Waiting::Blocking)?;
         let desk = Desk::open(self.options.name.as_deref())?;
-        let ready = ready::bring_up(port, interface, self, motion)?;
+        let ready = self.bring_up(port, interface, &desk, motion)?;
         self.over(ready, &desk, interface)
     }
 
@@ -141,11 +141,26 @@ impl Drive<'_> {
         let desk = Desk::open(self.options.name.as_deref())?;
         let wire = WirePort::new(plan.build()?);
         let (near, far) = port::pair();
-        let (ready, wire) = ready::bring_up(wire, name, self, motion)?.over(near);
+        let (ready, wire) = self.bring_up(wire, name, &desk, motion)?.over(near);
         let server = Server::new(far, wire.into_segment(), Pace::AtOnce);
         beside(server, self.measuring.tuning.policy, || {
             self.over(ready, &desk, name)
         })
+    }
+
+    /// Brings the segment up, while others see that and may end it.
+    fn bring_up<P: Port>(
+        self,
+        port: P,
+        name: &str,
+        desk: &Desk,
+        motion: &Motion,
+    ) -> anyhow::Result<Ready<P>> {
+        let work = || ready::bring_up(port, name, self, motion);
+        match desk.while_bringing_up(self.stop, work) {
+            (Err(error), Some(by)) => Err(error.context(format!("ended by {by}"))),
+            (ready, _) => ready,
+        }
     }
 
     fn over<P: Port + Send + 'static>(
@@ -359,7 +374,7 @@ fn beside<R>(mut server: Server<PairPort>, policy: Policy, work: impl FnOnce() -
 }
 
 /// Sets a flag at its end, however that comes.
-struct Ends<'f>(&'f AtomicBool);
+pub(super) struct Ends<'f>(pub(super) &'f AtomicBool);
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {

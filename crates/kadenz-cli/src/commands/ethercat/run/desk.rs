@@ -33,9 +33,14 @@ pub(super) use linux::Desk;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{AtomicBool, Told};
-    use crate::output;
+    use std::sync::{Mutex, PoisonError};
+
     use kadenz_ethercat::control::desk;
+    use kadenz_lab::stop::Stop;
+
+    use super::{AtomicBool, Told};
+    use crate::commands::ethercat::run::bus::Ends;
+    use crate::output;
 
     /// A socket that answers, where there could be one.
     pub(in super::super) struct Desk(Option<desk::Desk>);
@@ -43,6 +48,8 @@ mod linux {
     impl Desk {
         /// By the name that was given. Without one a loop runs also where there is no place for a socket.
         pub(in super::super) fn open(name: Option<&str>) -> anyhow::Result<Self> {
+            // Each client needs a descriptor. With as many as there are before, it hears as many as those allow.
+            let _ = kadenz_rt::net::listener::raise_open_files();
             if let Some(name) = name {
                 return Ok(Self(Some(desk::Desk::open(name)?)));
             }
@@ -60,6 +67,30 @@ mod linux {
         /// The loop's name, where others can reach it.
         pub(in super::super) fn name(&self) -> Option<&str> {
             self.0.as_ref().map(desk::Desk::name)
+        }
+
+        /// Does the work of a bring-up, and lets others see that and end it by `stop`; who ended it.
+        pub(in super::super) fn while_bringing_up<R>(
+            &self,
+            stop: &Stop,
+            work: impl FnOnce() -> R,
+        ) -> (R, Option<String>) {
+            let Some(desk) = &self.0 else {
+                return (work(), None);
+            };
+            let (done, ended_by) = (AtomicBool::new(false), Mutex::new(None));
+            let end = |by: &str| {
+                let mut ended_by = ended_by.lock().unwrap_or_else(PoisonError::into_inner);
+                ended_by.get_or_insert_with(|| by.to_owned());
+                stop.request();
+            };
+            let worked = std::thread::scope(|scope| {
+                scope.spawn(|| desk.serve_bring_up(&end, &done));
+                let _ends = Ends(&done);
+                work()
+            });
+            let ended_by = ended_by.into_inner();
+            (worked, ended_by.unwrap_or_else(PoisonError::into_inner))
         }
 
         /// Answers until `stop` is set.
@@ -93,6 +124,14 @@ impl Desk {
 
     pub(super) fn name(&self) -> Option<&str> {
         None
+    }
+
+    pub(super) fn while_bringing_up<R>(
+        &self,
+        _: &kadenz_lab::stop::Stop,
+        work: impl FnOnce() -> R,
+    ) -> (R, Option<String>) {
+        (work(), None)
     }
 
     pub(super) fn serve(&self, told: &Told<'_>, _: &AtomicBool) {

@@ -19,6 +19,7 @@ use kadenz_ethercat::wire::{Configured, Position};
 use kadenz_rt::clock::WallTime;
 
 use super::BeatOption;
+use super::bring_up::is_ended;
 use super::bus::Drive;
 use crate::commands::ethercat::device;
 use crate::commands::ethercat::esi;
@@ -90,6 +91,7 @@ pub(super) fn bring_up<P: Port>(
     };
     let bring_up = &drive.options.bring_up;
     let (devices, configured) = bring_up.run(&mut way, &mut expected, drive.stop, work)?;
+    configured.notes.iter().for_each(|it| output::note(it));
     drive.options.esi.tell(devices.iter(), &configured.matched);
     let interval_ns = drive.settings.interval.as_ns_f64().round() as u64;
     let drives = motion::as_commissioned(configured.drives, configured.clocks);
@@ -118,6 +120,8 @@ struct ConfiguredSegment {
     reference: Option<(Configured, Width)>,
     clocks: Option<Clocks>,
     mapped: Vec<Mapped>,
+    /// What a user is to know of that, once it is done: what was tried in vain is of no interest.
+    notes: Vec<String>,
 }
 
 /// Brings devices from INIT to SAFEOP.
@@ -145,12 +149,13 @@ fn configure(
         Some(plan) => plan.commission(registers, devices)?,
         None => Vec::new(),
     };
-    let mapped = mapping_of_all(registers, devices, &matched)?;
+    let mut notes = Vec::new();
+    let mapped = mapping_of_all(registers, devices, &matched, &mut notes)?;
     let drives = motion::setups(registers, devices, &players, interval)?;
     let (reference, clocks) = match options.beat {
         BeatOption::Own => (None, None),
         BeatOption::Reference => {
-            let (reference, clocks) = follow(registers, devices, &matched, drive)?;
+            let (reference, clocks) = follow(registers, devices, &matched, drive, &mut notes)?;
             (Some(reference), Some(clocks))
         }
     };
@@ -165,6 +170,7 @@ fn configure(
         reference,
         clocks,
         mapped,
+        notes,
     })
 }
 
@@ -174,8 +180,9 @@ fn follow(
     devices: &[SubDevice],
     matched: &Matched,
     drive: Drive<'_>,
+    notes: &mut Vec<String>,
 ) -> anyhow::Result<((Configured, Width), Clocks)> {
-    let (station, width, mut clocks) = align(registers, devices)?;
+    let (station, width, mut clocks) = align(registers, devices, notes)?;
     if let Some(shift) = drive.options.sync0 {
         let wanted = matched.pulses(
             devices,
@@ -183,7 +190,7 @@ fn follow(
             u32::try_from(drive.settings.interval.as_duration().as_nanos())?,
             i32::try_from(shift.0.as_nanos())?,
         );
-        pulse(registers, devices, &mut clocks, wanted)?;
+        notes.push(pulse(registers, devices, &mut clocks, wanted)?);
     }
     Ok(((station, width), clocks))
 }
@@ -194,13 +201,16 @@ fn mapping_of_all(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
     matched: &Matched,
+    notes: &mut Vec<String>,
 ) -> anyhow::Result<Vec<Mapped>> {
     let of_one = |device: &mut SubDevice| {
         let mut managers = match mapping::read(registers, device) {
             Ok(managers) => managers,
-            Err(error) if bring_up::is_passing(&error) => return Err(error.into()),
+            Err(error) if bring_up::is_passing(&error) || is_ended(&error) => {
+                return Err(error.into());
+            }
             Err(error) => {
-                output::note(&format!(
+                notes.push(format!(
                     "{}: what is in its process data is not known: {error}",
                     device::whose(device)
                 ));
@@ -218,13 +228,13 @@ fn mapping_of_all(
 /// How far ahead pulses start.
 const LEAD: Duration = Duration::from_millis(100);
 
-/// Lets devices pulse as their ESI files or their memories ask for.
+/// Lets devices pulse as their ESI files or their memories ask for; says how many.
 fn pulse(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
     clocks: &mut Clocks,
     wanted: Vec<(Position, Sync)>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<String> {
     anyhow::ensure!(
         !wanted.is_empty(),
         "--sync0: no device of this segment asks for pulses in its memory or its ESI file; leave it out"
@@ -235,14 +245,14 @@ fn pulse(
         devices.len()
     );
     clocks.pulse(registers, wanted, LEAD)?;
-    output::note(&words);
-    Ok(())
+    Ok(words)
 }
 
 /// Sets all clocks and lets them follow the reference.
 fn align(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
+    notes: &mut Vec<String>,
 ) -> anyhow::Result<(Configured, Width, Clocks)> {
     let clocks = clocks::measure(registers, devices, &clocks::Settings::default())?;
     let reference = clocks.reference();
@@ -255,7 +265,7 @@ fn align(
     };
     clocks.set(registers, Epoch::Now(since_2000(WallTime::now())))?;
     let aligned = clocks.align(registers, &Bounds::default(), &mut |_| {})?;
-    output::note(&format!(
+    notes.push(format!(
         "clocks: after {} frames none says that it is off the reference by more than {} ns",
         aligned.frames, aligned.worst_ns
     ));
