@@ -468,3 +468,17 @@ fn a_deadline_gets_a_budget() {
     ];
     assert_on_one_screen(&run(&[&words[..], &[text(&briefly)]].concat()));
 }
+
+#[test]
+fn a_search_that_takes_its_time_says_that_it_goes_on() {
+    let search = ["udp", "discover", "--to", "127.0.0.1", "--wait"];
+    let said = run(&[&search[..], &["2500ms", "--json"]].concat());
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(
+        said.err.contains("waiting for answers from 127.0.0.1"),
+        "{}",
+        said.err
+    );
+    let said = run(&[&search[..], &["100ms"]].concat());
+    assert!(!said.err.contains("waiting for answers"), "{}", said.err);
+}

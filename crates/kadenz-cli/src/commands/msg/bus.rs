@@ -55,6 +55,9 @@ impl BusOptionOrUrl {
 
 /// The provider of a URL, with whom to ask where it cannot be had.
 pub(in crate::commands) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> {
+    // It may listen, and each peer needs a descriptor. With as many as there are before, it serves as many as those
+    // allow.
+    let _ = kadenz_rt::net::listener::raise_open_files();
     provider::open(url).with_context(|| advice(url))
 }
 

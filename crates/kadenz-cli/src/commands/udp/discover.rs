@@ -12,7 +12,7 @@ use super::address;
 use super::socket::{SocketOptions, any_like};
 use super::token::TokenOption;
 use crate::commands::interrupt;
-use crate::options::Span;
+use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
 /// Which devices are there?
@@ -84,7 +84,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
                 ..options.socket.port(any_like(to))
             },
         };
-        devices.extend(discover(&plan, &stop)?);
+        let found = waiting(&format!("waiting for answers from {to}"), || {
+            discover(&plan, &stop)
+        });
+        devices.extend(found?);
     }
     tell(options, &devices)?;
     Ok(Outcome::Kept)
