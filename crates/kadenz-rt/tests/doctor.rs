@@ -42,7 +42,7 @@ fn the_ideal_machine_is_fine_throughout() {
         .collect();
     assert!(others.is_empty(), "{}", show(&others));
     for check in checks() {
-        worst(&findings, check.id());
+        worst(&findings, check.id);
     }
 }
 
@@ -193,7 +193,7 @@ fn where_nothing_can_be_read_nothing_is_judged() {
         .collect();
     assert!(judged.is_empty(), "{}", show(&judged));
     for check in checks() {
-        worst(&findings, check.id());
+        worst(&findings, check.id);
     }
 }
 
@@ -237,7 +237,7 @@ fn this_machine_is_examined() {
     complete(&findings);
     if cfg!(target_os = "linux") {
         for check in checks() {
-            worst(&findings, check.id());
+            worst(&findings, check.id);
         }
     }
 }
@@ -283,7 +283,7 @@ fn every_check_stands_in_the_book() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
     let page = std::fs::read_to_string(page).unwrap();
     let heading = |id: &str| page.lines().any(|line| line == format!("### {id}"));
-    let ids: Vec<&str> = checks().iter().map(|check| check.id()).collect();
+    let ids: Vec<&str> = checks().iter().map(|check| check.id).collect();
     for (at, id) in ids.iter().enumerate() {
         assert!(heading(id), "docs/doctor.md has no heading `### {id}`");
         assert!(!ids[..at].contains(id), "two checks are called {id}");

@@ -15,6 +15,13 @@ pub enum Severity {
     Spoils,
 }
 
+impl Severity {
+    /// [`Severity::Costs`] where that is so, else [`Severity::Note`].
+    pub(super) fn costs_if(so: bool) -> Self {
+        if so { Self::Costs } else { Self::Note }
+    }
+}
+
 /// One finding of the doctor: plain data, rendering is the program's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -55,14 +62,6 @@ impl Finding {
             .evidence(evidence)
     }
 
-    /// The check could not see what it looks for.
-    #[must_use]
-    pub fn unknown(id: &'static str, what: &str, why: &ReadFactError) -> Self {
-        Self::new(id, Severity::Note, format!("{what}: not known"))
-            .cost("not known")
-            .evidence(why.to_string())
-    }
-
     /// Says what it costs.
     #[must_use]
     pub fn cost(mut self, cost: impl Into<String>) -> Self {
@@ -100,6 +99,70 @@ impl Finding {
     #[must_use]
     pub fn is_known(&self) -> bool {
         !self.evidence.starts_with("not known here:")
+    }
+}
+
+/// A finding of a check: [`Check::examine`](super::Check::examine) adds the check's name.
+pub(super) fn found(severity: Severity, title: impl Into<String>) -> Finding {
+    Finding::new("", severity, title)
+}
+
+pub(super) fn fine(title: impl Into<String>, evidence: impl Into<String>) -> Finding {
+    Finding::fine("", title, evidence)
+}
+
+pub(super) fn note(title: impl Into<String>) -> Finding {
+    found(Severity::Note, title)
+}
+
+pub(super) fn costs(title: impl Into<String>) -> Finding {
+    found(Severity::Costs, title)
+}
+
+pub(super) fn spoils(title: impl Into<String>) -> Finding {
+    found(Severity::Spoils, title)
+}
+
+/// The findings, or where there are none the one that says so.
+pub(super) fn or_else(
+    findings: impl Iterator<Item = Finding>,
+    none: impl FnOnce() -> Finding,
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = findings.collect();
+    if findings.is_empty() {
+        findings.push(none());
+    }
+    findings
+}
+
+/// Why a check cannot see what it looks for; `?` makes one of a file that cannot be read.
+#[derive(Clone, Debug)]
+pub(super) struct Unknown(String);
+
+impl Unknown {
+    pub(super) fn because(why: &str) -> Self {
+        Self(format!("not known here: {why}"))
+    }
+
+    pub(super) fn absent(paths: &str) -> Self {
+        Self::because(&format!("{paths} absent"))
+    }
+
+    pub(super) fn and(self, more: &str) -> Self {
+        Self(format!("{}, and {more}", self.0))
+    }
+
+    /// The finding of a check that looks for `what`.
+    pub(super) fn finding(self, what: &str) -> Finding {
+        note(format!("{what}: not known"))
+            .cost("not known")
+            .evidence(self.0)
+    }
+}
+
+impl From<ReadFactError> for Unknown {
+    fn from(why: ReadFactError) -> Self {
+        Self(why.to_string())
     }
 }
 

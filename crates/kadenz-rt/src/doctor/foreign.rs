@@ -27,7 +27,7 @@ fn no_guarantee() -> Finding {
 }
 
 fn linux_only() -> Finding {
-    let names: Vec<&str> = checks().iter().map(|check| check.id()).collect();
+    let names: Vec<&str> = checks().iter().map(|check| check.id).collect();
     Finding::new(
         "linux-only",
         Severity::Note,

@@ -1,46 +1,56 @@
 //! Whether a shield whose process was killed is still in force, a testbed's programs still run, or a
 //! cable is still there.
 
-use super::{Check, Finding, Machine, Root, Severity};
+use super::finding::{Unknown, costs, fine, note};
+use super::{Finding, Look, Machine, Root};
 use crate::host::ReadFactError;
 use crate::shield;
 use crate::shield::journal::{FILE_NAME, FOLDER, Journal, Owner};
 
-pub(super) struct Leftovers;
-
-const ID: &str = "leftovers";
 const REMEDY: &str = "sudo kadenz doctor --restore";
 
-impl Check for Leftovers {
-    fn id(&self) -> &'static str {
-        ID
-    }
+#[cfg(target_os = "linux")]
+pub(super) const LOOKS: &[Look] = &[
+    Look::Maybe(shield_journal),
+    Look::Maybe(testbed),
+    Look::Maybe(cables),
+];
+#[cfg(not(target_os = "linux"))]
+pub(super) const LOOKS: &[Look] = &[Look::Maybe(shield_journal)];
 
-    fn examine(&self, machine: &Machine<'_>) -> Vec<Finding> {
-        let path = path(machine.root);
-        let finding = match machine.root.read(&path) {
-            Ok(text) => judge(machine.root, &path, &Journal::parse(text.as_bytes())),
-            Err(ReadFactError::Absent { .. }) if machine.root.has("/proc") => Finding::fine(
-                ID,
-                "no measurement left the machine changed",
-                format!("{path}: absent"),
-            ),
-            Err(why) => Finding::unknown(ID, "what measurements left changed", &why).remedy(REMEDY),
-        };
-        #[cfg(target_os = "linux")]
-        return std::iter::once(finding)
-            .chain(testbed::examine(machine.root))
-            .chain(cables(machine.root))
-            .collect();
-        #[cfg(not(target_os = "linux"))]
-        vec![finding]
+fn shield_journal(machine: &Machine<'_>) -> Option<Finding> {
+    let path = in_folder(machine.root, FILE_NAME);
+    let finding = match machine.root.read(&path) {
+        Ok(text) => judge(machine.root, &path, &Journal::parse(text.as_bytes())),
+        Err(ReadFactError::Absent { .. }) if machine.root.has("/proc") => fine(
+            "no measurement left the machine changed",
+            format!("{path}: absent"),
+        ),
+        Err(why) => {
+            let finding = Unknown::from(why).finding("what measurements left changed");
+            finding.remedy(REMEDY)
+        }
+    };
+    Some(finding)
+}
+
+/// A file in the folder where measurements write down what they change.
+fn in_folder(root: &Root, file: &str) -> String {
+    if root.is_live() {
+        let folder = shield::journal_folder();
+        return folder.join(file).to_string_lossy().into_owned();
     }
+    format!("{FOLDER}/{file}")
 }
 
 /// Cables of a killed `kadenz ethercat sim`, in this program's own network.
 #[cfg(target_os = "linux")]
-fn cables(root: &Root) -> Option<Finding> {
-    let left = root.is_live().then(crate::net::cable::abandoned)?.ok()?;
+fn cables(machine: &Machine<'_>) -> Option<Finding> {
+    let left = machine
+        .root
+        .is_live()
+        .then(crate::net::cable::abandoned)?
+        .ok()?;
     let evidence = left.iter().map(|it| {
         format!(
             "{}: made by process {}, which has ended",
@@ -53,55 +63,34 @@ fn cables(root: &Root) -> Option<Finding> {
         1 => "a killed program left a cable of two interfaces".to_owned(),
         count => format!("killed programs left {count} cables of two interfaces each"),
     };
-    let finding = Finding::new(ID, Severity::Costs, title);
     let cost = "their names are taken, and whatever looks for interfaces finds them";
-    Some(finding.cost(cost).evidence(evidence).remedy(REMEDY))
+    Some(costs(title).cost(cost).evidence(evidence).remedy(REMEDY))
 }
 
 /// A testbed goes with its process; what its programs have started does not.
 #[cfg(target_os = "linux")]
-mod testbed {
-    use super::{Finding, ID, REMEDY, Root, Severity, boot, lives_since, shield};
+fn testbed(machine: &Machine<'_>) -> Option<Finding> {
     use crate::net::claim::{FILE_NAME, Record};
 
-    pub(super) fn examine(root: &Root) -> Option<Finding> {
-        let path = if root.is_live() {
-            let folder = shield::journal_folder();
-            folder.join(FILE_NAME).to_string_lossy().into_owned()
-        } else {
-            format!("{}/{FILE_NAME}", super::FOLDER)
-        };
-        let text = root.read(&path).ok()?;
-        let record = Record::parse(text.as_bytes())?;
-        let evidence = format!("{path}: {} by process {}", record.topology, record.pid);
-        if lives_since(root, record.pid, record.start) {
-            let title = format!(
-                "process {} has built the testbed {} just now",
-                record.pid, record.topology
-            );
-            let finding = Finding::new(ID, Severity::Note, title);
-            return Some(
-                finding
-                    .cost("a thread at FIFO 90 while frames travel")
-                    .evidence(evidence),
-            );
-        }
-        if boot(root).is_some_and(|boot| boot != record.boot) {
-            return None;
-        }
-        let title = format!("the testbed {} was killed", record.topology);
-        let finding = Finding::new(ID, Severity::Costs, title);
-        let cost = "nothing, if its programs had started no others; those still run";
-        Some(finding.cost(cost).evidence(evidence).remedy(REMEDY))
+    let root = machine.root;
+    let path = in_folder(root, FILE_NAME);
+    let text = root.read(&path).ok()?;
+    let record = Record::parse(text.as_bytes())?;
+    let evidence = format!("{path}: {} by process {}", record.topology, record.pid);
+    if lives_since(root, record.pid, record.start) {
+        let title = format!(
+            "process {} has built the testbed {} just now",
+            record.pid, record.topology
+        );
+        let cost = "a thread at FIFO 90 while frames travel";
+        return Some(note(title).cost(cost).evidence(evidence));
     }
-}
-
-fn path(root: &Root) -> String {
-    if root.is_live() {
-        let folder = shield::journal_folder();
-        return folder.join(FILE_NAME).to_string_lossy().into_owned();
+    if boot(root).is_some_and(|boot| boot != record.boot) {
+        return None;
     }
-    format!("{FOLDER}/{FILE_NAME}")
+    let title = format!("the testbed {} was killed", record.topology);
+    let cost = "nothing, if its programs had started no others; those still run";
+    Some(costs(title).cost(cost).evidence(evidence).remedy(REMEDY))
 }
 
 fn judge(root: &Root, path: &str, journal: &Journal) -> Finding {
@@ -112,30 +101,22 @@ fn judge(root: &Root, path: &str, journal: &Journal) -> Finding {
     let evidence = format!("{path}: {changes} changes by process {}", owner.pid);
     if lives(root, owner) {
         let title = format!("process {} shields CPUs {} just now", owner.pid, owner.cpus);
-        return Finding::new(ID, Severity::Note, title)
+        return note(title)
             .cost("everything else shares the other CPUs until that process ends")
             .evidence(evidence);
     }
     if boot(root).is_some_and(|boot| boot != owner.boot) {
-        return Finding::new(
-            ID,
-            Severity::Note,
-            "a journal tells of a shield before the last boot",
-        )
-        .cost("nothing: the boot undid what it names")
-        .evidence(evidence)
-        .remedy(REMEDY);
+        return note("a journal tells of a shield before the last boot")
+            .cost("nothing: the boot undid what it names")
+            .evidence(evidence)
+            .remedy(REMEDY);
     }
     let who = format!("process {}, which shielded CPUs {}", owner.pid, owner.cpus);
     left(path, changes, &who)
 }
 
 fn left(path: &str, changes: usize, who: &str) -> Finding {
-    Finding::new(
-        ID,
-        Severity::Costs,
-        "a killed measurement left the machine changed",
-    )
+    costs("a killed measurement left the machine changed")
     .cost(
         "threads, interrupts and kernel workers stay off the CPUs that it shielded, so everything \
              else has fewer, and whatever is measured now meets another machine",

@@ -60,6 +60,13 @@ impl<'a> Machine<'a> {
         command_line::parameter(self.root, name)
     }
 
+    /// The flags of the first processor; `None` where `/proc/cpuinfo` has none.
+    pub(super) fn cpu_flags(&self) -> Option<Vec<String>> {
+        let cpuinfo = self.root.read("/proc/cpuinfo").ok()?;
+        let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
+        Some(flags.split_whitespace().map(str::to_owned).collect())
+    }
+
     /// CPUs that the scheduler leaves alone (`isolcpus=`, or an isolated cpuset partition).
     #[must_use]
     pub fn isolated_cpus(&self) -> Vec<u32> {
@@ -94,12 +101,8 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn other_cpus(&self) -> String {
         let of_loop = cpu_list::parse_list(&self.loop_cpus().unwrap_or_default());
-        let others: Vec<u32> = self
-            .cpus
-            .iter()
-            .copied()
-            .filter(|cpu| !of_loop.contains(cpu))
-            .collect();
+        let mut others = self.cpus.clone();
+        others.retain(|cpu| !of_loop.contains(cpu));
         if others.is_empty() {
             "0".to_owned()
         } else {

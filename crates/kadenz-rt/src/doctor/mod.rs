@@ -1,141 +1,161 @@
 //! The doctor: everything that spoils real time on this machine, what it costs, how it was seen
 //! and the command that mends it.
 //!
-//! One file a check, all behind [`Check`]; the page `docs/doctor.md` says where each cost and each
-//! remedy comes from. A check reads files under a [`Root`] and judges; it changes nothing, and what
-//! it cannot read it calls not known.
+//! The table `CHECKS` names every check and the functions behind it, which stand in a file for each
+//! part of a machine; `settings` holds those that judge one value in one file. The page
+//! `docs/doctor.md` says where each cost and each remedy comes from. A check reads files under a
+//! [`Root`] and judges; it changes nothing, and what it cannot read it calls not known.
 
-// What the checks share.
-mod cgroup;
-mod ethtool;
+mod clock;
+mod cpu;
 pub mod fake;
 mod finding;
 #[cfg(not(target_os = "linux"))]
 mod foreign;
-mod limits;
-mod machine;
-mod nic;
-pub mod processes;
-mod remedy;
-
-// The checks.
-mod c_states;
-mod clock_source;
-mod compaction;
-mod cpu_boost;
-mod cpu_governor;
-mod cpu_quota;
-mod daemons;
-mod free_memory;
-mod high_resolution_timers;
-mod interrupts;
-mod isolated_cpus;
-mod kernel_build;
-mod kernel_log;
-mod kernel_tracing;
-mod ksm;
+mod hardware;
+mod kernel;
 mod leftovers;
-mod load;
-mod memory_lock;
-mod mitigations;
-mod network_coalescing;
-mod network_eee;
-mod network_offloads;
-mod numa_balancing;
-mod overcommit;
-mod pcie_power;
-mod power_supply;
-mod preemption;
-mod rcu;
-mod realtime_neighbours;
+mod machine;
+mod memory;
+mod network;
+mod processes;
+mod remedy;
 mod rights;
-mod rt_groups;
-mod rt_throttling;
-mod scheduled_jobs;
-mod serial_console;
-mod smi;
-mod smt;
-mod split_lock;
-mod steal_time;
-mod swap;
-mod thermal;
-mod tick;
-mod time_synchronisation;
-mod timer_migration;
-
-mod transparent_hugepages;
+mod scheduling;
+mod settings;
 mod virtualisation;
-mod vm_statistics;
-mod watchdogs;
-mod wifi;
 
 pub use crate::host::Root;
 pub use finding::{Finding, Severity};
 pub use machine::Machine;
+pub use processes::Process;
+
+use Look::{At, Each, Maybe, One};
+use finding::Unknown;
+use settings::Setting;
 
 /// One thing that the doctor looks at.
-pub trait Check: Sync {
+pub struct Check {
     /// Stable name, for example `cpu-governor`; every finding of the check carries it.
-    fn id(&self) -> &'static str;
+    pub id: &'static str,
+    looks: &'static [Look],
+}
 
+/// A part of a check. What cannot be seen is not known under the name that stands with it.
+enum Look {
+    /// Judges the value in one file.
+    At(&'static Setting),
+    /// Judges one thing.
+    One(&'static str, fn(&Machine<'_>) -> Result<Finding, Unknown>),
+    /// Judges things of which there may be several: network interfaces, daemons.
+    Each(
+        &'static str,
+        fn(&Machine<'_>) -> Result<Vec<Finding>, Unknown>,
+    ),
+    /// Speaks only where there is something to say.
+    Maybe(fn(&Machine<'_>) -> Option<Finding>),
+}
+
+/// All checks, in the order in which a reader should take them.
+#[rustfmt::skip]
+static CHECKS: [Check; 48] = [
+    check("virtualisation", &[Each("virtual machine or not", virtualisation::layers)]),
+    check("steal-time", &[One("stolen time", virtualisation::steal_time)]),
+    check("preemption", &[One("preemption model", kernel::preemption)]),
+    check("realtime-rights", &[
+        One("right to real-time priority", rights::priority),
+        Maybe(rights::time_limit),
+        Maybe(rights::rtkit),
+    ]),
+    check("memory-lock-rights", &[One("right to lock memory", rights::memory_lock)]),
+    check("rt-group-scheduling", &[One("real-time group scheduling", scheduling::rt_groups)]),
+    check("rt-throttling", &[Maybe(scheduling::throttle), Maybe(scheduling::fair_server)]),
+    check("cpu-quota", &[Each("CPU quota", scheduling::cpu_quota)]),
+    check("realtime-neighbours", &[One("other real-time tasks", processes::realtime_neighbours)]),
+    check("isolated-cpus", &[One("isolated CPUs", cpu::isolated)]),
+    check("irq-affinity", &[One("interrupts", cpu::interrupts), Maybe(cpu::interrupt_balancer)]),
+    check("cpu-governor", &[One("CPU frequency governor", cpu::governor)]),
+    check("cpu-boost", &[One("frequency boost", cpu::boost)]),
+    check("c-states", &[One("idle states", cpu::idle_states)]),
+    check("smt", &[At(&settings::SMT)]),
+    check("thermal-throttling", &[Each("thermal throttling", hardware::thermal)]),
+    check("power-supply", &[
+        One("battery or mains", hardware::power_supply),
+        Maybe(|machine| settings::POWER_PROFILE.judge(machine).ok()),
+    ]),
+    check("smi", &[One("system management interrupts", hardware::management_interrupts)]),
+    check("clock-source", &[One("clock source", clock::source), Maybe(clock::invariant)]),
+    check("high-resolution-timers", &[One("high-resolution timers", clock::high_resolution)]),
+    check("timer-migration", &[At(&settings::TIMER_MIGRATION)]),
+    check("tick", &[One("timer tick", kernel::tick)]),
+    check("rcu-callbacks", &[One("RCU callbacks", kernel::rcu_callbacks), Maybe(kernel::rcu_expedited)]),
+    check("kernel-watchdogs", &[At(&settings::HARD_LOCKUP_DETECTOR), At(&settings::SOFT_LOCKUP_DETECTOR)]),
+    check("swap", &[One("swap", memory::swap)]),
+    check("transparent-hugepages", &[One("transparent huge pages", memory::huge_pages)]),
+    check("free-memory", &[One("free memory", memory::free)]),
+    check("memory-overcommit", &[At(&settings::OVERCOMMIT)]),
+    check("numa-balancing", &[One("NUMA balancing", memory::numa_balancing)]),
+    check("same-page-merging", &[At(&settings::SAME_PAGE_MERGING)]),
+    check("memory-compaction", &[
+        At(&settings::COMPACTION),
+        Maybe(|machine| settings::COMPACTION_OF_LOCKED_PAGES.judge(machine).ok()),
+    ]),
+    check("vm-statistics", &[At(&settings::VM_STATISTICS)]),
+    check("network-coalescing", &[Each("interrupt coalescing", network::coalescing)]),
+    check("network-eee", &[Each("Energy-Efficient Ethernet", network::energy_efficient)]),
+    check("network-offloads", &[Each("receive offloads", network::offloads)]),
+    check("wifi-power-save", &[Each("Wi-Fi", network::wifi)]),
+    check("pcie-power", &[At(&settings::PCIE_POWER)]),
+    check("leftovers", leftovers::LOOKS),
+    check("load-average", &[One("load", processes::load)]),
+    check("background-daemons", &[Each("background daemons", processes::daemons)]),
+    check("scheduled-jobs", &[One("scheduled jobs", processes::scheduled_jobs)]),
+    check("time-synchronisation", &[One("time synchronisation", clock::synchronisation)]),
+    check("mitigations", &[One("mitigations", cpu::mitigations)]),
+    check("split-lock", &[At(&settings::SPLIT_LOCK)]),
+    check("kernel-debugging", &[One("debugging in the kernel", kernel::debugging)]),
+    check("kernel-tracing", &[One("kernel tracing", kernel::tracing)]),
+    check("serial-console", &[One("serial console", kernel::serial_console)]),
+    check("kernel-log", &[Each("kernel log", kernel::log)]),
+];
+
+const fn check(id: &'static str, looks: &'static [Look]) -> Check {
+    Check { id, looks }
+}
+
+impl Check {
     /// Looks at the machine: at least one finding, several where there are several things of the
     /// kind (network interfaces, daemons).
-    fn examine(&self, machine: &Machine<'_>) -> Vec<Finding>;
+    #[must_use]
+    pub fn examine(&self, machine: &Machine<'_>) -> Vec<Finding> {
+        let findings = self.looks.iter().flat_map(|look| look.examine(machine));
+        let id = self.id;
+        findings.map(|finding| Finding { id, ..finding }).collect()
+    }
+}
+
+impl Look {
+    fn examine(&self, machine: &Machine<'_>) -> Vec<Finding> {
+        let unknown = |what: &str, why: Unknown| vec![why.finding(what)];
+        match self {
+            At(setting) => match setting.judge(machine) {
+                Ok(finding) => vec![finding],
+                Err(why) => unknown(setting.what, why),
+            },
+            One(what, examine) => match examine(machine) {
+                Ok(finding) => vec![finding],
+                Err(why) => unknown(what, why),
+            },
+            Each(what, examine) => examine(machine).unwrap_or_else(|why| unknown(what, why)),
+            Maybe(examine) => examine(machine).into_iter().collect(),
+        }
+    }
 }
 
 /// All checks for Linux, in the order in which a reader should take them.
 #[must_use]
-pub fn checks() -> &'static [&'static dyn Check] {
-    &[
-        &virtualisation::Virtualisation,
-        &steal_time::StealTime,
-        &preemption::Preemption,
-        &rights::Rights,
-        &memory_lock::MemoryLock,
-        &rt_groups::RtGroups,
-        &rt_throttling::RtThrottling,
-        &cpu_quota::CpuQuota,
-        &realtime_neighbours::RealtimeNeighbours,
-        &isolated_cpus::IsolatedCpus,
-        &interrupts::Interrupts,
-        &cpu_governor::CpuGovernor,
-        &cpu_boost::CpuBoost,
-        &c_states::CStates,
-        &smt::Smt,
-        &thermal::Thermal,
-        &power_supply::PowerSupply,
-        &smi::Smi,
-        &clock_source::ClockSource,
-        &high_resolution_timers::HighResolutionTimers,
-        &timer_migration::TimerMigration,
-        &tick::Tick,
-        &rcu::Rcu,
-        &watchdogs::Watchdogs,
-        &swap::Swap,
-        &transparent_hugepages::TransparentHugepages,
-        &free_memory::FreeMemory,
-        &overcommit::Overcommit,
-        &numa_balancing::NumaBalancing,
-        &ksm::Ksm,
-        &compaction::Compaction,
-        &vm_statistics::VmStatistics,
-        &network_coalescing::NetworkCoalescing,
-        &network_eee::NetworkEee,
-        &network_offloads::NetworkOffloads,
-        &wifi::Wifi,
-        &pcie_power::PciePower,
-        &leftovers::Leftovers,
-        &load::Load,
-        &daemons::Daemons,
-        &scheduled_jobs::ScheduledJobs,
-        &time_synchronisation::TimeSynchronisation,
-        &mitigations::Mitigations,
-        &split_lock::SplitLock,
-        &kernel_build::KernelBuild,
-        &kernel_tracing::KernelTracing,
-        &serial_console::SerialConsole,
-        &kernel_log::KernelLog,
-    ]
+pub fn checks() -> &'static [Check] {
+    &CHECKS
 }
 
 /// Examines the machine this runs on. Needs no rights; with more rights less stays unknown.

@@ -1,6 +1,11 @@
-//! The processes of the machine, as far as this user can see them.
+//! The processes of the machine, as far as this user can see them, and those that disturb.
 
-use crate::host::Root;
+use std::cmp::Reverse;
+
+use crate::host::{ReadFactError, Root};
+
+use super::finding::{Unknown, costs, fine, found, note, or_else};
+use super::{Finding, Machine, Severity};
 
 /// More are not looked at: a machine with more has other troubles.
 const MOST_PROCESSES: usize = 20_000;
@@ -63,6 +68,234 @@ fn parse(pid: u32, line: &str) -> Option<Process> {
     })
 }
 
+/// The processes, of which there is always one where they can be seen.
+pub(super) fn seen<'a>(machine: &'a Machine<'_>) -> Result<&'a [Process], Unknown> {
+    match machine.processes() {
+        [] => Err(Unknown::absent("/proc/<pid>/stat")),
+        processes => Ok(processes),
+    }
+}
+
+/// From this priority on a neighbour stands beside or above a usual control loop.
+const HIGH: u32 = 80;
+
+/// Other real-time tasks of user programs.
+pub(super) fn realtime_neighbours(machine: &Machine<'_>) -> Result<Finding, Unknown> {
+    /// So many are named.
+    const NAMED: usize = 8;
+    let own = machine.root.is_live().then(std::process::id);
+    let others = seen(machine)?.iter();
+    let others = others.filter(|process| !process.kernel && Some(process.pid) != own);
+    let threads = others.flat_map(|process| threads(machine.root, process.pid));
+    let mut neighbours: Vec<Process> = threads
+        .filter(|thread| thread.realtime_priority > 0)
+        .collect();
+    neighbours.sort_by_key(|thread| Reverse(thread.realtime_priority));
+    let Some(highest) = neighbours.first().map(|thread| thread.realtime_priority) else {
+        return Ok(fine(
+            "no other program runs real-time tasks",
+            "field rt_priority of /proc/<pid>/task/*/stat is 0 throughout",
+        ));
+    };
+    let named = neighbours.iter().take(NAMED);
+    let named = named.map(|t| format!("{} {} at {}", t.pid, t.name, t.realtime_priority));
+    let title = format!("{} real-time threads of other programs", neighbours.len());
+    Ok(found(Severity::costs_if(highest >= HIGH), title)
+        .cost(format!(
+            "a loop at the same priority or below waits as long as they run (sched(7)); the highest \
+             is at {highest}"
+        ))
+        .evidence(format!("/proc/<pid>/task/*/stat: {}", named.collect::<Vec<_>>().join(", ")))
+        .remedy("sudo chrt -p <lower priority> <thread>, or choose the loop's priority above them"))
+}
+
+/// How busy the machine is.
+pub(super) fn load(machine: &Machine<'_>) -> Result<Finding, Unknown> {
+    const PATH: &str = "/proc/loadavg";
+    let text = machine.root.read(PATH)?;
+    let load = text.split_whitespace().next();
+    let load: f64 = load
+        .and_then(|word| word.parse().ok())
+        .ok_or_else(|| ReadFactError::strange(PATH, &text, "three load averages"))?;
+    let cpus = machine.cpus.len().max(1);
+    let evidence = format!("{PATH}: {text}; {cpus} CPUs");
+    if load / cpus as f64 <= 0.5 {
+        return Ok(fine("the machine is not busy", evidence));
+    }
+    Ok(costs(format!("the machine is busy: load {load:.1}, {cpus} CPUs"))
+        .cost(
+            "an ordinary process waits for its turn, and a real-time one for caches, memory bus and \
+             locks; load below 50 % is advised for a system in operation (paper of H. Yoon et al., \
+             3.3)",
+        )
+        .evidence(evidence)
+        .remedy("top -o %CPU, and end what is not needed; or measure so on purpose, and say so"))
+}
+
+/// Folders of what starts on its own at some hour.
+const JOBS: [&str; 7] = [
+    "/etc/cron.d",
+    "/etc/cron.hourly",
+    "/etc/cron.daily",
+    "/etc/cron.weekly",
+    "/etc/cron.monthly",
+    "/var/spool/cron/crontabs",
+    "/etc/systemd/system/timers.target.wants",
+];
+
+pub(super) fn scheduled_jobs(machine: &Machine<'_>) -> Result<Finding, Unknown> {
+    /// So many are named.
+    const NAMED: usize = 12;
+    const STARTERS: [&str; 5] = ["cron", "crond", "anacron", "atd", "systemd"];
+    let folders = JOBS
+        .iter()
+        .filter_map(|folder| Some((folder, machine.root.list(folder).ok()?)));
+    let folders: Vec<_> = folders.collect();
+    if folders.is_empty() {
+        return Err(Unknown::absent(&JOBS.join(", ")));
+    }
+    let jobs = folders.iter().flat_map(|(folder, names)| {
+        let shown = names.iter().filter(|name| !name.starts_with('.'));
+        shown.map(move |name| format!("{folder}/{name}"))
+    });
+    let mut jobs: Vec<String> = jobs.collect();
+    let count = jobs.len();
+    if count == 0 {
+        return Ok(fine(
+            "no job is scheduled",
+            format!("{}: empty", JOBS.join(", ")),
+        ));
+    }
+    jobs.truncate(NAMED);
+    let evidence = jobs.join(", ");
+    let processes = machine.processes();
+    let starts = |process: &Process| STARTERS.contains(&process.name.as_str());
+    if !processes.is_empty() && !processes.iter().any(starts) {
+        let title = "jobs are scheduled, but nothing runs that would start them";
+        return Ok(fine(title, evidence));
+    }
+    Ok(note(format!("{count} jobs are scheduled"))
+        .cost(
+            "each brings its load at its hour (package lists, man pages, log rotation, disk trimming, \
+             RAID checks): seconds to minutes that a short measurement does not see",
+        )
+        .evidence(evidence)
+        .remedy(
+            "systemctl list-timers; sudo systemctl mask --now apt-daily.timer apt-daily-upgrade.timer \
+             man-db.timer fstrim.timer <and others>; sudo systemctl disable --now cron",
+        ))
+}
+
+/// A kind of daemon, how its processes are called (words, cut to 15 characters by the kernel), what
+/// they do, and what stops them.
+struct Kind {
+    title: &'static str,
+    names: &'static str,
+    cost: &'static str,
+    remedy: &'static str,
+}
+
+const KINDS: [Kind; 8] = [
+    Kind {
+        title: "package managers run in the background",
+        names: "packagekitd unattended-upgr apt.systemd.dai apt-get dpkg dnf yum zypper pacman \
+                fwupd gnome-software update-manager",
+        cost: "an update reads and writes whole disks and uses a CPU for minutes",
+        remedy: "sudo systemctl mask --now packagekit unattended-upgrades apt-daily.timer \
+                 apt-daily-upgrade.timer fwupd",
+    },
+    Kind {
+        title: "file indexers run",
+        names: "tracker-miner-f tracker-extract localsearch-3 localsearch-ext baloo_file \
+                baloo_file_extr updatedb updatedb.mlocat updatedb.plocat mandb zeitgeist-daemo",
+        cost: "they read every file that changed: disk and CPU load that comes and goes",
+        remedy: "systemctl --user mask --now tracker-miner-fs-3 localsearch-3; sudo systemctl mask \
+                 --now plocate-updatedb.timer mlocate-updatedb.timer man-db.timer",
+    },
+    Kind {
+        title: "containers and snaps are managed",
+        names: "snapd dockerd containerd kubelet k3s-server podman",
+        cost: "they check, refresh and log at times of their own, and containers bring their own load",
+        remedy: "sudo systemctl disable --now snapd snapd.socket docker docker.socket containerd (if not needed)",
+    },
+    Kind {
+        title: "power managers change clocks and sleep",
+        names: "thermald tuned power-profiles- tlp auto-cpufreq cpufreqd laptop_mode upowerd",
+        cost: "they set governor, boost and idle states again after they were set by hand",
+        remedy: "sudo systemctl disable --now thermald power-profiles-daemon tlp; with tuned: sudo \
+                 tuned-adm profile realtime",
+    },
+    Kind {
+        title: "a desktop runs",
+        names: "gnome-shell plasmashell kwin_wayland kwin_x11 Xorg Xwayland xfwm4 cinnamon \
+                mutter-x11-fram lxqt-panel chrome chromium firefox firefox-bin thunderbird slack \
+                teams",
+        cost: "drawing uses CPU, memory bus and graphics interrupts, and graphics drivers hold locks long",
+        remedy: "now: sudo systemctl isolate multi-user.target\nfor good: sudo systemctl \
+                 set-default multi-user.target",
+    },
+    Kind {
+        title: "monitoring or protection agents run",
+        names: "netdata telegraf collectd node_exporter zabbix_agentd osqueryd falcon-sensor mdatp \
+                wdavdaemon clamd freshclam auditd auditbeat filebeat sysdig datadog-agent smartd",
+        cost: "they look at every process or file at fixed times, some by probes in every system call",
+        remedy: "sudo systemctl disable --now <unit> (systemctl status <pid> names it)",
+    },
+    Kind {
+        title: "radio and discovery daemons run",
+        names: "ModemManager bluetoothd wpa_supplicant iwd avahi-daemon NetworkManager",
+        cost: "they scan and probe now and then; a Wi-Fi scan takes the radio off its channel",
+        remedy: "sudo systemctl disable --now ModemManager bluetooth avahi-daemon (where the robot \
+                 does not need them)",
+    },
+    Kind {
+        title: "backups or synchronisation run",
+        names: "rsync borg restic duplicity syncthing dropbox nextcloud onedrive rclone timeshift \
+                fstrim btrfs-scrub",
+        cost: "they read or write whole disks for minutes",
+        remedy: "sudo systemctl disable --now <unit> (systemctl status <pid> names it)",
+    },
+];
+
+/// Programs in the background that are known to disturb.
+pub(super) fn daemons(machine: &Machine<'_>) -> Result<Vec<Finding>, Unknown> {
+    let processes = seen(machine)?;
+    let findings = KINDS.iter().filter_map(|kind| kind.judge(processes));
+    Ok(or_else(findings, || {
+        let evidence = format!("none among {} processes", processes.len());
+        fine("no daemon known to disturb", evidence)
+    }))
+}
+
+impl Kind {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.split_whitespace()
+    }
+
+    fn judge(&self, processes: &[Process]) -> Option<Finding> {
+        let running = processes.iter().filter(|process| !process.kernel);
+        let mut found: Vec<&str> = running
+            .map(|process| process.name.as_str())
+            .filter(|name| self.names().any(|known| known == *name))
+            .collect();
+        if found.is_empty() {
+            return None;
+        }
+        found.sort_unstable();
+        found.dedup();
+        let finding = costs(self.title)
+            .cost(format!(
+                "{}; a SCHED_FIFO loop loses caches and memory bus to them, an ordinary one its \
+                 CPU too (F. Enner's blog post on latency in robotics: indexing is among the \
+                 causes of hiccups, and its real-time machine had no desktop)",
+                self.cost
+            ))
+            .evidence(format!("/proc/<pid>/stat: {}", found.join(", ")))
+            .remedy(self.remedy);
+        Some(finding)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,5 +309,12 @@ mod tests {
         assert!(process.kernel);
         assert_eq!(process.realtime_priority, 99);
         assert_eq!(parse(1, ")("), None);
+    }
+
+    #[test]
+    fn names_are_as_the_kernel_cuts_them() {
+        for name in KINDS.iter().flat_map(Kind::names) {
+            assert!(name.len() <= 15, "the kernel keeps 15 characters of {name}");
+        }
     }
 }
