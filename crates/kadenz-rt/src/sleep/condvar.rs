@@ -1,38 +1,42 @@
-use std::io;
+use std::sync::{Condvar as StdCondvar, Mutex, PoisonError};
+use std::time::Duration;
 
-use super::{Sleeper, SleeperKind};
+use super::{SleeperKind, Wait, wait_for_rest};
 use crate::clock::{MonotonicTime, now};
-use crate::os::linux::condvar::TimedCondvar;
 
-/// A condition variable that nobody signals, waiting against `CLOCK_MONOTONIC`.
+/// The standard library's condition variable, for systems where it cannot be told its clock.
+///
+/// On Windows its timeout is rounded up to whole milliseconds by the system underneath.
 pub(super) struct Condvar {
-    condvar: TimedCondvar,
-    early_returns: u64,
+    mutex: Mutex<()>,
+    condvar: StdCondvar,
+    #[cfg(windows)]
+    _resolution: Option<crate::os::windows::TimerResolution>,
 }
 
 impl Condvar {
-    pub(super) fn create() -> io::Result<Self> {
-        Ok(Self {
-            condvar: TimedCondvar::create()?,
-            early_returns: 0,
-        })
+    pub(super) fn new() -> Self {
+        let mut condvar = Self {
+            mutex: Mutex::new(()),
+            condvar: StdCondvar::new(),
+            #[cfg(windows)]
+            _resolution: crate::os::windows::TimerResolution::begin(),
+        };
+        // Some systems allocate at the first use.
+        condvar.wait(now() + Duration::from_nanos(1));
+        condvar
     }
 }
 
-impl Sleeper for Condvar {
-    #[inline]
-    fn sleep_until(&mut self, deadline: MonotonicTime) {
-        while now() < deadline {
-            let timed_out = self.condvar.wait_until(deadline.as_ns());
-            self.early_returns += u64::from(!timed_out);
-        }
-    }
+impl Wait for Condvar {
+    const KIND: SleeperKind = SleeperKind::Condvar;
 
-    fn name(&self) -> &'static str {
-        SleeperKind::Condvar.as_str()
-    }
-
-    fn early_returns(&self) -> u64 {
-        self.early_returns
+    fn wait(&mut self, deadline: MonotonicTime) -> bool {
+        let Self { mutex, condvar, .. } = &*self;
+        wait_for_rest(deadline, |ns| {
+            let guard = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = condvar.wait_timeout(guard, Duration::from_nanos(ns));
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        })
     }
 }

@@ -20,32 +20,24 @@ use std::time::Duration;
 
 use crate::clock::{MonotonicTime, now};
 
-#[cfg(target_os = "linux")]
-mod condvar;
 #[cfg(not(target_os = "linux"))]
-mod condvar_std;
+mod condvar;
 mod kind;
+#[cfg(target_os = "linux")]
+mod linux;
 #[cfg(target_os = "macos")]
-mod mach_wait;
-#[cfg(target_os = "linux")]
-mod nanosleep;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod nanosleep_relative;
-mod open;
-#[cfg(target_os = "linux")]
-mod poll;
-#[cfg(target_os = "linux")]
-mod posix_timer;
-mod recommended;
-mod spin;
-mod std_sleep;
-#[cfg(target_os = "linux")]
-mod timerfd;
+mod macos;
+mod portable;
 #[cfg(windows)]
-mod waitable_timer;
+mod windows;
 
 pub use kind::{ParseSleeperKindError, SleeperKind};
-pub use open::open;
+#[cfg(target_os = "linux")]
+use linux::make;
+#[cfg(target_os = "macos")]
+use macos::make;
+#[cfg(windows)]
+use windows::make;
 
 /// A way to wait for a point in time.
 ///
@@ -103,4 +95,97 @@ pub enum OpenSleeperError {
         /// What the kernel said.
         source: std::io::Error,
     },
+}
+
+/// Makes a sleeper. All that it will ever allocate is allocated here.
+///
+/// # Errors
+/// Where this operating system has no such mechanism, or refuses one more timer or descriptor.
+pub fn open(
+    kind: SleeperKind,
+    options: SleeperOptions,
+) -> Result<Box<dyn Sleeper>, OpenSleeperError> {
+    if !kind.is_available() {
+        return Err(OpenSleeperError::Unavailable(kind));
+    }
+    make(kind, options).map_err(|source| OpenSleeperError::Refused { kind, source })
+}
+
+/// A system that has only what the standard library has.
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "as on other systems, where it can fail"
+)]
+fn make(kind: SleeperKind, options: SleeperOptions) -> std::io::Result<Box<dyn Sleeper>> {
+    use portable::{Spin, StdSleep};
+    Ok(match kind {
+        SleeperKind::Condvar => boxed(condvar::Condvar::new()),
+        SleeperKind::Spin => Box::new(Spin::new(Waiter::new(StdSleep), options.spin_margin)),
+        _ => boxed(StdSleep),
+    })
+}
+
+/// What the system waits with. A [`Waiter`] makes a sleeper of it.
+trait Wait: Send {
+    const KIND: SleeperKind;
+
+    /// Prepares to wait; false where there is nothing to wait for, or it has been waited already.
+    #[inline]
+    fn begin(&mut self, _deadline: MonotonicTime) -> bool {
+        true
+    }
+
+    /// Waits once. False when it returned before the deadline.
+    fn wait(&mut self, deadline: MonotonicTime) -> bool;
+}
+
+/// Waits once, with `wait`, for the nanoseconds until the deadline; not at all when it has passed.
+/// False when that returned before the deadline, which the clock tells, not what `wait` returns.
+#[inline]
+fn wait_for_rest<T>(deadline: MonotonicTime, wait: impl FnOnce(u64) -> T) -> bool {
+    let time = now();
+    if time >= deadline {
+        return true;
+    }
+    let _ = wait(deadline.as_ns() - time.as_ns());
+    now() >= deadline
+}
+
+/// Waits as often as it takes, and counts.
+struct Waiter<W> {
+    wait: W,
+    early_returns: u64,
+}
+
+impl<W: Wait> Waiter<W> {
+    fn new(wait: W) -> Self {
+        Self {
+            wait,
+            early_returns: 0,
+        }
+    }
+}
+
+fn boxed<W: Wait + 'static>(wait: W) -> Box<dyn Sleeper> {
+    Box::new(Waiter::new(wait))
+}
+
+impl<W: Wait> Sleeper for Waiter<W> {
+    #[inline]
+    fn sleep_until(&mut self, deadline: MonotonicTime) {
+        if self.wait.begin(deadline) {
+            while !self.wait.wait(deadline) {
+                self.early_returns += 1;
+            }
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        W::KIND.as_str()
+    }
+
+    fn early_returns(&self) -> u64 {
+        self.early_returns
+    }
 }

@@ -1,7 +1,37 @@
+//! What every system has, or nearly every one.
+
 use std::time::Duration;
 
-use super::{Sleeper, SleeperKind};
+use super::{Sleeper, SleeperKind, Wait, wait_for_rest};
 use crate::clock::{MonotonicTime, now};
+#[cfg(target_os = "linux")]
+use crate::os::linux::clock::thread_cpu_ns;
+
+/// [`std::thread::sleep`] for the span that remains.
+pub(super) struct StdSleep;
+
+impl Wait for StdSleep {
+    const KIND: SleeperKind = SleeperKind::Std;
+
+    fn wait(&mut self, deadline: MonotonicTime) -> bool {
+        wait_for_rest(deadline, |ns| std::thread::sleep(Duration::from_nanos(ns)))
+    }
+}
+
+/// `nanosleep` with the span that remains: whatever happens between reading the clock and falling
+/// asleep is added to the lateness.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub(super) struct NanosleepRelative;
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+impl Wait for NanosleepRelative {
+    const KIND: SleeperKind = SleeperKind::NanosleepRelative;
+
+    #[inline]
+    fn wait(&mut self, deadline: MonotonicTime) -> bool {
+        wait_for_rest(deadline, crate::os::nanosleep_for)
+    }
+}
 
 /// Sleeps until a margin before the deadline, then spins.
 ///
@@ -63,9 +93,6 @@ impl<S: Sleeper> Sleeper for Spin<S> {
         self.inner.early_returns()
     }
 }
-
-#[cfg(target_os = "linux")]
-use crate::os::linux::clock::thread_cpu_ns;
 
 /// Only Linux throttles, so only there the share matters.
 #[cfg(not(target_os = "linux"))]
