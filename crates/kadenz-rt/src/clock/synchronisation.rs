@@ -33,8 +33,8 @@ pub enum Synchronisation {
 pub fn synchronisation() -> Synchronisation {
     #[cfg(target_os = "linux")]
     {
-        use crate::os::linux::timex;
-        timex::read().map_or(Synchronisation::Unknown, |it| {
+        use crate::os::linux::clock;
+        clock::discipline().map_or(Synchronisation::Unknown, |it| {
             of(it.status, it.state, it.max_error_us)
         })
     }

@@ -43,9 +43,9 @@ fn linux_only() -> Finding {
 
 #[cfg(windows)]
 fn of_this_system() -> Vec<Finding> {
-    use crate::os::windows_facts;
+    use crate::os::windows;
 
-    let interval = windows_facts::timer_interval().map(|(_, finest, current)| {
+    let interval = windows::timer_interval().map(|(_, finest, current)| {
         let (finest, current) = (f64::from(finest) / 1e4, f64::from(current) / 1e4);
         let evidence = format!("NtQueryTimerResolution: {current} ms, finest {finest} ms");
         if current <= 1.0 {
@@ -63,7 +63,7 @@ fn of_this_system() -> Vec<Finding> {
         .evidence(evidence)
         .remedy("in the measuring program: timeBeginPeriod(1), or a high-resolution timer")
     });
-    let battery = windows_facts::on_battery().map(|on_battery| {
+    let battery = windows::on_battery().map(|on_battery| {
         let evidence = format!("GetSystemPowerStatus: on battery {on_battery}");
         if !on_battery {
             return Finding::fine("power-supply", "the machine is not on battery", evidence);
@@ -82,7 +82,7 @@ fn of_this_system() -> Vec<Finding> {
 
 #[cfg(target_os = "macos")]
 fn of_this_system() -> Vec<Finding> {
-    use crate::os::macos_sysctl::number;
+    use crate::os::macos::sysctl_number as number;
 
     let path = "kern.timer.coalescing_enabled";
     let coalescing = number(path).map(|enabled| {

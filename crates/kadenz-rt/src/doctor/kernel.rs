@@ -1,6 +1,6 @@
 //! How the kernel was built and started, and what it says of itself.
 
-use crate::host::preemption::{self, DynamicMode, Preemption};
+use crate::host::kernel::{self, DynamicMode, Preemption};
 
 use super::finding::{Unknown, costs, fine, found, note, or_else, spoils};
 use super::{Finding, Machine, Severity, remedy};
@@ -9,7 +9,7 @@ const COMMAND_LINE: &str = "/proc/cmdline";
 
 pub(super) fn preemption(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     use DynamicMode::{Full, Lazy};
-    let seen = preemption::read(machine.root)
+    let seen = kernel::preemption(machine.root)
         .ok_or_else(|| Unknown::absent("/sys/kernel/realtime and /proc/sys/kernel/version"))?;
     let until_yields = "until another process's system call returns or yields";
     let while_locked = "while the kernel holds a spin lock or serves an interrupt";

@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use crate::host::build_config::{self, BuildConfig};
-use crate::host::{self, HostFacts, Root, command_line, cpu_list};
+use crate::host::kernel::{self, BuildConfig};
+use crate::host::{self, HostFacts, Root, cpu_list};
 
 use super::processes::{self, Process};
 
@@ -50,14 +50,14 @@ impl<'a> Machine<'a> {
     #[must_use]
     pub fn build(&self) -> Option<&BuildConfig> {
         self.build
-            .get_or_init(|| build_config::read(self.root))
+            .get_or_init(|| BuildConfig::read(self.root))
             .as_ref()
     }
 
     /// A parameter of the kernel's command line.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<String> {
-        command_line::parameter(self.root, name)
+        kernel::parameter(self.root, name)
     }
 
     /// The flags of the first processor; `None` where `/proc/cpuinfo` has none.

@@ -4,7 +4,7 @@ use super::HostFacts;
 
 #[cfg(target_os = "macos")]
 pub(super) fn facts() -> HostFacts {
-    use crate::os::macos_sysctl::{number, text};
+    use crate::os::macos::{sysctl_number as number, sysctl_text as text};
 
     let virtual_machine = number("kern.hv_vmm_present");
     HostFacts {
@@ -29,9 +29,9 @@ pub(super) fn facts() -> HostFacts {
 
 #[cfg(windows)]
 pub(super) fn facts() -> HostFacts {
-    use crate::os::windows_facts;
+    use crate::os::windows;
 
-    let version = windows_facts::version();
+    let version = windows::version();
     #[cfg(target_arch = "x86_64")]
     let cpu = crate::os::x86_64::brand();
     #[cfg(not(target_arch = "x86_64"))]
@@ -47,7 +47,7 @@ pub(super) fn facts() -> HostFacts {
         }),
         kernel: version.map(|(major, minor, build)| format!("{major}.{minor}.{build}")),
         cpu,
-        memory_bytes: windows_facts::memory_bytes(),
+        memory_bytes: windows::memory_bytes(),
         virtualisation: layer.map(|layer| layer.name),
         ..HostFacts::default()
     }

@@ -3,7 +3,7 @@
 //! Sources: kernel documentation `admin-guide/pm/cpuidle` (states, exit latency, driver, governor)
 //! and `power/pm_qos_interface` (`/dev/cpu_dma_latency`).
 
-use super::{Root, command_line, online_cpus, virtualisation};
+use super::{Root, kernel, online_cpus, virtualisation};
 
 /// Held open with a number of microseconds, it keeps CPUs out of the idle states that take longer
 /// than that to leave.
@@ -136,7 +136,7 @@ pub fn nothing_to_hold_off(root: &Root) -> Option<String> {
 }
 
 fn without_states(root: &Root) -> String {
-    if command_line::parameter(root, "idle").is_some_and(|value| value == "poll") {
+    if kernel::parameter(root, "idle").is_some_and(|value| value == "poll") {
         return "idle CPUs do not sleep: idle=poll stands on the kernel's command line".to_owned();
     }
     let host = match virtualisation::read(root).hypervisor {

@@ -1,13 +1,11 @@
 //! Facts about this machine, read and never guessed.
 
-pub mod build_config;
-pub mod command_line;
 pub mod cpu_list;
 pub mod cpu_time;
 #[cfg(not(target_os = "linux"))]
 mod foreign;
 pub mod idle;
-pub mod preemption;
+pub mod kernel;
 mod root;
 pub mod storage;
 pub mod virtualisation;
@@ -69,7 +67,7 @@ pub fn facts_at(root: &Root) -> HostFacts {
         os: "linux".to_owned(),
         os_release: os_release(root),
         kernel: root.read("/proc/sys/kernel/osrelease").ok(),
-        preemption: preemption::read(root).map(|seen| seen.model.to_string()),
+        preemption: kernel::preemption(root).map(|seen| seen.model.to_string()),
         cpu: cpu_model(root),
         cpus: u32::try_from(online_cpus(root).len()).unwrap_or(u32::MAX),
         memory_bytes: memory_bytes(root),

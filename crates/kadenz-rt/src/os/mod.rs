@@ -3,7 +3,6 @@
 //! `unsafe` stands here so that it need not stand elsewhere. Nothing here decides anything.
 #![allow(unsafe_code)]
 
-mod file;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
 #[cfg(target_os = "macos")]
@@ -12,16 +11,9 @@ pub(crate) mod macos;
 mod portable;
 #[cfg(windows)]
 pub(crate) mod windows;
-
-#[cfg(target_os = "macos")]
-pub(crate) mod macos_sysctl;
-#[cfg(windows)]
-pub(crate) mod windows_facts;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64;
 
-#[cfg(unix)]
-pub use file::user;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::clock::{MONOTONIC_NAME, monotonic_ns, monotonic_raw_ns};
 #[cfg(target_os = "linux")]
@@ -30,3 +22,11 @@ pub(crate) use linux::sleep::nanosleep_for;
 pub(crate) use macos::nanosleep_for;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use portable::{MONOTONIC_NAME, monotonic_ns};
+
+/// The effective user of this process, by number.
+#[cfg(unix)]
+#[must_use]
+pub fn user() -> u32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}

@@ -5,10 +5,7 @@ use std::io;
 use super::portable::{NanosleepRelative, Spin, StdSleep};
 use super::{Sleeper, SleeperKind, SleeperOptions, Wait, Waiter, boxed, wait_for_rest};
 use crate::clock::{MonotonicTime, now};
-use crate::os::linux::condvar::TimedCondvar;
-use crate::os::linux::posix_timer::PosixTimer;
-use crate::os::linux::sleep::{nanosleep_until, poll_for};
-use crate::os::linux::timerfd::TimerFd;
+use crate::os::linux::sleep::{PosixTimer, TimedCondvar, TimerFd, nanosleep_until, poll_for};
 
 pub(super) fn make(kind: SleeperKind, options: SleeperOptions) -> io::Result<Box<dyn Sleeper>> {
     Ok(match kind {
@@ -103,7 +100,7 @@ impl Wait for PosixTimer {
     #[inline]
     fn wait(&mut self, deadline: MonotonicTime) -> bool {
         wait_for_rest(deadline, |ns| {
-            Self::wait(self, LOST_SIGNAL_NS.saturating_add(ns))
+            Self::wait(self, LOST_SIGNAL_NS.saturating_add(ns));
         })
     }
 }

@@ -1,15 +1,15 @@
 //! The interface behind an address, and what is known of it.
 
 mod facts;
-mod kind;
 mod route;
 
 use std::net::Ipv4Addr;
 
 use crate::host::Root;
 
-pub use facts::{Coalescing, Duplex, HardwareStamps, InterfaceFacts, Queues, facts, facts_at};
-pub use kind::InterfaceKind;
+pub use facts::{
+    Coalescing, Duplex, HardwareStamps, InterfaceFacts, InterfaceKind, Queues, facts, facts_at,
+};
 pub use route::{Route, RouteError, route_to};
 
 /// Whether the files under `/sys/class/net` are those of this thread's network. They belong to the

@@ -33,11 +33,9 @@
 //! ```
 
 mod error;
-mod granted;
 mod inbox;
 #[cfg(target_os = "linux")]
 mod linux;
-mod multicast;
 mod options;
 mod outbox;
 #[cfg(not(target_os = "linux"))]
@@ -49,10 +47,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use error::{NetworkError, OpenPortError, ReceiveError, SendError};
-pub use granted::Granted;
 pub use inbox::{Datagram, Inbox};
-pub use multicast::{Multicast, Standing};
-pub use options::{Fragmentation, PortOptions, Stamping};
+pub use options::{Fragmentation, Granted, Multicast, PortOptions, Stamping, Standing};
 pub use outbox::{Departures, Outbox, OutboxFull};
 pub use stamp::{KernelStamp, StampSource, Stamps, TransmitKey, TransmitStamp};
 pub use wait::{Reception, Wait, Waker};

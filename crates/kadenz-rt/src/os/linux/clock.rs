@@ -1,5 +1,6 @@
 //! Reading clocks.
 
+use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use libc::{clockid_t, timespec};
@@ -67,4 +68,34 @@ pub(crate) fn timespec_of_ns(ns: u64) -> timespec {
         tv_sec: (ns / NS_A_SECOND) as libc::time_t,
         tv_nsec: (ns % NS_A_SECOND) as libc::c_long,
     }
+}
+
+/// What the kernel knows of the wall clock's discipline: `adjtimex(2)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Discipline {
+    /// `STA_*` of `timex.h`.
+    pub(crate) status: i32,
+    /// `TIME_*` of `timex.h`, what the call returned.
+    pub(crate) state: i32,
+    /// Largest error in microseconds, as whoever disciplines the clock set it; the kernel adds 500 a
+    /// second (`ntp.c`, `MAXFREQ`).
+    pub(crate) max_error_us: i64,
+}
+
+/// Reads without changing anything; `None` where that is forbidden, as in some sandboxes.
+pub(crate) fn discipline() -> Option<Discipline> {
+    let mut timex = MaybeUninit::<libc::timex>::zeroed();
+    // SAFETY: zeroed integers are a `timex` that asks for no change (`modes` 0); it lives while the
+    // call writes to it.
+    let state = unsafe { libc::adjtimex(timex.as_mut_ptr()) };
+    if state < 0 {
+        return None;
+    }
+    // SAFETY: it was all zeros, which is a valid value, before the kernel wrote its own.
+    let timex = unsafe { timex.assume_init() };
+    Some(Discipline {
+        status: timex.status,
+        state,
+        max_error_us: timex.maxerror,
+    })
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod addresses;
 pub(crate) mod clock;
-pub(crate) mod condvar;
 pub(crate) mod credentials;
 pub(crate) mod disk;
 pub(crate) mod epoll;
@@ -16,13 +15,10 @@ pub(crate) mod namespace;
 pub(crate) mod packet;
 pub(crate) mod phc;
 pub(crate) mod poll;
-pub(crate) mod posix_timer;
 pub(crate) mod sched;
 pub(crate) mod signals;
 pub(crate) mod sleep;
 pub(crate) mod tap;
-pub(crate) mod timerfd;
-pub(crate) mod timex;
 pub(crate) mod trace;
 pub(crate) mod udp;
 

@@ -1,7 +1,13 @@
-//! Calls that sleep. Each returns when the kernel does, also after a signal; callers loop.
+//! What sleeps: calls, timers and a condition variable, all on `CLOCK_MONOTONIC`. A call returns when
+//! the kernel does, also after a signal; callers loop.
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::{io, ptr};
 
 use super::clock::timespec_of_ns;
-use std::ptr;
+use super::errno;
 
 /// Sleeps until a point on `CLOCK_MONOTONIC`. False when a signal ended the sleep.
 #[inline]
@@ -36,4 +42,231 @@ pub(crate) fn poll_for(span_ns: u64) -> bool {
     // SAFETY: with a count of zero no descriptor is read through the null pointer; `span` is a
     // live timespec; a null mask leaves the signal mask as it is.
     unsafe { libc::ppoll(ptr::null_mut(), 0, &raw const span, ptr::null()) == 0 }
+}
+
+/// A one-shot timer on `CLOCK_MONOTONIC`.
+#[derive(Debug)]
+pub(crate) struct TimerFd(OwnedFd);
+
+impl TimerFd {
+    /// Creates a timer that is not armed.
+    pub(crate) fn create() -> io::Result<Self> {
+        // SAFETY: the call takes no pointers.
+        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Arms the timer for a point on the clock; a point in the past fires at once.
+    #[inline]
+    pub(crate) fn arm(&self, deadline_ns: u64) {
+        let timer = libc::itimerspec {
+            it_interval: timespec_of_ns(0),
+            // Zero would disarm it.
+            it_value: timespec_of_ns(deadline_ns.max(1)),
+        };
+        // SAFETY: `timer` is live and normalised, the descriptor is a timerfd that `self` owns,
+        // and the old value may be null. With these arguments the call cannot fail.
+        unsafe {
+            libc::timerfd_settime(
+                self.0.as_raw_fd(),
+                libc::TFD_TIMER_ABSTIME,
+                &raw const timer,
+                ptr::null_mut(),
+            );
+        }
+    }
+
+    /// Blocks until the timer has fired. False when a signal ended the wait.
+    #[inline]
+    pub(crate) fn wait(&self) -> bool {
+        let mut fired = 0_u64;
+        // SAFETY: a timerfd writes eight bytes, which is the size of `fired`.
+        let read = unsafe {
+            libc::read(
+                self.0.as_raw_fd(),
+                (&raw mut fired).cast(),
+                size_of::<u64>(),
+            )
+        };
+        read == size_of::<u64>() as isize
+    }
+}
+
+/// A one-shot timer on `CLOCK_MONOTONIC` that signals one thread.
+///
+/// The signal is blocked in that thread and taken with `sigtimedwait`, so no handler runs. It stays
+/// blocked there for good: another timer of the thread may need that, and to unblock it while it is
+/// pending would end the process.
+#[derive(Debug)]
+pub(crate) struct PosixTimer {
+    timer: libc::timer_t,
+    thread: libc::pid_t,
+}
+
+// SAFETY: a timer id is a number of the process, not of a thread (`timer_t` is a pointer in type
+// only), so any thread may arm and delete the timer.
+unsafe impl Send for PosixTimer {}
+
+impl PosixTimer {
+    /// Creates a timer that signals the calling thread.
+    pub(crate) fn create() -> io::Result<Self> {
+        let thread = current_thread();
+        // SAFETY: all-zero is a valid sigevent.
+        let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = signal();
+        event.sigev_notify_thread_id = thread;
+        let mut timer: libc::timer_t = ptr::null_mut();
+        // SAFETY: `event` and `timer` live for the call, which reads the one and writes the other.
+        if unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) } != 0
+        {
+            return Err(io::Error::last_os_error());
+        }
+        block_signal();
+        Ok(Self { timer, thread })
+    }
+
+    /// Whether the calling thread is the one this timer signals.
+    #[inline]
+    pub(crate) fn belongs_here(&self) -> bool {
+        self.thread == current_thread()
+    }
+
+    /// Arms the timer for a point on the clock; a point in the past fires at once.
+    #[inline]
+    pub(crate) fn arm(&self, deadline_ns: u64) {
+        let timer = libc::itimerspec {
+            it_interval: timespec_of_ns(0),
+            // Zero would disarm it.
+            it_value: timespec_of_ns(deadline_ns.max(1)),
+        };
+        // SAFETY: the timer exists as long as `self`; `timer` is live and normalised; the old
+        // value may be null. With these arguments the call cannot fail.
+        unsafe {
+            libc::timer_settime(
+                self.timer,
+                libc::TIMER_ABSTIME,
+                &raw const timer,
+                ptr::null_mut(),
+            )
+        };
+    }
+
+    /// Blocks until the timer's signal comes, another signal does, or `at_most_ns` have passed.
+    #[inline]
+    pub(crate) fn wait(&self, at_most_ns: u64) {
+        let set = signal_set();
+        let span = timespec_of_ns(at_most_ns);
+        // SAFETY: `set` and `span` are live; the information about the signal may be null.
+        let outcome =
+            unsafe { libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const span) };
+        debug_assert!(outcome >= 0 || matches!(errno(), libc::EINTR | libc::EAGAIN));
+    }
+}
+
+impl Drop for PosixTimer {
+    fn drop(&mut self) {
+        // SAFETY: the timer was created by `create` and is deleted only here.
+        unsafe { libc::timer_delete(self.timer) };
+    }
+}
+
+fn current_thread() -> libc::pid_t {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+/// A real-time signal far from those that libraries take from the low end.
+fn signal() -> libc::c_int {
+    libc::SIGRTMAX() - 3
+}
+
+fn signal_set() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: `sigemptyset` initialises the whole set it is given, and cannot fail.
+    let mut set = unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
+    };
+    // SAFETY: `set` is initialised and the signal number is valid.
+    unsafe { libc::sigaddset(&raw mut set, signal()) };
+    set
+}
+
+/// Blocks the timers' signal in this thread.
+fn block_signal() {
+    let set = signal_set();
+    // SAFETY: `set` is live, and the old mask may be null.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) };
+}
+
+/// A mutex and a condition variable that nobody signals.
+///
+/// Both stand in a box, because neither may move once it is in use.
+pub(crate) struct TimedCondvar(Box<Parts>);
+
+struct Parts {
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    condvar: UnsafeCell<libc::pthread_cond_t>,
+}
+
+// SAFETY: a mutex and a condition variable of POSIX may be used from any thread; `wait` unlocks
+// the mutex before it returns, so no thread owns it while the value is handed over.
+unsafe impl Send for TimedCondvar {}
+
+impl TimedCondvar {
+    /// Creates the pair.
+    pub(crate) fn create() -> io::Result<Self> {
+        let parts = Box::new(Parts {
+            mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+            condvar: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER),
+        });
+        let mut attributes = MaybeUninit::uninit();
+        // SAFETY: the attributes are initialised before use and destroyed after it; the condition
+        // variable is initialised at its final address, and nobody has used it yet.
+        let outcome = unsafe {
+            libc::pthread_condattr_init(attributes.as_mut_ptr());
+            libc::pthread_condattr_setclock(attributes.as_mut_ptr(), libc::CLOCK_MONOTONIC);
+            let outcome = libc::pthread_cond_init(parts.condvar.get(), attributes.as_ptr());
+            libc::pthread_condattr_destroy(attributes.as_mut_ptr());
+            outcome
+        };
+        if outcome != 0 {
+            return Err(io::Error::from_raw_os_error(outcome));
+        }
+        Ok(Self(parts))
+    }
+
+    /// Waits until a point on the clock. False when the wait ended otherwise, which POSIX allows.
+    #[inline]
+    pub(crate) fn wait_until(&mut self, deadline_ns: u64) -> bool {
+        let deadline = timespec_of_ns(deadline_ns);
+        // SAFETY: both parts are initialised and stay where they are; this thread locks the mutex
+        // before the wait and unlocks it after, and `&mut self` keeps every other thread away.
+        let outcome = unsafe {
+            libc::pthread_mutex_lock(self.0.mutex.get());
+            let outcome = libc::pthread_cond_timedwait(
+                self.0.condvar.get(),
+                self.0.mutex.get(),
+                &raw const deadline,
+            );
+            libc::pthread_mutex_unlock(self.0.mutex.get());
+            outcome
+        };
+        outcome == libc::ETIMEDOUT
+    }
+}
+
+impl Drop for TimedCondvar {
+    fn drop(&mut self) {
+        // SAFETY: both parts are initialised, nobody waits and nobody holds the mutex.
+        unsafe {
+            libc::pthread_cond_destroy(self.0.condvar.get());
+            libc::pthread_mutex_destroy(self.0.mutex.get());
+        }
+    }
 }

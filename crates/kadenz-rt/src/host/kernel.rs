@@ -1,8 +1,66 @@
-//! How willing the kernel is to be interrupted: the first fact about a real-time machine.
+//! The kernel: its command line, how it was built, and how willing it is to be interrupted.
 
 use std::fmt;
 
 use super::Root;
+
+/// The value of the last `name=value` on the kernel's command line; empty for a bare `name`,
+/// `None` when it is not there or the file cannot be read.
+///
+/// What follows `--` belongs to init, not to the kernel.
+#[must_use]
+pub fn parameter(root: &Root, name: &str) -> Option<String> {
+    let line = root.read("/proc/cmdline").ok()?;
+    let words = line.split_whitespace().take_while(|word| *word != "--");
+    let values = words.filter_map(|word| match word.split_once('=') {
+        Some((key, value)) => (key == name).then(|| value.to_owned()),
+        None => (word == name).then(String::new),
+    });
+    values.last()
+}
+
+/// The kernel's build configuration, as distributions leave it in `/boot`.
+#[derive(Clone, Debug)]
+pub struct BuildConfig {
+    /// The file.
+    pub path: String,
+    text: String,
+}
+
+impl BuildConfig {
+    /// Reads `/boot/config-<release>` or the copy beside the kernel's modules; `None` when neither can
+    /// be read.
+    #[must_use]
+    pub fn read(root: &Root) -> Option<Self> {
+        let release = root.read("/proc/sys/kernel/osrelease").ok()?;
+        // The release comes from the kernel; a strange one must not lead out of the folder.
+        if release.contains('/') {
+            return None;
+        }
+        let paths = [
+            format!("/boot/config-{release}"),
+            format!("/lib/modules/{release}/config"),
+        ];
+        paths.into_iter().find_map(|path| {
+            let text = root.read(&path).ok()?;
+            Some(Self { path, text })
+        })
+    }
+
+    /// Whether a line such as `CONFIG_PREEMPT_RT=y` stands in it.
+    #[must_use]
+    pub fn has(&self, line: &str) -> bool {
+        self.text.lines().any(|found| found == line)
+    }
+
+    /// The value of `CONFIG_HZ` and its like.
+    #[must_use]
+    pub fn value(&self, option: &str) -> Option<&str> {
+        self.text
+            .lines()
+            .find_map(|line| line.strip_prefix(option)?.strip_prefix('='))
+    }
+}
 
 /// The preemption model that the kernel runs with.
 ///
@@ -68,7 +126,7 @@ pub struct SeenPreemption {
 /// Reads the preemption model; `None` when neither `/sys/kernel/realtime` nor
 /// `/proc/sys/kernel/version` can be read.
 #[must_use]
-pub fn read(root: &Root) -> Option<SeenPreemption> {
+pub fn preemption(root: &Root) -> Option<SeenPreemption> {
     if root
         .read("/sys/kernel/realtime")
         .is_ok_and(|text| text == "1")
@@ -137,12 +195,12 @@ fn from_debugfs(root: &Root) -> Option<(DynamicMode, String)> {
 }
 
 fn from_command_line(root: &Root) -> Option<(DynamicMode, String)> {
-    let value = super::command_line::parameter(root, "preempt")?;
+    let value = parameter(root, "preempt")?;
     Some((mode(&value)?, format!("/proc/cmdline: preempt={value}")))
 }
 
 fn from_build(root: &Root) -> Option<(DynamicMode, String)> {
-    let config = super::build_config::read(root)?;
+    let config = BuildConfig::read(root)?;
     let options = [
         ("CONFIG_PREEMPT_NONE=y", DynamicMode::None),
         ("CONFIG_PREEMPT_VOLUNTARY=y", DynamicMode::Voluntary),
