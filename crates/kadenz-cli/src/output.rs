@@ -73,7 +73,8 @@ pub(crate) fn is_verbose() -> bool {
 pub(crate) fn width_of_notes() -> usize {
     const WITHOUT: u16 = 100;
     const LEAST: u16 = 32;
-    let size = crossterm::terminal::size().ok().filter(|_| is_read_now());
+    let size = crossterm::terminal::size().ok();
+    let size = size.filter(|(columns, _)| is_read_now() && *columns > 0);
     usize::from(size.map_or(WITHOUT, |(columns, _)| columns).max(LEAST))
 }
 

@@ -28,7 +28,7 @@ const SUBSCRIBE: u32 = 2;
 /// `kadenz msg server` beside idle and hostile clients.
 pub fn server(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("server");
-    let folder = request.folder.join("server");
+    let folder = request.folder.clone();
     let command = "msg server --listen 127.0.0.1:17700";
     let mut server = Running::start(request, command, &folder)?;
     let quiet = server
@@ -154,7 +154,7 @@ fn frame(kind: u32, name: &[u8], data: Option<&[u8]>) -> Vec<u8> {
 /// `kadenz ethercat stop` beside thousands who hold a connection to the same control socket.
 pub fn control(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("control");
-    let folder = request.folder.join("control");
+    let folder = request.folder.clone();
     let run = folder.join("run").to_string_lossy().into_owned();
     let command = format!("ethercat run --sim 12 --name attack --duration 5min --out {run}");
     let mut running = Running::start(request, &command, &folder)?;

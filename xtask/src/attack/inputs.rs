@@ -201,7 +201,7 @@ impl Case {
         let mut random = Random::of(request.seed, number);
         let examples = random.one_of(seeds);
         let seed = random.one_of(examples);
-        let folder = request.folder.join(format!("inputs-{number}"));
+        let folder = request.folder.join(number.to_string());
         let out = folder.join("out");
         fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
         let name = seed.path.file_name().unwrap_or_default();

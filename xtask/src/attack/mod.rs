@@ -100,16 +100,17 @@ pub fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
 }
 
 fn attacks(repository: &Repository, program: &Path, options: &Options) -> Result<Vec<Report>> {
-    let folder = repository.target().join("attack");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)
-            .with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
-    let one = |(_, attack): &(&str, Attack)| {
+    let one = |(name, attack): &(&str, Attack)| {
+        // A folder for each: a long attack may run beside others.
+        let folder = repository.target().join("attack").join(name);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
+        }
         let report = attack(&Request {
             repository,
             program: program.to_owned(),
-            folder: folder.clone(),
+            folder,
             count: options.count,
             seed: options.seed,
             parallel: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),

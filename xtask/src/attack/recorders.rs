@@ -57,7 +57,7 @@ const PUBLISHER: &str = "msg pub BEAT --hex 0123456789abcdef --rate 1kHz --url u
 /// Kills each recorder at `count` points of its life.
 pub fn kill(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("kill");
-    let folder = request.folder.join("kill");
+    let folder = request.folder.clone();
     let _publisher = Running::start(request, PUBLISHER, &folder.join("publisher"))?;
     for recorder in &RECORDERS {
         let mut losses = Vec::new();
@@ -194,7 +194,7 @@ pub fn disk(request: &Request<'_>) -> Result<Report> {
     if !crate::process::succeeds(traced.arg("--version")) {
         anyhow::bail!("no strace, which lets writes fail; apt-get install strace");
     }
-    let folder = request.folder.join("disk");
+    let folder = request.folder.clone();
     let _publisher = Running::start(request, PUBLISHER, &folder.join("publisher"))?;
     for recorder in &RECORDERS {
         for error in ["ENOSPC", "EIO"] {

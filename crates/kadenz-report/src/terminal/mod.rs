@@ -57,10 +57,11 @@ impl Style {
     #[must_use]
     pub fn of_stdout(colour: Option<bool>) -> Self {
         let table = comfy_table::Table::new();
-        let width = table.width().filter(|_| table.is_tty());
+        // A pseudo-terminal whose size nobody set has no columns.
+        let width = table.width().filter(|it| table.is_tty() && *it > 0);
         Self {
             width: width.unwrap_or(PLAIN_WIDTH).max(LEAST_WIDTH),
-            rich: colour.unwrap_or(width.is_some()),
+            rich: colour.unwrap_or_else(|| table.is_tty()),
         }
     }
 }
