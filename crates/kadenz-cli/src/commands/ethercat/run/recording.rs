@@ -178,6 +178,23 @@ impl Recording {
         }
     }
 
+    /// A stall is as long in every beat that it took: of these, those between warm-up and end.
+    fn wake_ups(&mut self, report: &CycleReport<'_>) {
+        let intended = report.intended.since(self.origin);
+        let woken = report.woken.since(self.origin);
+        let warm = self.warm.since(self.origin);
+        for left_out in (0..=report.skipped).rev() {
+            let before = i64::try_from(left_out).unwrap_or(i64::MAX);
+            let beat = intended.saturating_sub(before.saturating_mul(self.cycle_ns));
+            if beat <= warm || report.beat.saturating_sub(left_out) > self.last {
+                continue;
+            }
+            let sample = self.sample(self.beats, beat, woken, woken.saturating_sub(beat));
+            self.recorders.wake_up.record(sample);
+            self.beats += 1;
+        }
+    }
+
     fn sample(&self, sequence: u64, intended_ns: i64, actual_ns: i64, value_ns: i64) -> Sample {
         Sample {
             sequence,
@@ -190,19 +207,12 @@ impl Recording {
 
 impl Observer for Recording {
     fn cycle(&mut self, report: &CycleReport<'_>) {
+        self.wake_ups(report);
         if report.intended <= self.warm || report.beat > self.last {
             return;
         }
         let intended = report.intended.since(self.origin);
         let woken = report.woken.since(self.origin);
-        // A stall is as long in every beat that it took.
-        for left_out in (0..=report.skipped).rev() {
-            let before = i64::try_from(left_out).unwrap_or(i64::MAX);
-            let beat = intended.saturating_sub(before.saturating_mul(self.cycle_ns));
-            let sample = self.sample(self.beats, beat, woken, woken.saturating_sub(beat));
-            self.recorders.wake_up.record(sample);
-            self.beats += 1;
-        }
         let sequence = report.number;
         if let (Some(period), Some(before)) = (report.period_ns(), report.before) {
             let due = before.since(self.origin) + self.cycle_ns;
@@ -213,5 +223,73 @@ impl Observer for Recording {
         self.recorders.exchange.record(exchange);
         let controller = self.sample(sequence, intended, woken, report.controller_ns());
         self.recorders.controller.record(controller);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz_ethercat::control::cyclic::Mode;
+    use kadenz_ethercat::main_device::layout::Layout;
+    use kadenz_ethercat::main_device::link::LinkCounts;
+    use kadenz_record::run::model::{EndedBy, Run};
+
+    use super::*;
+
+    const CYCLE: Duration = Duration::from_millis(1);
+
+    /// A beat that was served at once, after others that were not.
+    fn report(beat: u64, skipped: u64, layout: &Layout) -> CycleReport<'_> {
+        let at = MonotonicTime::from_ns(beat * 1_000_000);
+        CycleReport {
+            number: beat,
+            beat,
+            intended: at,
+            woken: at,
+            received: at,
+            controlled: at,
+            sent: at,
+            ended: at,
+            before: None,
+            mode: Mode::Pipelined,
+            outcome: None,
+            overrun: false,
+            skipped,
+            counts: LinkCounts::default(),
+            layout,
+            inputs: &[],
+            outputs: &[],
+        }
+    }
+
+    #[test]
+    fn a_stall_across_the_end_of_the_warm_up_or_of_the_run_counts_in_between_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut run = RunWriter::create(&folder.path().join("run"), Run::default()).unwrap();
+        let mut series = |name: &str| {
+            let series = Series {
+                name: name.to_owned(),
+                ..Series::default()
+            };
+            run.series(SeriesSpec { series, raw: false }).unwrap()
+        };
+        let recorders = Recorders {
+            wake_up: series(WAKE_UP),
+            period: series(PERIOD),
+            exchange: series(EXCHANGE),
+            controller: series(CONTROLLER),
+        };
+        let running = run.start(Duration::from_secs(1)).unwrap();
+        let origin = MonotonicTime::from_ns(0);
+        // Two beats warm up, eight are recorded.
+        let mut recording = recorders.begin(origin, CYCLE);
+        recording = recording.between(MonotonicTime::from_ns(2_000_000), Some(10));
+        let layout = Layout::of(&[], 100).unwrap();
+        for (beat, skipped) in [(5, 4), (6, 0), (12, 5)] {
+            recording.cycle(&report(beat, skipped, &layout));
+        }
+        drop(recording);
+        let run = running.finish(EndedBy::Finished).unwrap();
+        let recorded: Vec<_> = run.series.iter().map(|it| it.counts.recorded).collect();
+        assert_eq!(recorded, [8, 0, 2, 2]);
     }
 }
