@@ -38,6 +38,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
+use super::stream::acceptor::Acceptor;
 use super::stream::ear::Ear;
 use super::stream::hub::{Hub, Side};
 use super::stream::length::{front, refuse_too_long};
@@ -140,7 +141,7 @@ impl Ros1 {
                 let (kind, caller) = (Arc::clone(&kind), Arc::clone(&caller));
                 Subscriber::new(kind, caller, Arc::clone(&known_here))
             });
-            let hub = Hub::start(Side::Door(door), self.queue, make)?;
+            let hub = Hub::start(Side::Door(Acceptor::new(door)), self.queue, make)?;
             let desk = Arc::new(Desk { node, hub, topics });
             *known = Arc::downgrade(&desk);
             Ok(desk)

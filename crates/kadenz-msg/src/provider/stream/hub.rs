@@ -15,10 +15,11 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
 use super::Broken;
+use super::acceptor::Acceptor;
 use super::budget::{Budget, Share};
 use super::outgoing::{Outgoing, PARTS};
 use super::seats::{GREETING, IDLE, Seat, Seats, Standing};
-use super::socket::{Door, Place, Socket};
+use super::socket::{Place, Socket};
 use crate::provider::Wait;
 use crate::sync::Lock;
 
@@ -41,9 +42,6 @@ const TURN: usize = 64;
 /// Peers that are let in between two looks at those that are there.
 const BATCH: usize = 16;
 
-/// After what the system refused, until it is asked again.
-const REST: Duration = Duration::from_millis(10);
-
 /// What a peer of a hub says and hears, sans-IO.
 pub(in crate::provider) trait Peer: Send + 'static {
     /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
@@ -62,9 +60,18 @@ pub(in crate::provider) trait Peer: Send + 'static {
 /// How the hub reaches its peers.
 pub(in crate::provider) enum Side {
     /// They come.
-    Door(Door),
+    Door(Acceptor),
     /// It goes there.
     Place(Place),
+}
+
+impl Side {
+    /// A connection has ended, and its descriptor is free.
+    fn resume(&mut self) {
+        if let Self::Door(acceptor) = self {
+            acceptor.resume();
+        }
+    }
 }
 
 /// What became of a message, by peers.
@@ -219,7 +226,7 @@ impl<P: Peer> Keeper<P> {
             let (count, unheard) = self.prepare();
             let retry = matches!(self.side, Side::Place(_)) && count == 0;
             let retried = retry.then(|| clock::now() + RETRY);
-            let until = retried.or_else(|| self.seats.deadline());
+            let until = retried.or_else(|| self.deadline());
             let wait = match unheard.is_empty() {
                 true => until.map_or(Wait::Forever, Wait::Until),
                 false => Wait::Poll,
@@ -238,12 +245,22 @@ impl<P: Peer> Keeper<P> {
         self.linger();
     }
 
+    /// When there is something to do without a word from anybody.
+    fn deadline(&self) -> Option<MonotonicTime> {
+        let accepts = match &self.side {
+            Side::Door(acceptor) => acceptor.deadline(),
+            Side::Place(_) => None,
+        };
+        [self.seats.deadline(), accepts].into_iter().flatten().min()
+    }
+
     /// Gives up lost connections and watches the others; how many there are, and the places of those of
     /// which more has been read than heard.
     fn prepare(&mut self) -> (usize, Vec<usize>) {
         let Self {
             shared,
             watch,
+            side,
             seats,
             ..
         } = self;
@@ -253,6 +270,7 @@ impl<P: Peer> Keeper<P> {
             connections.retain(|connection| {
                 if connection.is_lost {
                     seats.leave(connection.seat);
+                    side.resume();
                 }
                 !connection.is_lost
             });
@@ -268,8 +286,8 @@ impl<P: Peer> Keeper<P> {
             }
             connections.len()
         });
-        if let Side::Door(door) = &self.side {
-            door.watch(watch);
+        if let Side::Door(acceptor) = side {
+            acceptor.watch(watch);
         }
         (count, unheard)
     }
@@ -309,18 +327,15 @@ impl<P: Peer> Keeper<P> {
 
     fn let_in(&mut self) {
         for _ in 0..BATCH {
-            let Side::Door(door) = &self.side else {
+            let Side::Door(acceptor) = &mut self.side else {
                 return;
             };
-            match door.accept() {
-                Ok(Some(socket)) => self.add(socket),
-                Ok(None) => return,
-                // Who leaves again before the door is opened is no reason to close it.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(_) => {
-                    // No descriptor is left. Publishing does not wait for this thread.
-                    if !self.send_one_away() {
-                        thread::sleep(REST);
+            match acceptor.accept(clock::now()) {
+                Some(socket) => self.add(socket),
+                None => {
+                    // No descriptor is left for who waits: that of a silent peer, where there is one.
+                    if acceptor.deadline().is_some() {
+                        self.send_one_away();
                     }
                     return;
                 }
@@ -356,6 +371,7 @@ impl<P: Peer> Keeper<P> {
             connections.retain(|connection| connection.seat != seat);
         });
         self.seats.leave(seat);
+        self.side.resume();
     }
 
     fn connect(&mut self) {

@@ -38,6 +38,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 
 use super::parameters::Address;
+use super::stream::acceptor::Acceptor;
 use super::stream::ear::{Ear, EarWaker};
 use super::stream::hub::{Hub, Side};
 use super::stream::length::{front, refuse_too_long};
@@ -133,7 +134,7 @@ impl Zmq {
             }
             let place = &self.settings.outlets;
             let side = match self.settings.bind {
-                Bind::Outlet => Side::Door(place.listen()?),
+                Bind::Outlet => Side::Door(Acceptor::new(place.listen()?)),
                 Bind::Inlet | Bind::None => Side::Place(place.clone()),
             };
             let make = Box::new(Subscriber::greet);

@@ -63,6 +63,31 @@ fn a_turn_hears_so_many_frames_and_the_rest_is_heard_before_more_is_read() {
     assert_eq!(connection.peer.heard(), TURN + 15);
 }
 
+/// Waits until so many bytes were heard.
+fn wait_for(heard: &AtomicUsize, count: usize) {
+    let end = clock::now() + Duration::from_secs(20);
+    while heard.load(Ordering::Relaxed) < count {
+        assert!(clock::now() < end, "it hangs");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_peer_for_whom_no_descriptor_was_left_is_let_in_once_the_pause_is_over() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let peer = Arc::clone(&heard);
+    let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
+    let port = door.port().unwrap();
+    let mut acceptor = Acceptor::new(door);
+    acceptor.pause(clock::now());
+    let make = Box::new(move |_: &mut Vec<u8>| Bytes(Arc::clone(&peer)));
+    let hub = Hub::start(Side::Door(acceptor), 1000, make).unwrap();
+    let mut far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    far.write_all(&[1; 3]).unwrap();
+    wait_for(&heard, 3);
+    drop(hub);
+}
+
 #[test]
 fn what_a_turn_did_not_hear_is_heard_although_nothing_more_comes() {
     let heard = Arc::new(AtomicUsize::new(0));
@@ -70,14 +95,10 @@ fn what_a_turn_did_not_hear_is_heard_although_nothing_more_comes() {
     let door = Place::Tcp("127.0.0.1:0".to_owned()).listen().unwrap();
     let port = door.port().unwrap();
     let make = Box::new(move |_: &mut Vec<u8>| Bytes(Arc::clone(&peer)));
-    let hub = Hub::start(Side::Door(door), 1000, make).unwrap();
+    let hub = Hub::start(Side::Door(Acceptor::new(door)), 1000, make).unwrap();
     let mut far = TcpStream::connect(("127.0.0.1", port)).unwrap();
     far.write_all(&[1; 20 * TURN]).unwrap();
-    let end = clock::now() + Duration::from_secs(20);
-    while heard.load(Ordering::Relaxed) < 20 * TURN {
-        assert!(clock::now() < end, "it hangs");
-        thread::sleep(Duration::from_millis(1));
-    }
+    wait_for(&heard, 20 * TURN);
     drop(hub);
 }
 
