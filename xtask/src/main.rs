@@ -41,7 +41,7 @@ Chores:
   docs   Build rustdoc, man pages, completions and the command reference; check links
   fuzz   List the fuzz targets, or run them
   attack Attack the program with hostile files, datagrams and connections
-  size   Count lines of code, files and public items, by room
+  size   Count lines of code, files and public items, by crate
 
 `cargo xtask <CHORE> --help` says more.
 ";

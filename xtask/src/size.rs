@@ -1,4 +1,4 @@
-//! `cargo xtask size`: how much code there is, by room.
+//! `cargo xtask size`: how much code there is, by crate or folder.
 //!
 //! A line of code is what is left without comments, blank lines and tests: the count by which the tree is
 //! kept small. Generated code and golden data do not count.
@@ -11,7 +11,7 @@ use crate::repository::{Repository, SourceFile};
 use crate::tidy::{scan, size::is_code};
 
 const HELP: &str = "\
-Count lines of code, files and public items, by room.
+Count lines of code, files and public items, by crate or folder.
 
 Usage: cargo xtask size [--json]
 
@@ -22,7 +22,7 @@ Tests are counted beside it.
 /// A source file with fewer lines of code than this is small.
 const SMALL: usize = 60;
 
-/// What a room holds.
+/// What a crate or a folder holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Size {
     files: usize,
@@ -80,28 +80,28 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
         }
         _ => bail!("unknown options {options:?}; see `cargo xtask size --help`"),
     };
-    let rooms = rooms(&repository.files()?);
+    let parts = parts(&repository.files()?);
     match json {
-        true => println!("{}", in_json(&rooms)),
-        false => print!("{}", table(&rooms)),
+        true => println!("{}", in_json(&parts)),
+        false => print!("{}", table(&parts)),
     }
     Ok(true)
 }
 
-/// By room, and the sum under `all`, which sorts last.
-fn rooms(files: &[SourceFile]) -> Vec<(String, Size)> {
-    let mut rooms = BTreeMap::<String, Size>::new();
+/// By crate or folder, and the sum under `all`, which sorts last.
+fn parts(files: &[SourceFile]) -> Vec<(String, Size)> {
+    let mut parts = BTreeMap::<String, Size>::new();
     let mut all = Size::default();
     for file in files.iter().filter(|file| is_code(file)) {
         let size = Size::of(file);
-        rooms.entry(room(&file.path)).or_default().add(size);
+        parts.entry(part(&file.path)).or_default().add(size);
         all.add(size);
     }
-    rooms.into_iter().chain([("all".to_owned(), all)]).collect()
+    parts.into_iter().chain([("all".to_owned(), all)]).collect()
 }
 
 /// A crate, or the first folder; what stands beside them is of the root.
-fn room(path: &str) -> String {
+fn part(path: &str) -> String {
     let mut parts = path.split('/');
     match (parts.next(), parts.next(), parts.next()) {
         (Some("crates" | "bindings"), Some(name), Some(_)) => name.to_owned(),
@@ -138,19 +138,19 @@ fn without_comments(file: &SourceFile) -> String {
     kept.join("\n")
 }
 
-fn table(rooms: &[(String, Size)]) -> String {
-    let mut text = format!("{:<18}", "room");
+fn table(parts: &[(String, Size)]) -> String {
+    let mut text = format!("{:<18}", "crate");
     text.extend(COLUMNS.map(|name| format!("{name:>9}")));
     text.push('\n');
-    for (room, size) in rooms {
-        text.push_str(&format!("{room:<18}"));
+    for (part, size) in parts {
+        text.push_str(&format!("{part:<18}"));
         text.extend(size.cells().map(|count| format!("{count:>9}")));
         text.push('\n');
     }
     text
 }
 
-fn in_json(rooms: &[(String, Size)]) -> serde_json::Value {
+fn in_json(parts: &[(String, Size)]) -> serde_json::Value {
     let of = |size: Size| -> serde_json::Value {
         COLUMNS
             .into_iter()
@@ -159,8 +159,8 @@ fn in_json(rooms: &[(String, Size)]) -> serde_json::Value {
             .collect::<serde_json::Map<_, _>>()
             .into()
     };
-    let rooms = rooms.iter().map(|(room, size)| (room.clone(), of(*size)));
-    rooms.collect::<serde_json::Map<_, _>>().into()
+    let parts = parts.iter().map(|(part, size)| (part.clone(), of(*size)));
+    parts.collect::<serde_json::Map<_, _>>().into()
 }
 
 #[cfg(test)]
@@ -192,10 +192,10 @@ mod tests {
             file("xtask/src/main.rs", "fn d() {}\n"),
             file("docs/a.md", "text\n"),
         ];
-        let rooms = rooms(&files);
-        let code: Vec<_> = rooms
+        let parts = parts(&files);
+        let code: Vec<_> = parts
             .iter()
-            .map(|(room, it)| (room.as_str(), it.code))
+            .map(|(part, it)| (part.as_str(), it.code))
             .collect();
         assert_eq!(code, [("a", 3), ("xtask", 1), ("all", 4)]);
     }

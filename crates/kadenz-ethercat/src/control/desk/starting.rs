@@ -21,13 +21,18 @@ impl Desk {
             is_ended: false,
             end,
         };
-        while !done.load(Ordering::Relaxed) {
+        loop {
+            // What was asked before the end is heard: a stop must not get lost between bring-up and loop.
+            let is_over = done.load(Ordering::Relaxed);
             let accepted = self.accept(&mut pending);
             pending.hear(
                 |_| None,
                 |heard| Next::Answer(begun.answer(heard)),
                 |_, _| (),
             );
+            if is_over {
+                break;
+            }
             pause(accepted, &pending);
         }
         pending.dismiss("the segment was brought up");
@@ -77,6 +82,8 @@ impl BringUp<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
     use std::sync::Mutex;
 
     use super::super::{Client, ClientError};
@@ -111,5 +118,17 @@ mod tests {
             done.store(true, Ordering::Relaxed);
         });
         assert_eq!(*ended.lock().unwrap(), ["a test"]);
+    }
+
+    #[test]
+    fn a_stop_that_lies_in_a_socket_when_bring_up_ends_is_heard() {
+        let folder = tempfile::tempdir().unwrap();
+        let desk = Desk::open_in(folder.path(), "robot").unwrap();
+        let mut client = UnixStream::connect(desk.path()).unwrap();
+        client.write_all(b"{\"ask\":\"stop\"}\n").unwrap();
+        let ended = AtomicBool::new(false);
+        let end = |_: &str| ended.store(true, Ordering::Relaxed);
+        desk.serve_bring_up(&end, &AtomicBool::new(true));
+        assert!(ended.load(Ordering::Relaxed));
     }
 }
