@@ -380,16 +380,7 @@ fn bytes(text: &str) -> Option<usize> {
 }
 
 fn span(text: &str) -> Option<Duration> {
-    let (number, unit) = with_unit(text)?;
-    let seconds = match unit {
-        "ns" => number / 1e9,
-        "us" | "µs" => number / 1e6,
-        "ms" => number / 1e3,
-        "s" => number,
-        "min" => number * 60.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
+    kadenz_rt::units::duration(text).ok()
 }
 
 #[cfg(test)]

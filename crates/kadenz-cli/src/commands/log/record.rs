@@ -15,6 +15,7 @@ use kadenz_msg::log::record::{Naming, RecordOptions, Recorded, Recorder, SetBack
 use kadenz_msg::provider::{Inlet, More, Received, Wait};
 use kadenz_report::numbers;
 use kadenz_rt::clock;
+use kadenz_rt::units::ParseDurationError;
 use serde::Serialize;
 
 use super::output_file;
@@ -302,7 +303,9 @@ fn megabytes(text: &str) -> Result<u64, String> {
 
 /// A span that is none of nothing.
 fn lasting(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse()?;
+    let span: Span = text
+        .parse()
+        .map_err(|error: ParseDurationError| error.to_string())?;
     if span.0.is_zero() {
         return Err("it must be longer than nothing, for example 1h".to_owned());
     }

@@ -6,6 +6,7 @@ use kadenz_ethercat::wire::{AlStatusCode, State};
 
 use super::names::Names;
 use crate::options::Span;
+use kadenz_rt::units::ParseDurationError;
 
 /// What a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -188,7 +189,8 @@ impl<'w> Words<'w> {
     }
 
     fn span(&mut self) -> Result<Span, String> {
-        self.need("a span such as 300ms")?.parse()
+        let span = self.need("a span such as 300ms")?.parse();
+        span.map_err(|error: ParseDurationError| error.to_string())
     }
 
     fn every(&mut self) -> Result<Start, String> {
