@@ -9,6 +9,16 @@ use std::{io, ptr};
 use super::clock::timespec_of_ns;
 use super::errno;
 
+/// A timer that fires once, at a point on the clock.
+#[inline]
+fn once_at(deadline_ns: u64) -> libc::itimerspec {
+    libc::itimerspec {
+        it_interval: timespec_of_ns(0),
+        // Zero would disarm it.
+        it_value: timespec_of_ns(deadline_ns.max(1)),
+    }
+}
+
 /// Sleeps until a point on `CLOCK_MONOTONIC`. False when a signal ended the sleep.
 #[inline]
 pub(crate) fn nanosleep_until(deadline_ns: u64) -> bool {
@@ -63,11 +73,7 @@ impl TimerFd {
     /// Arms the timer for a point on the clock; a point in the past fires at once.
     #[inline]
     pub(crate) fn arm(&self, deadline_ns: u64) {
-        let timer = libc::itimerspec {
-            it_interval: timespec_of_ns(0),
-            // Zero would disarm it.
-            it_value: timespec_of_ns(deadline_ns.max(1)),
-        };
+        let timer = once_at(deadline_ns);
         // SAFETY: `timer` is live and normalised, the descriptor is a timerfd that `self` owns,
         // and the old value may be null. With these arguments the call cannot fail.
         unsafe {
@@ -139,11 +145,7 @@ impl PosixTimer {
     /// Arms the timer for a point on the clock; a point in the past fires at once.
     #[inline]
     pub(crate) fn arm(&self, deadline_ns: u64) {
-        let timer = libc::itimerspec {
-            it_interval: timespec_of_ns(0),
-            // Zero would disarm it.
-            it_value: timespec_of_ns(deadline_ns.max(1)),
-        };
+        let timer = once_at(deadline_ns);
         // SAFETY: the timer exists as long as `self`; `timer` is live and normalised; the old
         // value may be null. With these arguments the call cannot fail.
         unsafe {
