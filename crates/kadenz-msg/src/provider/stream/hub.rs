@@ -4,6 +4,8 @@
 //! take; publishing writes to the peers' sockets itself, under a lock that inherits priority, so that
 //! no second thread stands between a message and the kernel.
 
+mod connection;
+
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -16,12 +18,13 @@ use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
 use super::Broken;
 use super::acceptor::Acceptor;
-use super::budget::{Budget, Share};
+use super::budget::Budget;
 use super::outgoing::{Outgoing, PARTS};
 use super::seats::{GREETING, IDLE, Seat, Seats, Standing};
 use super::socket::{Place, Socket};
 use crate::provider::Wait;
 use crate::sync::Lock;
+use connection::Connection;
 
 /// A connection that is lost is tried again after so long.
 const RETRY: Duration = Duration::from_millis(100);
@@ -35,9 +38,6 @@ const MAX_PEERS: usize = 1024;
 /// Memory for all peers together, in bytes: what waits for them, what they have begun to say, and what
 /// they have subscribed to.
 const MEMORY: usize = 256 << 20;
-
-/// What a peer says is heard in turns of so many frames: publishing waits for one at most.
-const TURN: usize = 64;
 
 /// Peers that are let in between two looks at those that are there.
 const BATCH: usize = 16;
@@ -94,21 +94,6 @@ struct Shared<P> {
     connections: Lock<Vec<Connection<P>>>,
     waker: Waker,
     ends: AtomicBool,
-}
-
-struct Connection<P> {
-    seat: Seat,
-    socket: Socket,
-    peer: P,
-    outgoing: Outgoing,
-    heard: Vec<u8>,
-    /// A turn ended before all that was read was heard.
-    is_unheard: bool,
-    /// For what it said.
-    memory: Share,
-    /// When it last said or took something.
-    last: MonotonicTime,
-    is_lost: bool,
 }
 
 impl<P> fmt::Debug for Hub<P> {
@@ -429,76 +414,6 @@ impl<P: Peer> Keeper<P> {
             }
             thread::sleep(Duration::from_millis(1));
         }
-    }
-}
-
-impl<P: Peer> Connection<P> {
-    /// Hears and sends as much as one turn allows.
-    fn tend(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
-        if hears {
-            self.hear(room)?;
-        }
-        if sends {
-            self.outgoing.flush(&mut self.socket)?;
-            self.outgoing.trim();
-            if self.outgoing.is_empty() {
-                self.last = clock::now();
-            }
-        }
-        Ok(())
-    }
-
-    fn hear(&mut self, room: &mut [u8]) -> io::Result<()> {
-        if !self.is_unheard {
-            let Some(count) = self.socket.read(room)? else {
-                return Ok(());
-            };
-            self.heard.extend_from_slice(&room[..count]);
-            self.last = clock::now();
-        }
-        let was = self.peer.standing();
-        let mut reply = Vec::new();
-        let mut used = 0;
-        self.is_unheard = true;
-        for _ in 0..TURN {
-            let heard = self.peer.hear(&self.heard[used..], &mut reply);
-            let count = heard.map_err(|Broken| io::Error::from(io::ErrorKind::InvalidData))?;
-            used += count;
-            self.is_unheard = count > 0;
-            if count == 0 {
-                break;
-            }
-        }
-        self.heard.drain(..used);
-        if !self.is_unheard && self.heard.len() > room.len() {
-            // Nothing that a peer of a hub has to say is that long.
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        self.heard.shrink_to_fit();
-        if was == Standing::Stranger && self.peer.standing() > was {
-            self.outgoing.reserve();
-        }
-        self.say(&reply)
-    }
-
-    fn say(&mut self, words: &[u8]) -> io::Result<()> {
-        self.outgoing.say(words)?;
-        self.outgoing.flush(&mut self.socket)
-    }
-
-    /// How much memory it keeps from others.
-    fn held(&self) -> usize {
-        self.outgoing.held() + self.said()
-    }
-
-    fn said(&self) -> usize {
-        self.heard.capacity() + self.peer.held()
-    }
-
-    /// Takes memory for what it has said; whether it was there.
-    fn claim(&mut self) -> bool {
-        let said = self.said();
-        self.memory.resize(said)
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicUsize;
 
+use super::connection::TURN;
 use super::*;
 
 /// Counts single bytes.
