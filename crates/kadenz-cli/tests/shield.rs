@@ -320,7 +320,8 @@ fn an_interrupt_puts_everything_back_also_a_second_one() {
     let child = start_measuring(&folder.path().join("run"), &arguments);
     signal(&child, "INT");
     signal(&child, "INT");
-    child.wait_with_output().unwrap();
+    // What stays changed is said there, and shown when this test fails.
+    eprint!("{}", Said::of(child.wait_with_output().unwrap()).err);
     assert_unchanged(&before);
 }
 

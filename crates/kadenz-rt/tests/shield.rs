@@ -49,6 +49,20 @@ fn a_dropped_shield_leaves_no_trace() {
     }
 }
 
+/// Linux says that it moved a thread that ends, and leaves it in its control group, which cannot be
+/// removed before: memory of a gigabyte takes hundreds of milliseconds.
+#[test]
+fn a_thread_that_ends_slowly_keeps_no_control_group() {
+    let (kernel, folder) = (Arc::new(SimKernel::first()), folder());
+    let mut before = kernel.snapshot();
+    let shield = raise(&kernel, "3", folder.path()).unwrap();
+    kernel.exit(400, 200);
+    let restored = shield.lower();
+    assert!(restored.is_complete(), "{restored:#?}");
+    before.remove("thread 400");
+    assert_eq!(kernel.snapshot(), before);
+}
+
 #[test]
 fn the_first_version_moves_everything_but_what_is_bound() {
     let (kernel, folder) = (Arc::new(SimKernel::first()), folder());

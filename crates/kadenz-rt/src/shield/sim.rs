@@ -44,6 +44,8 @@ struct Thread {
     group: String,
     /// What it chose itself.
     chosen: Option<CpuSet>,
+    /// How many more moves it takes no part in, since it ends.
+    exiting: u32,
 }
 
 impl SimKernel {
@@ -111,6 +113,17 @@ impl SimKernel {
         self.lock().forks = threads;
     }
 
+    /// Lets a thread end: it stays where it is for so many moves, as one does whose memory is being
+    /// freed, and is gone then.
+    ///
+    /// # Panics
+    /// There is no such thread.
+    pub fn exit(&self, thread: u32, moves: u32) {
+        let mut state = self.lock();
+        let thread = state.threads.get_mut(&thread);
+        thread.expect("a thread of this kernel").exiting = moves;
+    }
+
     /// Refuses everything after this many changes, as if the caller had been killed; with `None`
     /// it refuses nothing any more.
     pub fn stop_after(&self, changes: Option<usize>) {
@@ -158,6 +171,7 @@ impl SimKernel {
             flags,
             group: group.to_owned(),
             chosen: chosen.and_then(|cpus| cpus.parse().ok()),
+            exiting: 0,
         };
         self.lock().threads.insert(id, thread);
     }
@@ -323,6 +337,13 @@ impl State {
         if empty {
             return Err(ErrorKind::StorageFull.into());
         }
+        if thread.exiting > 0 {
+            thread.exiting -= 1;
+            if thread.exiting == 0 {
+                self.threads.remove(&id);
+            }
+            return Ok(());
+        }
         group.clone_into(&mut thread.group);
         Ok(())
     }
@@ -379,6 +400,7 @@ impl Kernel for SimKernel {
                 flags: USER,
                 group: group.to_owned(),
                 chosen: None,
+                exiting: 0,
             };
             state.threads.insert(id, thread);
         }

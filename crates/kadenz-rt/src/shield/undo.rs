@@ -51,9 +51,10 @@ impl Restored {
     }
 }
 
-/// How often what still has members is emptied again: others may fork meanwhile.
-const MOST_PASSES: u32 = 100;
-/// Between two passes that moved nothing.
+/// How often a control group that still has members is emptied again: others may fork meanwhile, and
+/// a process that ends leaves only when its memory is free.
+const MAX_PASSES: u32 = 1000;
+/// Between two passes that found the same members.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Undoes the changes, the last one first; but the CPUs of threads at the very end, when their
@@ -136,32 +137,28 @@ fn controller(kernel: &dyn Kernel, path: &str) -> io::Result<bool> {
 
 fn folder(kernel: &dyn Kernel, path: &str, home: &str, members: Members) -> io::Result<bool> {
     let mut outcome = Ok(());
-    for _ in 0..MOST_PASSES {
+    let mut before = Vec::new();
+    for _ in 0..MAX_PASSES {
         if !has(kernel, &members.of(path)) {
             return Ok(false);
         }
-        let moved = empty(kernel, path, home, members);
+        let inside = numbers(kernel, &members.of(path)).unwrap_or_default();
+        for id in &inside {
+            // The kernel says that it moved a thread that ends, and leaves it where it is.
+            let _ = kernel.write(&members.of(home), &id.to_string());
+        }
         outcome = kernel.remove_folder(path);
         match &outcome {
             Ok(()) => return Ok(true),
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
             Err(_) => break,
         }
-        if moved == 0 {
+        if inside == before {
             std::thread::sleep(PAUSE);
         }
+        before = inside;
     }
     outcome.map(|()| true)
-}
-
-/// Sends the members of a control group home; returns how many went.
-fn empty(kernel: &dyn Kernel, path: &str, home: &str, members: Members) -> usize {
-    let inside = numbers(kernel, &members.of(path)).unwrap_or_default();
-    let home = members.of(home);
-    inside
-        .iter()
-        .filter(|id| kernel.write(&home, &id.to_string()).is_ok())
-        .count()
 }
 
 fn affinity(kernel: &dyn Kernel, thread: u32, start: u64, before: &str) -> io::Result<bool> {
